@@ -1,0 +1,92 @@
+//! Event → work to enqueue, when the ask is recorded for the first time.
+
+use abide_model::{EventId, EventKind, INITIAL_EXECUTION_ID, WorkItem, build_child_instance_id};
+
+use super::record::Recorded;
+use crate::turn::Identity;
+
+/// Where the work of an ask goes.
+#[derive(Debug)]
+pub(crate) enum Work {
+    /// To a worker.
+    Activity(WorkItem),
+    /// To this instance, when the time has come.
+    Timer(WorkItem),
+    /// To a child that reports back.
+    Child(WorkItem),
+    /// To an instance of its own.
+    Detached(WorkItem),
+}
+
+/// What recording this event sets in motion.
+pub(crate) fn work(recorded: &Recorded, id: EventId, who: &Identity) -> Option<Work> {
+    match &recorded.kind {
+        EventKind::ActivityScheduled { name, input, session_id, tag } => {
+            Some(Work::Activity(WorkItem::ActivityExecute {
+                instance: who.instance.clone(),
+                execution_id: who.execution_id,
+                id: id.get(),
+                name: name.clone(),
+                input: input.clone(),
+                session_id: session_id.clone(),
+                tag: tag.clone(),
+            }))
+        }
+        EventKind::TimerCreated { fire_at_ms } => Some(Work::Timer(WorkItem::TimerFired {
+            instance: who.instance.clone(),
+            execution_id: who.execution_id,
+            id: id.get(),
+            fire_at_ms: *fire_at_ms,
+        })),
+        EventKind::SubOrchestrationScheduled { name, instance, input } => {
+            Some(Work::Child(WorkItem::StartOrchestration {
+                instance: build_child_instance_id(&who.instance, instance),
+                orchestration: name.clone(),
+                input: input.clone(),
+                version: recorded.version.clone(),
+                parent_instance: Some(who.instance.clone()),
+                parent_id: Some(id.get()),
+                parent_execution_id: Some(who.execution_id),
+                execution_id: INITIAL_EXECUTION_ID,
+            }))
+        }
+        EventKind::OrchestrationChained { name, instance, input } => {
+            Some(Work::Detached(WorkItem::StartOrchestration {
+                instance: instance.clone(),
+                orchestration: name.clone(),
+                input: input.clone(),
+                version: recorded.version.clone(),
+                parent_instance: None,
+                parent_id: None,
+                parent_execution_id: None,
+                execution_id: INITIAL_EXECUTION_ID,
+            }))
+        }
+        EventKind::ExternalSubscribed { .. }
+        | EventKind::QueueSubscribed { .. }
+        | EventKind::CustomStatusUpdated { .. }
+        | EventKind::KeyValueSet { .. }
+        | EventKind::KeyValueCleared { .. }
+        | EventKind::KeyValuesCleared
+        | EventKind::HistoryPruneRequested { .. } => None,
+        // Arrivals, cancellations and ends are no asks; what they set in motion is decided where they are
+        // recorded.
+        EventKind::OrchestrationStarted { .. }
+        | EventKind::OrchestrationCompleted { .. }
+        | EventKind::OrchestrationFailed { .. }
+        | EventKind::OrchestrationContinuedAsNew { .. }
+        | EventKind::OrchestrationCancelRequested { .. }
+        | EventKind::ActivityCompleted { .. }
+        | EventKind::ActivityFailed { .. }
+        | EventKind::ActivityCancelRequested { .. }
+        | EventKind::TimerFired { .. }
+        | EventKind::ExternalEvent { .. }
+        | EventKind::ExternalSubscribedCancelled { .. }
+        | EventKind::QueueEventDelivered { .. }
+        | EventKind::QueueSubscriptionCancelled { .. }
+        | EventKind::SubOrchestrationCompleted { .. }
+        | EventKind::SubOrchestrationFailed { .. }
+        | EventKind::SubOrchestrationCancelRequested { .. }
+        | EventKind::HistoryPruned { .. } => None,
+    }
+}

@@ -1,0 +1,91 @@
+//! Activities: the only place where an orchestration touches the world.
+
+use abide_model::{Action, codec};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::OrchestrationContext;
+use crate::future::{DurableFuture, Undeliverable};
+use crate::tape::Answer;
+
+impl OrchestrationContext {
+    /// Runs an activity: some worker that has it registered calls it, at least once, and the future gives
+    /// what it returned.
+    pub fn schedule_activity(
+        &self,
+        name: impl Into<String>,
+        input: impl Into<String>,
+    ) -> DurableFuture<Result<String, String>> {
+        self.call_activity(name.into(), input.into(), None)
+    }
+
+    /// Runs an activity on the worker that owns a session: activities of one session run on one worker.
+    pub fn schedule_activity_on_session(
+        &self,
+        name: impl Into<String>,
+        input: impl Into<String>,
+        session_id: impl Into<String>,
+    ) -> DurableFuture<Result<String, String>> {
+        self.call_activity(name.into(), input.into(), Some(session_id.into()))
+    }
+
+    /// Runs an activity with a typed input and result.
+    ///
+    /// The future gives an error if the input cannot be encoded (nothing is scheduled then) or the result
+    /// cannot be decoded.
+    pub fn schedule_activity_typed<In: Serialize, Out: DeserializeOwned + Send + 'static>(
+        &self,
+        name: impl Into<String>,
+        input: &In,
+    ) -> DurableFuture<Result<Out, String>> {
+        self.call_activity_typed(name.into(), input, None)
+    }
+
+    /// Runs an activity with a typed input and result on the worker that owns a session.
+    pub fn schedule_activity_on_session_typed<In: Serialize, Out: DeserializeOwned + Send + 'static>(
+        &self,
+        name: impl Into<String>,
+        input: &In,
+        session_id: impl Into<String>,
+    ) -> DurableFuture<Result<Out, String>> {
+        self.call_activity_typed(name.into(), input, Some(session_id.into()))
+    }
+
+    pub(super) fn call_activity(
+        &self,
+        name: String,
+        input: String,
+        session_id: Option<String>,
+    ) -> DurableFuture<Result<String, String>> {
+        let token =
+            self.ask(|_| Action::CallActivity { scheduling_event_id: 0, name, input, session_id, tag: None });
+        DurableFuture::of(&self.tape, token, ended)
+    }
+
+    fn call_activity_typed<In: Serialize, Out: DeserializeOwned + Send + 'static>(
+        &self,
+        name: String,
+        input: &In,
+        session_id: Option<String>,
+    ) -> DurableFuture<Result<Out, String>> {
+        match self.encode(input) {
+            Ok(input) => self.call_activity(name, input, session_id).map(decoded),
+            Err(error) => DurableFuture::ready(&self.tape, Answer::Ended(Err(error)), ended).map(decoded),
+        }
+    }
+}
+
+/// Reads the answer of an activity or a child.
+pub(super) fn ended(answer: Answer) -> Result<Result<String, String>, Undeliverable> {
+    match answer {
+        Answer::Ended(result) => Ok(result),
+        Answer::Fired | Answer::Received(_) | Answer::Pruned(_) => {
+            Err(Undeliverable("an activity or child got an answer of another kind".to_owned()))
+        }
+    }
+}
+
+/// Decodes a typed result.
+pub(super) fn decoded<Out: DeserializeOwned>(result: Result<String, String>) -> Result<Out, String> {
+    result.and_then(|text| codec::decode(&text).map_err(|error| error.to_string()))
+}

@@ -1,0 +1,128 @@
+//! Activities that are tried again.
+//!
+//! Every attempt is an ordinary activity in history, and every pause a timer. Nothing is asked for before
+//! the future is first polled.
+
+use abide_model::{Either2, RetryPolicy, codec};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::OrchestrationContext;
+
+/// How the error of an attempt that took too long begins.
+const TIMED_OUT: &str = "timeout: activity timed out";
+
+impl OrchestrationContext {
+    /// Runs an activity until it succeeds or the policy is used up; then its last error is the result.
+    ///
+    /// # Errors
+    ///
+    /// The error of the last attempt, or `timeout: activity timed out` as soon as one attempt takes longer
+    /// than the policy's timeout; a timeout is not tried again.
+    pub async fn schedule_activity_with_retry(
+        &self,
+        name: impl Into<String>,
+        input: impl Into<String>,
+        policy: RetryPolicy,
+    ) -> Result<String, String> {
+        self.retry(Attempts { name: name.into(), input: input.into(), session: None, policy }).await
+    }
+
+    /// Runs an activity with a typed input and result, and retries.
+    ///
+    /// # Errors
+    ///
+    /// As [`schedule_activity_with_retry`](Self::schedule_activity_with_retry), or that the input cannot be
+    /// encoded or the result not decoded.
+    pub async fn schedule_activity_with_retry_typed<In: Serialize, Out: DeserializeOwned>(
+        &self,
+        name: impl Into<String>,
+        input: &In,
+        policy: RetryPolicy,
+    ) -> Result<Out, String> {
+        let input = self.encode(input)?;
+        let text = self.retry(Attempts { name: name.into(), input, session: None, policy }).await?;
+        codec::decode(&text).map_err(|error| error.to_string())
+    }
+
+    /// Runs an activity on a session, and retries.
+    ///
+    /// # Errors
+    ///
+    /// As [`schedule_activity_with_retry`](Self::schedule_activity_with_retry).
+    pub async fn schedule_activity_with_retry_on_session(
+        &self,
+        name: impl Into<String>,
+        input: impl Into<String>,
+        policy: RetryPolicy,
+        session_id: impl Into<String>,
+    ) -> Result<String, String> {
+        let session = Some(session_id.into());
+        self.retry(Attempts { name: name.into(), input: input.into(), session, policy }).await
+    }
+
+    /// Runs an activity with a typed input and result on a session, and retries.
+    ///
+    /// # Errors
+    ///
+    /// As [`schedule_activity_with_retry_typed`](Self::schedule_activity_with_retry_typed).
+    pub async fn schedule_activity_with_retry_on_session_typed<In: Serialize, Out: DeserializeOwned>(
+        &self,
+        name: impl Into<String>,
+        input: &In,
+        policy: RetryPolicy,
+        session_id: impl Into<String>,
+    ) -> Result<Out, String> {
+        let (input, session) = (self.encode(input)?, Some(session_id.into()));
+        let text = self.retry(Attempts { name: name.into(), input, session, policy }).await?;
+        codec::decode(&text).map_err(|error| error.to_string())
+    }
+
+    async fn retry(&self, attempts: Attempts) -> Result<String, String> {
+        let max_attempts = attempts.policy.max_attempts.max(1);
+        let mut attempt = 1;
+        loop {
+            let error = match self.attempt(&attempts).await {
+                Ok(result) => return Ok(result),
+                Err(AttemptError::TimedOut) => return Err(TIMED_OUT.to_owned()),
+                Err(AttemptError::Failed(error)) => error,
+            };
+            if attempt >= max_attempts {
+                return Err(error);
+            }
+            let session = attempts.session.as_ref().map_or_else(String::new, |id| format!(" (session={id})"));
+            self.trace_warn(format!(
+                "Activity '{}'{session} attempt {attempt}/{max_attempts} failed: {error}. Retrying...",
+                attempts.name
+            ));
+            let pause = attempts.policy.delay_for_attempt(attempt);
+            if !pause.is_zero() {
+                self.schedule_timer(pause).await;
+            }
+            attempt = attempt.saturating_add(1);
+        }
+    }
+
+    async fn attempt(&self, attempts: &Attempts) -> Result<String, AttemptError> {
+        let Attempts { name, input, session, policy } = attempts;
+        let activity = self.call_activity(name.clone(), input.clone(), session.clone());
+        let Some(limit) = policy.timeout else { return activity.await.map_err(AttemptError::Failed) };
+        match self.select2(activity, async { self.schedule_timer(limit).await }).await {
+            Either2::First(result) => result.map_err(AttemptError::Failed),
+            Either2::Second(()) => Err(AttemptError::TimedOut),
+        }
+    }
+}
+
+/// What to try, and how often.
+struct Attempts {
+    name: String,
+    input: String,
+    session: Option<String>,
+    policy: RetryPolicy,
+}
+
+enum AttemptError {
+    TimedOut,
+    Failed(String),
+}

@@ -1,0 +1,69 @@
+//! Waiting for several things; any future will do, not only durable ones.
+
+use std::future::Future;
+
+use abide_model::{Either2, Either3};
+
+use super::OrchestrationContext;
+use crate::combine;
+
+impl OrchestrationContext {
+    /// Waits for all, and gives their results in the order of the futures.
+    pub async fn join<T, F>(&self, futures: Vec<F>) -> Vec<T>
+    where
+        F: Future<Output = T>,
+    {
+        combine::join(futures).await
+    }
+
+    /// Waits for both.
+    pub async fn join2<T1, T2, F1, F2>(&self, f1: F1, f2: F2) -> (T1, T2)
+    where
+        F1: Future<Output = T1>,
+        F2: Future<Output = T2>,
+    {
+        combine::join2(f1, f2).await
+    }
+
+    /// Waits for all three.
+    pub async fn join3<T1, T2, T3, F1, F2, F3>(&self, f1: F1, f2: F2, f3: F3) -> (T1, T2, T3)
+    where
+        F1: Future<Output = T1>,
+        F2: Future<Output = T2>,
+        F3: Future<Output = T3>,
+    {
+        combine::join3(f1, f2, f3).await
+    }
+
+    /// Waits for the first, and drops the other: what it stands for is taken back. Pass `&mut future` to
+    /// keep it.
+    pub async fn select2<T1, T2, F1, F2>(&self, f1: F1, f2: F2) -> Either2<T1, T2>
+    where
+        F1: Future<Output = T1>,
+        F2: Future<Output = T2>,
+    {
+        combine::select2(f1, f2).await
+    }
+
+    /// Waits for the first of three, and drops the others.
+    pub async fn select3<T1, T2, T3, F1, F2, F3>(&self, f1: F1, f2: F2, f3: F3) -> Either3<T1, T2, T3>
+    where
+        F1: Future<Output = T1>,
+        F2: Future<Output = T2>,
+        F3: Future<Output = T3>,
+    {
+        combine::select3(f1, f2, f3).await
+    }
+
+    /// Waits for the first of many, drops the others, and says which one it was.
+    ///
+    /// # Panics
+    ///
+    /// If `futures` is empty: this fails the orchestration.
+    pub async fn select_all<T, F>(&self, futures: Vec<F>) -> (usize, T)
+    where
+        F: Future<Output = T>,
+    {
+        combine::select_all(futures).await
+    }
+}

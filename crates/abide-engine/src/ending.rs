@@ -1,0 +1,341 @@
+//! How an execution ends.
+//!
+//! The outcome is decided first (the code returned, panicked, continued as new; a cancel came; the engine
+//! gave up), recorded second: what is still open is cancelled, ascending, and the terminal event is the last
+//! of its execution. A parent always hears of it.
+
+use abide_model::{
+    Action, AppErrorKind, ErrorDetails, Event, EventId, EventKind, INITIAL_EXECUTION_ID, PruneOptions,
+    WorkItem, build_child_instance_id,
+};
+
+use crate::ask::{Ask, Extra, Family};
+use crate::execution::{Execution, Progress};
+use crate::fault::{self, Fault};
+use crate::journal::Entry;
+use crate::ledger::OpenAsk;
+use crate::policy::Leniency;
+use crate::role::{Arrival, Asked, Role, TERMINAL, role};
+use crate::settle::{breadcrumb, cancel_effect};
+use crate::turn::Outcome;
+
+/// Who started this execution and is told how it ends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ParentLink {
+    pub(crate) instance: String,
+    pub(crate) id: u64,
+    /// Unknown in histories older than 0.1.30.
+    pub(crate) execution_id: Option<u64>,
+}
+
+/// A decided outcome.
+#[derive(Debug, Clone)]
+pub(crate) struct Ending {
+    verdict: Verdict,
+}
+
+#[derive(Debug, Clone)]
+enum Verdict {
+    Completed(String),
+    Failed(ErrorDetails),
+    Cancelled { reason: String },
+    ContinuedAsNew { input: String, version: Option<String>, prune: Option<PruneOptions> },
+}
+
+impl Ending {
+    pub(crate) const fn failed(details: ErrorDetails) -> Self {
+        Self { verdict: Verdict::Failed(details) }
+    }
+
+    pub(crate) const fn cancelled(reason: String) -> Self {
+        Self { verdict: Verdict::Cancelled { reason } }
+    }
+
+    pub(crate) fn returned(returned: Result<String, String>) -> Self {
+        match returned {
+            Ok(output) => Self { verdict: Verdict::Completed(output) },
+            Err(message) => Self::failed(ErrorDetails::Application {
+                kind: AppErrorKind::OrchestrationFailed,
+                message,
+                retryable: false,
+            }),
+        }
+    }
+
+    /// The end that a continue-as-new ask stands for; `None` for any other ask.
+    pub(crate) fn continued(ask: Ask) -> Option<Self> {
+        let Action::ContinueAsNew { input, version } = ask.action else { return None };
+        let prune = match ask.extra {
+            Extra::Prune(options) => Some(options),
+            Extra::Nothing | Extra::Delay(_) | Extra::Keys(_) => None,
+        };
+        Some(Self { verdict: Verdict::ContinuedAsNew { input, version, prune } })
+    }
+
+    pub(crate) fn outcome(&self) -> Outcome {
+        match &self.verdict {
+            Verdict::Completed(output) => Outcome::Completed { output: output.clone() },
+            Verdict::Failed(details) => Outcome::Failed { details: details.clone() },
+            Verdict::Cancelled { reason } => Outcome::Failed { details: cancelled_details(reason) },
+            Verdict::ContinuedAsNew { input, version, .. } => {
+                Outcome::ContinuedAsNew { input: input.clone(), version: version.clone() }
+            }
+        }
+    }
+
+    /// The reason recorded for activities and children that the end cancels, and the one children are told.
+    const fn reasons(&self) -> (&'static str, &'static str) {
+        match self.verdict {
+            Verdict::Completed(_) => ("orchestration_terminal_completed", "parent completed"),
+            Verdict::Failed(_) => ("orchestration_terminal_failed", "parent failed"),
+            Verdict::Cancelled { .. } => ("orchestration_terminal_cancelled", "parent canceled"),
+            Verdict::ContinuedAsNew { .. } => {
+                ("orchestration_terminal_continued_as_new", "parent continued as new")
+            }
+        }
+    }
+
+    /// A panic is the better explanation than the mismatch it may cause.
+    const fn is_panic(&self) -> bool {
+        matches!(
+            self.verdict,
+            Verdict::Failed(ErrorDetails::Application { kind: AppErrorKind::Panicked, .. })
+        )
+    }
+}
+
+impl Execution {
+    /// Fixes the outcome, unless it is fixed.
+    pub(crate) fn end(&mut self, ending: Ending) {
+        if self.ending.is_none() {
+            self.ending = Some(ending);
+        }
+        self.put_program_away();
+    }
+
+    /// The engine gives up on this execution.
+    ///
+    /// If history already says how it ended, that stands, and the fault is only remembered. Otherwise the
+    /// rest of the history still counts for what is open: it must be cancelled.
+    pub(crate) fn fail(&mut self, Fault(details): Fault) {
+        self.put_program_away();
+        self.pending.clear();
+        let rest = self.journal.skip_rest();
+        if let Some(outcome) = rest.iter().find_map(recorded_outcome) {
+            self.ended = Some(outcome);
+            self.mismatch.get_or_insert(details);
+            return;
+        }
+        for event in rest {
+            self.absorb(&event);
+        }
+        if !self.ending.as_ref().is_some_and(Ending::is_panic) {
+            self.ending = Some(Ending::failed(details));
+        }
+    }
+
+    /// Goes on when the outcome is decided and all asks are settled.
+    pub(crate) fn conclude(&mut self) -> Result<Progress, Fault> {
+        let Some(event) = self.journal.peek() else {
+            if self.live.is_none() {
+                return Ok(Progress::Rest);
+            }
+            if let Err(Fault(details)) = self.record_end() {
+                // Not even the end fits into this history; the outcome still has to be told.
+                self.ended = Some(Outcome::Failed { details });
+            }
+            return Ok(Progress::Again);
+        };
+        match role(event) {
+            Role::Terminal => return Ok(self.meet_recorded_end()),
+            Role::Cleanup { .. } => {}
+            Role::Ask(_) | Role::Drop { .. } | Role::Arrival(_) => {
+                if !self.policy.allows(Leniency::EarlyReturn) {
+                    return Err(fault::ended_differently(&self.outcome(), event));
+                }
+            }
+        }
+        self.skip_event()?;
+        Ok(Progress::Again)
+    }
+
+    /// Passes over an event that has no effect, except on what is open.
+    pub(crate) fn skip_event(&mut self) -> Result<(), Fault> {
+        if let Some(event) = self.journal.take(&self.who, self.policy)? {
+            self.absorb(&event);
+        }
+        Ok(())
+    }
+
+    /// The next event says how the execution ended.
+    pub(crate) fn meet_recorded_end(&mut self) -> Progress {
+        let Some(event) = self.journal.peek() else { return Progress::Rest };
+        let Some(recorded) = recorded_outcome(event) else { return Progress::Rest };
+        let agrees = match (&self.ending, &recorded) {
+            // The version of a successor is not recorded.
+            (Some(ending), Outcome::ContinuedAsNew { input, .. }) => matches!(
+                &ending.verdict, Verdict::ContinuedAsNew { input: asked, .. } if asked == input
+            ),
+            (Some(ending), recorded) => ending.outcome() == *recorded,
+            // An execution can be failed from outside (poison, a commit that could not be made), but nobody
+            // else completes or continues it.
+            (None, Outcome::Failed { .. }) => true,
+            (None, Outcome::Completed { .. } | Outcome::ContinuedAsNew { .. } | Outcome::Running) => false,
+        };
+        if !agrees && !self.policy.allows(Leniency::EarlyReturn) {
+            let fault = fault::ended_differently(&self.outcome(), event);
+            self.mismatch.get_or_insert(fault.0);
+        }
+        self.put_program_away();
+        self.journal.skip_rest();
+        self.ended = Some(recorded);
+        Progress::Again
+    }
+
+    /// Records the end: what is still open is cancelled, then the terminal event, then whoever waits is told.
+    fn record_end(&mut self) -> Result<(), Fault> {
+        let (Some(ending), Some(live)) = (self.ending.clone(), &mut self.live) else { return Ok(()) };
+        let (recorded_reason, told_reason) = ending.reasons();
+        for (id, ask) in self.ledger.close_all() {
+            let reason = match ask.family {
+                Family::Activity | Family::Child => recorded_reason,
+                Family::Wait | Family::Dequeue | Family::Timer | Family::Prune => TERMINAL,
+            };
+            if let Some(entry) = breadcrumb(id, ask.family, reason) {
+                self.journal.append(&self.who, live.now, entry)?;
+            }
+            cancel_effect(live, id, &ask, &child_of(&self.who.instance, &ask.name), told_reason);
+        }
+        let kind = match &ending.verdict {
+            Verdict::Completed(output) => EventKind::OrchestrationCompleted { output: output.clone() },
+            Verdict::Failed(details) => EventKind::OrchestrationFailed { details: details.clone() },
+            Verdict::Cancelled { reason } => {
+                EventKind::OrchestrationFailed { details: cancelled_details(reason) }
+            }
+            Verdict::ContinuedAsNew { input, .. } => {
+                EventKind::OrchestrationContinuedAsNew { input: input.clone() }
+            }
+        };
+        self.journal.append(&self.who, live.now, Entry::new(kind))?;
+        self.tell_those_who_wait(ending);
+        Ok(())
+    }
+
+    /// Tells the parent, or starts the successor.
+    fn tell_those_who_wait(&mut self, ending: Ending) {
+        let outcome = ending.outcome();
+        let item = match ending.verdict {
+            Verdict::Completed(result) => self.parent.clone().map(|parent| WorkItem::SubOrchCompleted {
+                parent_execution_id: parent.execution_id.unwrap_or(INITIAL_EXECUTION_ID),
+                parent_instance: parent.instance,
+                parent_id: parent.id,
+                result,
+            }),
+            Verdict::Failed(details) => self.parent.clone().map(|parent| parent.failed(details)),
+            Verdict::Cancelled { reason } => {
+                self.parent.clone().map(|parent| parent.failed(cancelled_details(&reason)))
+            }
+            Verdict::ContinuedAsNew { input, version, prune } => {
+                if let Some(live) = &mut self.live {
+                    live.prune = prune;
+                }
+                Some(self.successor(input, version))
+            }
+        };
+        if let (Some(item), Some(live)) = (item, &mut self.live) {
+            live.effects.reply(item);
+        }
+        self.ended = Some(outcome);
+    }
+
+    /// The start of the next execution. No message is lost: what nobody read goes along, and what was
+    /// carried here but not taken yet behind it.
+    fn successor(&mut self, input: String, version: Option<String>) -> WorkItem {
+        let mut carry_forward_events = self.tape.unread_messages();
+        carry_forward_events.extend(self.carried.drain(..));
+        WorkItem::ContinueAsNew {
+            instance: self.who.instance.clone(),
+            orchestration: self.who.orchestration.clone(),
+            input,
+            version,
+            parent_instance: self.parent.as_ref().map(|parent| parent.instance.clone()),
+            parent_id: self.parent.as_ref().map(|parent| parent.id),
+            parent_execution_id: self.parent.as_ref().and_then(|parent| parent.execution_id),
+            carry_forward_events,
+            initial_custom_status: self.tape.status(),
+        }
+    }
+
+    /// Keeps track of what is open while the code is not asked any more.
+    fn absorb(&mut self, event: &Event) {
+        match role(event) {
+            Role::Ask(Asked::Opens(family, name)) => self.ledger.open(
+                EventId::new(event.event_id),
+                OpenAsk { family, token: None, cancelled: false, name: name.to_owned() },
+            ),
+            Role::Arrival(Arrival::Answer(_)) => {
+                if let Some(source) = event.source_event_id {
+                    self.ledger.close(EventId::new(source));
+                }
+            }
+            Role::Arrival(Arrival::Signal) => self.absorb_message(event, Family::Wait),
+            Role::Arrival(Arrival::QueueMessage) => self.absorb_message(event, Family::Dequeue),
+            Role::Drop { source, .. } | Role::Cleanup { source } => {
+                if let Some(source) = source {
+                    self.ledger.cancel(source);
+                }
+            }
+            Role::Ask(Asked::Detached | Asked::State)
+            | Role::Arrival(Arrival::Start | Arrival::Cancel)
+            | Role::Terminal => {}
+        }
+    }
+
+    /// A message closes the oldest ask that waits for it.
+    fn absorb_message(&mut self, event: &Event, family: Family) {
+        if let EventKind::ExternalEvent { name, .. } | EventKind::QueueEventDelivered { name, .. } =
+            &event.kind
+            && let Some(id) = self.ledger.oldest(family, name)
+        {
+            self.ledger.close(id);
+        }
+    }
+}
+
+impl ParentLink {
+    /// The message that tells the parent of a failure.
+    pub(crate) fn failed(self, details: ErrorDetails) -> WorkItem {
+        WorkItem::SubOrchFailed {
+            parent_execution_id: self.execution_id.unwrap_or(INITIAL_EXECUTION_ID),
+            parent_instance: self.instance,
+            parent_id: self.id,
+            details,
+        }
+    }
+}
+
+/// The full instance id of a child, from what its schedule event records.
+pub(crate) fn child_of(parent: &str, recorded: &str) -> String {
+    build_child_instance_id(parent, recorded)
+}
+
+/// What a terminal event says; `None` for any other.
+#[expect(clippy::wildcard_enum_match_arm, reason = "only an end says how it ended")]
+fn recorded_outcome(event: &Event) -> Option<Outcome> {
+    match &event.kind {
+        EventKind::OrchestrationCompleted { output } => Some(Outcome::Completed { output: output.clone() }),
+        EventKind::OrchestrationFailed { details } => Some(Outcome::Failed { details: details.clone() }),
+        EventKind::OrchestrationContinuedAsNew { input } => {
+            Some(Outcome::ContinuedAsNew { input: input.clone(), version: None })
+        }
+        _ => None,
+    }
+}
+
+fn cancelled_details(reason: &str) -> ErrorDetails {
+    ErrorDetails::Application {
+        kind: AppErrorKind::Cancelled { reason: reason.to_owned() },
+        message: String::new(),
+        retryable: false,
+    }
+}

@@ -1,0 +1,375 @@
+//! The loop: live is replay.
+//!
+//! One loop over a stream of events. While history lasts the stream comes from history; after it, the
+//! engine writes the stream. An *ask* is anything the code requests in a poll, a drop included.
+//!
+//! 1. While asks of the last poll are unrecorded: the next history event is an ask → match and bind it;
+//!    history is over → write and bind them, in the order asked, drops last; the next history event is an
+//!    arrival → mismatch.
+//! 2. Something was resolved for the code, or it woke itself → poll. Never between two asks of one poll.
+//! 3. Take ONE arrival (from history, else from the inbox), record it, deliver it. None left: the turn ends.
+//!
+//! Messages are taken one at a time, so a batch of k messages gives exactly the history and the decisions of
+//! k batches of one. The steps are in `settle.rs` (1), here (2), and `arrival.rs` and `inbox.rs` (3); how an
+//! execution ends is in `ending.rs`.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt;
+use std::sync::Arc;
+
+use abide_model::limits::MAX_SELF_WAKES_PER_ARRIVAL;
+use abide_model::{
+    AppErrorKind, ErrorDetails, Event, EventId, EventKind, KvEntry, PruneOptions, PruneResult, Timestamp,
+};
+
+use crate::ask::Ask;
+use crate::effects::Effects;
+use crate::ending::{Ending, ParentLink};
+use crate::fault::{self, Fault};
+use crate::handler::OrchestrationHandler;
+use crate::journal::{Entry, Journal};
+use crate::ledger::Ledger;
+use crate::notice::Notice;
+use crate::policy::Policy;
+use crate::program::{Polled, Program};
+use crate::settle::Pending;
+use crate::tape::{Collected, Tape, Unwound};
+use crate::turn::{
+    HostCall, Identity, Mail, MailId, Outcome, StatusUpdate, Step, TurnError, TurnOutput, TurnStats,
+};
+use crate::window::{ForeignListener, Window};
+
+/// One execution of an orchestration: its code, where it stands in its history, and what it waits for.
+///
+/// A cold one is made from its history ([`replay`](Self::replay)); a resident one is kept and fed its next
+/// messages ([`turn`](Self::turn)). Both decide the same.
+pub struct Execution {
+    pub(crate) who: Identity,
+    pub(crate) code: Arc<dyn OrchestrationHandler>,
+    pub(crate) tape: Arc<Tape>,
+    pub(crate) program: Option<Program>,
+    pub(crate) journal: Journal,
+    pub(crate) ledger: Ledger,
+    pub(crate) pending: Pending,
+    pub(crate) policy: Policy,
+    /// Prunes that were asked for and have no answer, oldest first.
+    pub(crate) host_calls: VecDeque<(EventId, PruneOptions)>,
+    /// Messages carried over from the execution before, not taken yet.
+    pub(crate) carried: VecDeque<(String, String)>,
+    pub(crate) parent: Option<ParentLink>,
+    /// How it ends: decided, but perhaps not yet recorded.
+    pub(crate) ending: Option<Ending>,
+    /// How it ended: recorded.
+    pub(crate) ended: Option<Outcome>,
+    /// Why history and code do not fit, if a finished history was replayed and they do not.
+    pub(crate) mismatch: Option<ErrorDetails>,
+    pub(crate) notices: Vec<Notice>,
+    pub(crate) live: Option<Live>,
+    self_wakes: u32,
+    program_polls: u64,
+    future_polls_before: u64,
+}
+
+/// What a turn in progress holds: only then can anything be written.
+#[derive(Debug)]
+pub(crate) struct Live {
+    pub(crate) now: Timestamp,
+    pub(crate) inbox: VecDeque<Mail>,
+    pub(crate) consumed: Vec<MailId>,
+    pub(crate) effects: Effects,
+    pub(crate) custom_status: Option<StatusUpdate>,
+    pub(crate) prune: Option<PruneOptions>,
+}
+
+/// Whether the loop goes round again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Progress {
+    Again,
+    /// History is over and no turn is in progress, the messages are used up, or the execution ended.
+    Rest,
+    /// The next thing to arrive is the host's answer.
+    AwaitHost,
+}
+
+impl fmt::Debug for Execution {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Execution")
+            .field("who", &self.who)
+            .field("ending", &self.ending)
+            .field("ended", &self.ended)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Execution {
+    /// An execution that has not begun. `kv` is the key-value state that previous executions left.
+    #[must_use]
+    pub fn new(who: Identity, kv: BTreeMap<String, KvEntry>, code: Arc<dyn OrchestrationHandler>) -> Self {
+        Self::build(who, kv, code, None)
+    }
+
+    /// The same, with somebody to be told of foreign asynchrony the moment it happens.
+    #[must_use]
+    pub fn with_listener(
+        who: Identity,
+        kv: BTreeMap<String, KvEntry>,
+        code: Arc<dyn OrchestrationHandler>,
+        listener: ForeignListener,
+    ) -> Self {
+        Self::build(who, kv, code, Some(listener))
+    }
+
+    fn build(
+        who: Identity,
+        kv: BTreeMap<String, KvEntry>,
+        code: Arc<dyn OrchestrationHandler>,
+        listener: Option<ForeignListener>,
+    ) -> Self {
+        let tape = Tape::new(who.clone(), Window::new(listener), kv);
+        Self {
+            who,
+            code,
+            tape,
+            program: None,
+            journal: Journal::default(),
+            ledger: Ledger::default(),
+            pending: Pending::default(),
+            policy: Policy::STRICT,
+            host_calls: VecDeque::new(),
+            carried: VecDeque::new(),
+            parent: None,
+            ending: None,
+            ended: None,
+            mismatch: None,
+            notices: Vec::new(),
+            live: None,
+            self_wakes: 0,
+            program_polls: 0,
+            future_polls_before: 0,
+        }
+    }
+
+    /// Re-lives recorded events: the whole history of a cold execution, or what others committed since.
+    ///
+    /// Nothing is written. If code and history do not fit, the next turn fails the execution and says why.
+    pub fn replay(&mut self, history: Vec<Event>) {
+        if self.journal.is_empty()
+            && let Some(first) = history.first()
+        {
+            let (policy, notice) = Policy::pinned_by(&first.duroxide_version);
+            self.policy = policy;
+            self.notices.extend(notice);
+        }
+        for event in &history {
+            if let EventKind::KeyValueSet { last_updated_at_ms, .. } = event.kind {
+                self.tape.expect_write(last_updated_at_ms);
+            }
+        }
+        let last_time = history.last().map_or(0, |event| event.timestamp_ms);
+        self.tape.go_back_to_replay(Timestamp::from_millis(last_time));
+        self.journal.extend(history);
+        self.run();
+    }
+
+    /// Takes messages, one at a time, at time `now`, until they are used up or the execution ends.
+    ///
+    /// # Errors
+    ///
+    /// [`TurnError::NotStarted`] if the execution has no history and `mail` does not start it;
+    /// [`TurnError::HostCallPending`] if the turn before still waits for its host. Nothing is consumed.
+    pub fn turn(&mut self, mail: Vec<Mail>, now: Timestamp) -> Result<Step, TurnError> {
+        if self.live.is_some() {
+            return Err(TurnError::HostCallPending);
+        }
+        if self.journal.is_empty() && self.find_start(&mail).is_none() {
+            let Identity { instance, execution_id, .. } = self.who.clone();
+            return Err(TurnError::NotStarted { instance, execution_id, mail: mail.len() });
+        }
+        self.tape.go_live(now);
+        self.live = Some(Live {
+            now,
+            inbox: mail.into(),
+            consumed: Vec::new(),
+            effects: Effects::default(),
+            custom_status: None,
+            prune: None,
+        });
+        Ok(self.run_turn())
+    }
+
+    /// Goes on with a turn that stopped for its host.
+    ///
+    /// # Errors
+    ///
+    /// [`TurnError::NoHostCall`] if no turn waits for an answer.
+    pub fn resume(&mut self, answer: Result<PruneResult, String>) -> Result<Step, TurnError> {
+        let asked = if self.live.is_some() { self.host_calls.front() } else { None };
+        let Some((id, _)) = asked.cloned() else { return Err(TurnError::NoHostCall) };
+        let (counts, error) = match answer {
+            Ok(result) => (result, None),
+            Err(error) => (PruneResult::default(), Some(error)),
+        };
+        let answered = self.record_arrival(Entry::about(
+            id,
+            EventKind::HistoryPruned {
+                executions_deleted: counts.executions_deleted,
+                events_deleted: counts.events_deleted,
+                error,
+            },
+        ));
+        if let Err(fault) = answered {
+            self.fail(fault);
+        }
+        Ok(self.run_turn())
+    }
+
+    /// How the execution stands.
+    #[must_use]
+    pub fn outcome(&self) -> Outcome {
+        let decided = self.ending.as_ref().map(Ending::outcome);
+        self.ended.clone().or(decided).unwrap_or(Outcome::Running)
+    }
+
+    /// Why the code does not fit a history that has ended: such a history cannot be failed any more, but
+    /// a test that replays it wants to know.
+    #[must_use]
+    pub const fn mismatch(&self) -> Option<&ErrorDetails> {
+        self.mismatch.as_ref()
+    }
+
+    fn run_turn(&mut self) -> Step {
+        if self.run() == Progress::AwaitHost
+            && let Some((_, options)) = self.host_calls.front()
+        {
+            return Step::HostCall(HostCall::Prune { options: options.clone() });
+        }
+        Step::Done(Box::new(self.finish_turn()))
+    }
+
+    fn run(&mut self) -> Progress {
+        loop {
+            match self.advance() {
+                Ok(Progress::Again) => {}
+                Ok(rest) => return rest,
+                Err(fault) => self.fail(fault),
+            }
+        }
+    }
+
+    /// Goes once round the loop.
+    fn advance(&mut self) -> Result<Progress, Fault> {
+        if self.ended.is_some() {
+            return Ok(self.after_the_end());
+        }
+        if self.settle_asks()? == Progress::Rest {
+            return Ok(Progress::Rest);
+        }
+        if self.ending.is_some() {
+            return self.conclude();
+        }
+        if self.wants_poll()? {
+            self.poll();
+            return Ok(Progress::Again);
+        }
+        self.take_arrival()
+    }
+
+    /// Whether there is anything new for the code to see.
+    fn wants_poll(&mut self) -> Result<bool, Fault> {
+        if self.program.is_none() {
+            return Ok(false);
+        }
+        let resolved = self.tape.take_resolved();
+        let woken = self.tape.window().take_woken();
+        if woken && !resolved {
+            self.self_wakes = self.self_wakes.saturating_add(1);
+            if self.self_wakes > MAX_SELF_WAKES_PER_ARRIVAL {
+                return Err(fault::spinning());
+            }
+        }
+        Ok(resolved || woken)
+    }
+
+    /// Step 2: polls the code and collects what it did.
+    fn poll(&mut self) {
+        let Some(program) = &mut self.program else { return };
+        self.program_polls = self.program_polls.saturating_add(1);
+        let polled = program.poll();
+        let unwound = if matches!(polled, Polled::Panicked(_)) { Unwound::Yes } else { Unwound::No };
+        let Collected { mut asks, drops, read, failure } = self.tape.collect(unwound);
+        let next = asks.iter().position(Ask::is_continue_as_new).map(|place| asks.remove(place));
+        asks.retain(|ask| !ask.is_continue_as_new());
+        for id in read {
+            self.ledger.close(id);
+        }
+        self.pending.asks.extend(asks);
+        self.note_drops(drops);
+        let ending = match (polled, failure, next) {
+            (Polled::Panicked(message), _, _) => Some(Ending::failed(ErrorDetails::Application {
+                kind: AppErrorKind::Panicked,
+                message,
+                retryable: false,
+            })),
+            (_, Some(details), _) => Some(Ending::failed(details)),
+            (_, None, Some(next)) => Ending::continued(next),
+            (Polled::Returned(returned), None, None) => Some(Ending::returned(returned)),
+            (Polled::Pending, None, None) => None,
+        };
+        if ending.is_some() {
+            self.ending = ending;
+            self.put_program_away();
+        }
+    }
+
+    /// Drops the code; its outcome is fixed, or it will not be asked again.
+    pub(crate) fn put_program_away(&mut self) {
+        if let Some(program) = self.program.take()
+            && let Some(message) = program.put_away()
+        {
+            self.notices.push(Notice::PanicAfterEnd { message });
+        }
+    }
+
+    /// A new arrival: the code may wake itself as often as before.
+    pub(crate) const fn reset_self_wakes(&mut self) {
+        self.self_wakes = 0;
+    }
+
+    fn finish_turn(&mut self) -> TurnOutput {
+        let outcome = self.outcome();
+        let (effects, consumed, custom_status, prune) = match self.live.take() {
+            Some(live) => (live.effects, live.consumed, live.custom_status, live.prune),
+            None => (Effects::default(), Vec::new(), None, None),
+        };
+        let items = effects.into_items(&self.who);
+        let future_polls = self.tape.future_polls();
+        let stats = TurnStats {
+            events_replayed: self.journal.take_read_count(),
+            program_polls: std::mem::take(&mut self.program_polls),
+            future_polls: future_polls.saturating_sub(self.future_polls_before),
+        };
+        self.future_polls_before = future_polls;
+        TurnOutput {
+            outcome,
+            events: self.journal.take_appended(),
+            worker_items: items.worker,
+            orchestrator_items: items.orchestrator,
+            cancelled_activities: items.cancelled_activities,
+            removed_timers: items.removed_timers,
+            consumed,
+            custom_status,
+            prune,
+            auto_prune: self.tape.auto_prune(),
+            lines: self.tape.take_lines(),
+            notices: std::mem::take(&mut self.notices),
+            stats,
+        }
+    }
+}
+
+impl Drop for Execution {
+    fn drop(&mut self) {
+        // Whatever the code's destructors do now, they do to an execution that was put away.
+        self.put_program_away();
+    }
+}

@@ -1,0 +1,283 @@
+//! Step 1: the asks of the last poll meet the record.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use abide_model::{Action, Event, EventId, EventKind, PruneOptions};
+
+use crate::ask::record::{Place, record};
+use crate::ask::{Ask, Family, compare, effect, limit};
+use crate::ending::{Ending, child_of};
+use crate::execution::{Execution, Live, Progress};
+use crate::fault::{self, Fault};
+use crate::journal::Entry;
+use crate::ledger::OpenAsk;
+use crate::policy::{Leniency, Policy};
+use crate::role::{Asked, DROPPED_FUTURE, Role, role};
+use crate::tape::{Answered, Dropped, Token};
+use crate::turn::StatusUpdate;
+
+/// The reason a child is given when its future was dropped.
+const CHILD_DROPPED: &str = "parent dropped sub-orchestration future";
+
+/// What the code asked for and no event stands for yet.
+#[derive(Debug, Default)]
+pub(crate) struct Pending {
+    pub(crate) asks: VecDeque<Ask>,
+    /// Dropped futures, by the event that records their ask.
+    drops: BTreeMap<EventId, Family>,
+    /// Dropped futures whose ask is itself among the pending ones.
+    unbound: BTreeMap<Token, Family>,
+    /// Drops that may be recorded, but need not be (see [`Leniency::AdditionalDrop`]).
+    tolerated: BTreeMap<EventId, Family>,
+}
+
+impl Pending {
+    fn is_empty(&self) -> bool {
+        self.asks.is_empty() && self.drops.is_empty()
+    }
+
+    pub(crate) fn clear(&mut self) {
+        *self = Self::default();
+    }
+
+    /// Whether a recorded drop is one that need not have been recorded.
+    pub(crate) fn forgive(&mut self, source: EventId) -> bool {
+        self.tolerated.remove(&source).is_some()
+    }
+}
+
+impl Execution {
+    /// Takes note of the futures that were dropped in a poll.
+    pub(crate) fn note_drops(&mut self, drops: Vec<Dropped>) {
+        for Dropped { token, bound, family, answered, .. } in drops {
+            let Some(id) = bound else {
+                self.pending.unbound.insert(token, family);
+                continue;
+            };
+            self.note_bound_drop(id, family, answered);
+        }
+    }
+
+    fn note_bound_drop(&mut self, id: EventId, family: Family, answered: Answered) {
+        self.ledger.abandon(id);
+        match family {
+            // A timer that nobody waits for leaves no record: it is taken out of the queue, that is all.
+            Family::Timer => {
+                if answered == Answered::No
+                    && self.ledger.cancel(id).is_some()
+                    && let Some(live) = &mut self.live
+                {
+                    live.effects.remove_timer(id);
+                }
+            }
+            Family::Prune => {}
+            Family::Activity | Family::Child | Family::Wait if answered == Answered::Yes => {
+                if self.policy.allows(Leniency::AdditionalDrop) {
+                    self.pending.tolerated.insert(id, family);
+                }
+            }
+            Family::Activity | Family::Child | Family::Wait | Family::Dequeue => {
+                self.pending.drops.insert(id, family);
+            }
+        }
+    }
+
+    /// Step 1 of the loop: `Again` to go on with step 2, `Rest` if history is over and nothing may be
+    /// written.
+    pub(crate) fn settle_asks(&mut self) -> Result<Progress, Fault> {
+        while !self.pending.is_empty() {
+            let Some(event) = self.journal.peek() else {
+                if self.live.is_none() {
+                    return Ok(Progress::Rest);
+                }
+                self.record_asks()?;
+                continue;
+            };
+            let matched = match role(event) {
+                Role::Ask(_) => self.match_ask()?,
+                Role::Drop { family, source } => self.match_drop(family, source)?,
+                Role::Arrival(_) => self.pass_over_pending()?,
+                Role::Cleanup { .. } | Role::Terminal => self.meet_the_end()?,
+            };
+            if !matched {
+                break;
+            }
+        }
+        Ok(Progress::Again)
+    }
+
+    /// Compares the oldest ask with the next event. `false`: this event belongs to a later poll.
+    fn match_ask(&mut self) -> Result<bool, Fault> {
+        let Some(event) = self.journal.peek() else { return Ok(false) };
+        if self.pending.asks.is_empty() {
+            // Only drops are left. The reference recorded them at the end of the turn, behind later asks.
+            return if self.policy.allows(Leniency::LateBinding) {
+                Ok(false)
+            } else {
+                Err(fault::additional_drop(&self.pending_drops(), event))
+            };
+        }
+        let Some(ask) = take_matching(&mut self.pending.asks, event, self.policy) else { return Ok(false) };
+        if !compare::same(&ask, event, self.policy) {
+            return Err(fault::asks_differ(&ask, event));
+        }
+        if let Some(event) = self.journal.take(&self.who, self.policy)? {
+            self.open(ask.token, &event);
+        }
+        Ok(true)
+    }
+
+    /// Looks for the recorded drop among those the code made.
+    fn match_drop(&mut self, family: Family, source: Option<EventId>) -> Result<bool, Fault> {
+        let Some(event) = self.journal.peek() else { return Ok(false) };
+        let Some(source) = source else { return Err(fault::no_source(event)) };
+        let strict = !self.policy.allows(Leniency::AdditionalDrop);
+        // Ours are recorded behind the asks of their poll, ascending; the reference's anywhere later.
+        let in_order = self.pending.asks.is_empty() && self.pending.drops.keys().next() == Some(&source);
+        if strict && !in_order {
+            return Err(match self.pending.asks.front() {
+                Some(ask) => fault::additional_ask(ask, event),
+                None => fault::not_dropped(event, self.pending.drops.keys().copied()),
+            });
+        }
+        let made = self.pending.drops.remove(&source).or_else(|| self.pending.tolerated.remove(&source));
+        if made != Some(family) {
+            return Err(fault::not_dropped(event, self.pending.drops.keys().copied()));
+        }
+        self.journal.take(&self.who, self.policy)?;
+        self.ledger.cancel(source);
+        Ok(true)
+    }
+
+    /// An arrival is next although asks are unrecorded.
+    fn pass_over_pending(&self) -> Result<bool, Fault> {
+        if self.policy.allows(Leniency::LateBinding) {
+            return Ok(false);
+        }
+        self.journal.peek().map_or(Ok(false), |event| Err(self.unrecorded(event)))
+    }
+
+    /// The end is next although asks are unrecorded: right if the first of them broke a limit.
+    fn meet_the_end(&mut self) -> Result<bool, Fault> {
+        if self.policy.allows(Leniency::EarlyReturn) {
+            self.pending.clear();
+            return Ok(true);
+        }
+        if let Some(message) = self.pending.asks.front().and_then(limit::violation) {
+            self.pending.clear();
+            self.end(Ending::failed(fault::limit(message).0));
+            return Ok(true);
+        }
+        self.journal.peek().map_or(Ok(false), |event| Err(self.unrecorded(event)))
+    }
+
+    fn unrecorded(&self, event: &Event) -> Fault {
+        match self.pending.asks.front() {
+            Some(ask) => fault::additional_ask(ask, event),
+            None => fault::additional_drop(&self.pending_drops(), event),
+        }
+    }
+
+    fn pending_drops(&self) -> Vec<(EventId, Family)> {
+        self.pending.drops.iter().map(|(id, family)| (*id, *family)).collect()
+    }
+
+    /// Writes everything that is pending: asks in the order they were made, then drops, ascending.
+    fn record_asks(&mut self) -> Result<(), Fault> {
+        while let Some(ask) = self.pending.asks.pop_front() {
+            if let Some(message) = limit::violation(&ask) {
+                self.pending.clear();
+                return Err(fault::limit(message));
+            }
+            self.record_ask(ask)?;
+        }
+        for (id, family) in std::mem::take(&mut self.pending.drops) {
+            self.record_drop(id, family)?;
+        }
+        Ok(())
+    }
+
+    fn record_ask(&mut self, ask: Ask) -> Result<(), Fault> {
+        let Some(live) = &mut self.live else { return Ok(()) };
+        let place = Place { execution_id: self.who.execution_id, id: self.journal.next_id()?, now: live.now };
+        let token = ask.token;
+        let Some(recorded) = record(ask, place) else { return Ok(()) };
+        if let Some(work) = effect::work(&recorded, place.id, &self.who) {
+            live.effects.set_in_motion(place.id, work);
+        }
+        if let EventKind::CustomStatusUpdated { status } = &recorded.kind {
+            live.custom_status = Some(status.clone().map_or(StatusUpdate::Reset, StatusUpdate::Set));
+        }
+        let event = self.journal.compose(&self.who, live.now, Entry::new(recorded.kind))?;
+        self.open(token, &event);
+        self.journal.keep(event);
+        Ok(())
+    }
+
+    fn record_drop(&mut self, id: EventId, family: Family) -> Result<(), Fault> {
+        let Some(live) = &mut self.live else { return Ok(()) };
+        let Some(entry) = breadcrumb(id, family, DROPPED_FUTURE) else { return Ok(()) };
+        self.journal.append(&self.who, live.now, entry)?;
+        let Some(ask) = self.ledger.cancel(id) else { return Ok(()) };
+        cancel_effect(live, id, ask, &child_of(&self.who.instance, &ask.name), CHILD_DROPPED);
+        Ok(())
+    }
+
+    /// Opens a recorded ask: from here on an answer for it can arrive.
+    fn open(&mut self, token: Token, event: &Event) {
+        let Role::Ask(Asked::Opens(family, name)) = role(event) else { return };
+        let id = EventId::new(event.event_id);
+        let dropped = self.pending.unbound.remove(&token).is_some();
+        let waiting = (!dropped).then_some(token);
+        self.ledger.open(id, OpenAsk { family, token: waiting, cancelled: false, name: name.to_owned() });
+        if let EventKind::HistoryPruneRequested { keep_last, completed_before } = event.kind {
+            self.host_calls.push_back((id, PruneOptions { keep_last, completed_before }));
+        }
+        if dropped {
+            self.note_bound_drop(id, family, Answered::No);
+        } else {
+            self.tape.bind(token, id);
+        }
+    }
+}
+
+/// The event that records a cancellation; `None` for kinds that leave no record.
+pub(crate) fn breadcrumb(id: EventId, family: Family, reason: &str) -> Option<Entry> {
+    let reason = reason.to_owned();
+    let kind = match family {
+        Family::Activity => EventKind::ActivityCancelRequested { reason },
+        Family::Child => EventKind::SubOrchestrationCancelRequested { reason },
+        Family::Wait => EventKind::ExternalSubscribedCancelled { reason },
+        Family::Dequeue => EventKind::QueueSubscriptionCancelled { reason },
+        Family::Timer | Family::Prune => return None,
+    };
+    Some(Entry::about(id, kind))
+}
+
+/// Takes back what an ask set in motion.
+pub(crate) fn cancel_effect(live: &mut Live, id: EventId, ask: &OpenAsk, child: &str, reason: &str) {
+    match ask.family {
+        Family::Activity => live.effects.cancel_activity(id),
+        Family::Timer => live.effects.remove_timer(id),
+        Family::Child => live.effects.cancel_child(id, child.to_owned(), reason),
+        Family::Wait | Family::Dequeue | Family::Prune => {}
+    }
+}
+
+/// Takes the ask that the event should record: the oldest one, except that consecutive clears of single
+/// keys may have been recorded in any order.
+fn take_matching(asks: &mut VecDeque<Ask>, event: &Event, policy: Policy) -> Option<Ask> {
+    if policy.allows(Leniency::ClearOrder)
+        && let EventKind::KeyValueCleared { key: cleared } = &event.kind
+    {
+        let run = asks.iter().take_while(|ask| matches!(ask.action, Action::ClearKeyValue { .. }));
+        let place = run
+            .enumerate()
+            .find(|(_, ask)| matches!(&ask.action, Action::ClearKeyValue { key } if key == cleared))
+            .map(|(place, _)| place);
+        if let Some(place) = place {
+            return asks.remove(place);
+        }
+    }
+    asks.pop_front()
+}

@@ -1,0 +1,164 @@
+//! What the engine calls.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex};
+use std::task::Waker;
+
+use abide_model::codec::Codec;
+use abide_model::{EventId, KvEntry, Timestamp};
+
+use super::{Answer, Cell, Collected, Phase, Tape, Token, Unwound};
+use crate::ask::Family;
+use crate::notice::LogLine;
+use crate::signals::{Queues, Signals};
+use crate::turn::Identity;
+use crate::window::Window;
+
+impl Tape {
+    pub(crate) fn new(identity: Identity, window: Arc<Window>, kv: BTreeMap<String, KvEntry>) -> Arc<Self> {
+        let cell = Cell {
+            phase: Phase::Replaying,
+            codec: Codec::Lossless,
+            now: Timestamp::from_millis(0),
+            last_token: 0,
+            collected: Collected::default(),
+            slots: BTreeMap::new(),
+            signals: Signals::default(),
+            queues: Queues::default(),
+            kv,
+            recorded_writes: VecDeque::new(),
+            status: None,
+            lines: Vec::new(),
+            auto_prune: true,
+            resolved: false,
+            future_polls: 0,
+        };
+        Arc::new(Self { identity, window, cell: Mutex::new(cell) })
+    }
+
+    pub(crate) fn window(&self) -> &Arc<Window> {
+        &self.window
+    }
+
+    /// Begins an execution: the code is to be polled for the first time.
+    pub(crate) fn begin(&self, codec: Codec, status: Option<String>) {
+        let mut cell = self.cell();
+        cell.codec = codec;
+        cell.status = status;
+        cell.resolved = true;
+    }
+
+    /// From here on the code is live, and this is the time.
+    pub(crate) fn go_live(&self, now: Timestamp) {
+        let mut cell = self.cell();
+        cell.enter(Phase::Live);
+        cell.now = now;
+    }
+
+    /// From here on the code re-lives events that were recorded elsewhere.
+    pub(crate) fn go_back_to_replay(&self, last_time: Timestamp) {
+        let mut cell = self.cell();
+        cell.enter(Phase::Replaying);
+        cell.now = last_time;
+    }
+
+    /// Makes the time of a recorded key-value write known before the code makes that write again.
+    pub(crate) fn expect_write(&self, at_ms: u64) {
+        self.cell().recorded_writes.push_back(at_ms);
+    }
+
+    /// Everything the code did since the last call. After a panic, drops made while unwinding do not count:
+    /// the code did not decide them.
+    pub(crate) fn collect(&self, panicked: Unwound) -> Collected {
+        let mut collected = std::mem::take(&mut self.cell().collected);
+        match panicked {
+            Unwound::No => {}
+            Unwound::Yes => collected.drops.retain(|dropped| dropped.unwinding == Unwound::No),
+        }
+        collected
+    }
+
+    /// Whether an answer was brought since the last call.
+    pub(crate) fn take_resolved(&self) -> bool {
+        std::mem::take(&mut self.cell().resolved)
+    }
+
+    /// Tells a future which event records its ask.
+    pub(crate) fn bind(&self, token: Token, id: EventId) {
+        let mut cell = self.cell();
+        let Cell { slots, signals, queues, .. } = &mut *cell;
+        let Some(slot) = slots.get_mut(&token) else { return };
+        slot.bound = Some(id);
+        let ready = match slot.family {
+            Family::Wait => {
+                signals.open(&slot.name, id, token);
+                false
+            }
+            Family::Dequeue => queues.open(&slot.name, id, token),
+            Family::Activity | Family::Timer | Family::Child | Family::Prune => false,
+        };
+        let woken = if ready { cell.resolve(token) } else { None };
+        drop(cell);
+        self.wake(woken);
+    }
+
+    /// Brings the answer for a future; if it was dropped meanwhile, nothing happens.
+    pub(crate) fn answer(&self, token: Token, answer: Answer) {
+        let mut cell = self.cell();
+        let Some(slot) = cell.slots.get_mut(&token) else { return };
+        slot.answer = Some(answer);
+        let woken = cell.resolve(token);
+        drop(cell);
+        self.wake(woken);
+    }
+
+    /// Brings a signal to the oldest wait for it; says which one, or `None` if nobody waits.
+    pub(crate) fn signal(&self, name: &str, data: String) -> Option<EventId> {
+        let (id, token) = self.cell().signals.take_oldest(name)?;
+        self.answer(token, Answer::Received(data));
+        Some(id)
+    }
+
+    /// Adds a message to its queue.
+    pub(crate) fn enqueue(&self, name: &str, data: String) {
+        let mut cell = self.cell();
+        let woken = cell.queues.deliver(name, data).and_then(|token| cell.resolve(token));
+        drop(cell);
+        self.wake(woken);
+    }
+
+    pub(crate) fn unread_messages(&self) -> Vec<(String, String)> {
+        self.cell().queues.unread()
+    }
+
+    pub(crate) fn take_lines(&self) -> Vec<LogLine> {
+        std::mem::take(&mut self.cell().lines)
+    }
+
+    pub(crate) fn auto_prune(&self) -> bool {
+        self.cell().auto_prune
+    }
+
+    pub(crate) fn future_polls(&self) -> u64 {
+        self.cell().future_polls
+    }
+
+    /// Fixes the outcome: later asks and drops are ignored, and nothing is foreign any more.
+    pub(crate) fn close(&self) {
+        self.window.seal();
+        let mut cell = self.cell();
+        cell.phase = Phase::Closed;
+        // Wakers may own the tasks that own our futures: let go of them, or the circle is never freed.
+        let slots = std::mem::take(&mut cell.slots);
+        drop(cell);
+        drop(slots);
+    }
+
+    /// Wakes a future inside the execution's own window.
+    fn wake(&self, waker: Option<Waker>) {
+        if let Some(waker) = waker {
+            let _open = self.window.open();
+            waker.wake();
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! The cell that user code and engine share.
+//!
+//! User code writes what it asks for and reads its answers; the engine collects the asks after each poll
+//! and brings the answers. Nothing here decides anything about history: that is the engine's.
+//!
+//! One mutex guards it all. It is never held while foreign code runs: wakers are called, and values of the
+//! user are dropped, after it is released, because either may come back here.
+
+mod engine_side;
+mod user_side;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Waker;
+
+use abide_model::codec::Codec;
+use abide_model::{ErrorDetails, EventId, KvEntry, PruneResult, Timestamp};
+
+use crate::ask::{Ask, Family};
+use crate::notice::LogLine;
+use crate::signals::{Queues, Signals};
+use crate::turn::Identity;
+use crate::window::Window;
+
+/// Names one ask from the moment it is made; its event id is known only when it is recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Token(u64);
+
+impl Token {
+    pub(crate) const fn get(self) -> u64 {
+        self.0
+    }
+}
+
+/// What a durable future is told.
+#[derive(Debug)]
+pub(crate) enum Answer {
+    /// An activity or a child ended.
+    Ended(Result<String, String>),
+    /// A timer fired.
+    Fired,
+    /// A signal or a queue message came.
+    Received(String),
+    /// A prune was done.
+    Pruned(Result<PruneResult, String>),
+}
+
+/// A durable future that was dropped before it returned its answer.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Dropped {
+    pub(crate) token: Token,
+    pub(crate) bound: Option<EventId>,
+    pub(crate) family: Family,
+    pub(crate) answered: Answered,
+    /// Whether it was dropped while a panic unwound.
+    unwinding: Unwound,
+}
+
+/// Whether a dropped future had its answer already: then there is nothing left to cancel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Answered {
+    No,
+    Yes,
+}
+
+/// What the code did in one poll.
+#[derive(Debug, Default)]
+pub(crate) struct Collected {
+    pub(crate) asks: Vec<Ask>,
+    pub(crate) drops: Vec<Dropped>,
+    /// The dequeues whose message the code took.
+    pub(crate) read: Vec<EventId>,
+    /// Why the execution must fail although the code has not returned.
+    pub(crate) failure: Option<ErrorDetails>,
+}
+
+/// The shared cell.
+pub(crate) struct Tape {
+    identity: Identity,
+    window: Arc<Window>,
+    cell: Mutex<Cell>,
+}
+
+/// Where the code is in its life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// It re-lives what is recorded.
+    Replaying,
+    /// It does something for the first time.
+    Live,
+    /// Its outcome is fixed, or it was put away.
+    Closed,
+}
+
+/// What the mutex guards.
+struct Cell {
+    phase: Phase,
+    codec: Codec,
+    now: Timestamp,
+    last_token: u64,
+    collected: Collected,
+    slots: BTreeMap<Token, Slot>,
+    signals: Signals,
+    queues: Queues,
+    kv: BTreeMap<String, KvEntry>,
+    /// When the key-value writes that history holds were made, in order: a replayed write gets its
+    /// recorded time, so that pruning by age decides the same again.
+    recorded_writes: VecDeque<u64>,
+    status: Option<String>,
+    lines: Vec<LogLine>,
+    auto_prune: bool,
+    /// An answer was brought, or became reachable, since the last poll began.
+    resolved: bool,
+    future_polls: u64,
+}
+
+/// One durable future, as the tape sees it.
+#[derive(Debug)]
+struct Slot {
+    family: Family,
+    /// The name of the signal or queue it waits for; empty for the others.
+    name: String,
+    bound: Option<EventId>,
+    answer: Option<Answer>,
+    waker: Option<Waker>,
+}
+
+impl fmt::Debug for Tape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tape").field("identity", &self.identity).finish_non_exhaustive()
+    }
+}
+
+impl Tape {
+    fn cell(&self) -> MutexGuard<'_, Cell> {
+        // A panic of user code never happens under the lock, and a panic of ours must not spread to others.
+        self.cell.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Whether the poll ended in a panic.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Unwound {
+    No,
+    Yes,
+}
+
+impl Cell {
+    /// Changes the phase, unless it is the last.
+    fn enter(&mut self, phase: Phase) {
+        if self.phase != Phase::Closed {
+            self.phase = phase;
+        }
+    }
+
+    /// Notes that a future has something to return, and gives the waker to call.
+    fn resolve(&mut self, token: Token) -> Option<Waker> {
+        self.resolved = true;
+        self.slots.get_mut(&token)?.waker.take()
+    }
+}
+
+impl Slot {
+    /// Registers a waker; gives back the one it replaces, to be dropped outside the lock.
+    fn watch(&mut self, waker: &Waker) -> Option<Waker> {
+        if self.waker.as_ref().is_some_and(|known| known.will_wake(waker)) {
+            return None;
+        }
+        self.waker.replace(waker.clone())
+    }
+}
+
+/// The key-value state while an ask changes it.
+pub(crate) struct KvView<'a> {
+    entries: &'a mut BTreeMap<String, KvEntry>,
+    recorded_writes: &'a mut VecDeque<u64>,
+    now: Timestamp,
+}
+
+impl KvView<'_> {
+    /// Writes a key; says when it was written and how many keys there are now.
+    pub(crate) fn set(&mut self, key: &str, value: &str) -> (u64, usize) {
+        let at_ms = self.recorded_writes.pop_front().unwrap_or_else(|| self.now.as_millis());
+        let entry = KvEntry { value: value.to_owned(), last_updated_at_ms: at_ms };
+        self.entries.insert(key.to_owned(), entry);
+        (at_ms, self.entries.len())
+    }
+
+    pub(crate) fn clear(&mut self, key: &str) {
+        self.entries.remove(key);
+    }
+
+    pub(crate) fn clear_all(&mut self) {
+        self.entries.clear();
+    }
+}

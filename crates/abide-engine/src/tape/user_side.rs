@@ -1,0 +1,176 @@
+//! What the context and the durable futures call.
+
+use std::collections::BTreeMap;
+use std::task::{Poll, Waker};
+
+use abide_model::codec::Codec;
+use abide_model::{ErrorDetails, KvEntry};
+
+use super::{Answer, Answered, Cell, Dropped, KvView, Phase, Slot, Tape, Token, Unwound};
+use crate::ask::{Ask, Family};
+use crate::notice::{LineLevel, LogLine};
+use crate::turn::Identity;
+use crate::window::Foreign;
+
+impl Tape {
+    pub(crate) fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    /// Writes down an ask; `None` if it does not count, because the outcome is fixed or the caller is not
+    /// the execution's own poll.
+    pub(crate) fn ask(&self, build: impl FnOnce(Token, &mut KvView<'_>) -> Ask) -> Option<Token> {
+        if !self.window.admits(Foreign::Ask) {
+            return None;
+        }
+        let mut cell = self.cell();
+        if cell.phase == Phase::Closed {
+            return None;
+        }
+        cell.last_token = cell.last_token.saturating_add(1);
+        let token = Token(cell.last_token);
+        let ask = {
+            let Cell { kv, recorded_writes, now, .. } = &mut *cell;
+            build(token, &mut KvView { entries: kv, recorded_writes, now: *now })
+        };
+        if let Some((family, name)) = ask.waits_for() {
+            let slot = Slot { family, name: name.to_owned(), bound: None, answer: None, waker: None };
+            cell.slots.insert(token, slot);
+        }
+        cell.collected.asks.push(ask);
+        Some(token)
+    }
+
+    /// Polls the future with this token.
+    pub(crate) fn poll_answer(&self, token: Token, waker: &Waker) -> Poll<Answer> {
+        if !self.window.admits(Foreign::Poll) {
+            return Poll::Pending;
+        }
+        let mut cell = self.cell();
+        cell.future_polls = cell.future_polls.saturating_add(1);
+        let Some(slot) = cell.slots.get_mut(&token) else { return Poll::Pending };
+        if let Some(answer) = slot.answer.take() {
+            let finished = cell.slots.remove(&token);
+            drop(cell);
+            drop(finished);
+            return Poll::Ready(answer);
+        }
+        if let (Family::Dequeue, Some(id)) = (slot.family, slot.bound) {
+            let name = std::mem::take(&mut slot.name);
+            let message = cell.queues.read(&name, id);
+            if let Some(data) = message {
+                cell.collected.read.push(id);
+                let finished = cell.slots.remove(&token);
+                drop(cell);
+                drop(finished);
+                return Poll::Ready(Answer::Received(data));
+            }
+            if let Some(slot) = cell.slots.get_mut(&token) {
+                slot.name = name;
+            }
+        }
+        let replaced = cell.slots.get_mut(&token).and_then(|slot| slot.watch(waker));
+        drop(cell);
+        drop(replaced);
+        Poll::Pending
+    }
+
+    /// Notes that the future with this token was dropped before it returned its answer. Acts at once: the
+    /// place of a wait or dequeue is free.
+    pub(crate) fn drop_future(&self, token: Token) {
+        let admitted = self.window.admits(Foreign::Drop);
+        let mut cell = self.cell();
+        let Some(slot) = cell.slots.remove(&token) else { return };
+        let mut woken = None;
+        if admitted && cell.phase != Phase::Closed {
+            if let Some(id) = slot.bound {
+                match slot.family {
+                    Family::Wait => cell.signals.close(&slot.name, id),
+                    Family::Dequeue => {
+                        woken = cell.queues.close(&slot.name, id).and_then(|next| cell.resolve(next));
+                    }
+                    Family::Activity | Family::Timer | Family::Child | Family::Prune => {}
+                }
+            }
+            cell.collected.drops.push(Dropped {
+                token,
+                bound: slot.bound,
+                family: slot.family,
+                answered: if slot.answer.is_some() { Answered::Yes } else { Answered::No },
+                unwinding: if std::thread::panicking() { Unwound::Yes } else { Unwound::No },
+            });
+        }
+        drop(cell);
+        drop(slot);
+        if let Some(waker) = woken {
+            waker.wake();
+        }
+    }
+
+    /// Lets `edit` change an activity that was asked for in the current poll. `Err` says what the token is
+    /// instead: something else, or already sealed (`None`).
+    pub(crate) fn tag_activity(&self, token: Token, tag: String) -> Result<(), Option<Family>> {
+        let mut cell = self.cell();
+        if cell.phase == Phase::Closed {
+            return Ok(());
+        }
+        let family = cell.slots.get(&token).map(|slot| slot.family);
+        if let Some(
+            other @ (Family::Timer | Family::Wait | Family::Dequeue | Family::Child | Family::Prune),
+        ) = family
+        {
+            return Err(Some(other));
+        }
+        let ask = cell.collected.asks.iter_mut().rev().find(|ask| ask.token == token);
+        match ask {
+            Some(ask) => {
+                ask.set_tag(tag);
+                Ok(())
+            }
+            None => Err(None),
+        }
+    }
+
+    /// Fails the execution at the end of this poll.
+    pub(crate) fn fail(&self, details: ErrorDetails) {
+        if self.window.admits(Foreign::Ask) {
+            self.cell().collected.failure.get_or_insert(details);
+        }
+    }
+
+    /// Writes a log line, unless it was written before in a turn that is now being replayed.
+    pub(crate) fn say(&self, level: LineLevel, message: String) {
+        let mut cell = self.cell();
+        if cell.phase == Phase::Live {
+            cell.lines.push(LogLine { level, message });
+        }
+    }
+
+    /// Reads the key-value state as the code sees it now.
+    pub(crate) fn read_kv<T>(&self, read: impl FnOnce(&BTreeMap<String, KvEntry>) -> T) -> T {
+        read(&self.cell().kv)
+    }
+
+    pub(crate) fn status(&self) -> Option<String> {
+        self.cell().status.clone()
+    }
+
+    pub(crate) fn set_status(&self, status: Option<String>) {
+        self.cell().status = status;
+    }
+
+    pub(crate) fn codec(&self) -> Codec {
+        self.cell().codec
+    }
+
+    pub(crate) fn is_replaying(&self) -> bool {
+        self.cell().phase == Phase::Replaying
+    }
+
+    #[expect(clippy::fn_params_excessive_bools, reason = "it is what the user said")]
+    pub(crate) fn set_auto_prune(&self, enabled: bool) {
+        if self.window.admits(Foreign::Ask) {
+            self.cell().auto_prune = enabled;
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! Deleting finished executions: what to delete, and what was deleted.
+//!
+//! Deliberately absent: a way to delete the current execution or a running one. No choice of options
+//! reaches those.
+
+/// Which finished executions to delete; all that are set must hold.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PruneOptions {
+    /// Keep this many of the latest executions.
+    pub keep_last: Option<u32>,
+    /// Delete only what ended before this time, in milliseconds since the Unix epoch.
+    pub completed_before: Option<u64>,
+}
+
+/// What was deleted.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PruneResult {
+    /// How many instances were looked at.
+    pub instances_processed: u64,
+    /// How many executions were deleted.
+    pub executions_deleted: u64,
+    /// How many events were deleted with them.
+    pub events_deleted: u64,
+}

@@ -1,0 +1,121 @@
+//! What can be typed after `cargo xtask`.
+
+use crate::planted;
+use crate::test_run::Scope;
+
+pub(crate) const USAGE: &str = "\
+Usage: cargo xtask <command>
+
+Commands:
+  test [--fast]              everything a change must pass; --fast leaves out the planted bugs
+  tidy                       the rules of this repository that no compiler checks
+  planted [--write] [NAME…]  plant each known bug in a copy and show that a test catches it;
+                             --write records the result in docs/planted-bugs.md
+  help                       this text";
+
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Command {
+    Help,
+    Tidy,
+    Test(Scope),
+    Planted(planted::Request),
+}
+
+impl Command {
+    /// The error is a sentence for the person who typed the arguments.
+    pub(crate) fn parse(arguments: &[String]) -> Result<Self, String> {
+        let mut words = arguments.iter().map(String::as_str);
+        let Some(name) = words.next() else { return Ok(Self::Help) };
+        let rest: Vec<&str> = words.collect();
+        if is_help(name) || rest.iter().copied().any(is_help) {
+            return Ok(Self::Help);
+        }
+        match name {
+            "tidy" => parse_tidy(&rest),
+            "test" => parse_test(&rest),
+            "planted" => parse_planted(&rest),
+            unknown => Err(format!("there is no command `{unknown}`")),
+        }
+    }
+}
+
+fn is_help(word: &str) -> bool {
+    matches!(word, "help" | "--help" | "-h")
+}
+
+fn parse_tidy(rest: &[&str]) -> Result<Command, String> {
+    match rest {
+        [] => Ok(Command::Tidy),
+        [unknown, ..] => Err(format!("`tidy` takes no argument `{unknown}`")),
+    }
+}
+
+fn parse_test(rest: &[&str]) -> Result<Command, String> {
+    match rest {
+        [] => Ok(Command::Test(Scope::Everything)),
+        ["--fast"] => Ok(Command::Test(Scope::Fast)),
+        ["--fast", unknown, ..] | [unknown, ..] => Err(format!("`test` takes no argument `{unknown}`")),
+    }
+}
+
+fn parse_planted(rest: &[&str]) -> Result<Command, String> {
+    let (flags, names): (Vec<&str>, Vec<&str>) = rest.iter().copied().partition(|word| word.starts_with('-'));
+    if let Some(unknown) = flags.iter().find(|flag| **flag != "--write") {
+        return Err(format!("`planted` takes no argument `{unknown}`"));
+    }
+    if flags.is_empty() {
+        return Ok(Command::Planted(planted::Request::Check {
+            names: names.into_iter().map(str::to_owned).collect(),
+        }));
+    }
+    if names.is_empty() {
+        return Ok(Command::Planted(planted::Request::CheckAllAndWrite));
+    }
+    Err("`planted --write` records every bug, so it takes no names".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(line: &str) -> Result<Command, String> {
+        let arguments: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        Command::parse(&arguments)
+    }
+
+    #[test]
+    fn nothing_and_every_form_of_help_print_the_usage() {
+        for line in ["", "help", "--help", "-h", "test --help", "planted -h"] {
+            assert_eq!(parse(line), Ok(Command::Help), "{line:?}");
+        }
+    }
+
+    #[test]
+    fn commands_are_recognised() {
+        assert_eq!(parse("tidy"), Ok(Command::Tidy));
+        assert_eq!(parse("test"), Ok(Command::Test(Scope::Everything)));
+        assert_eq!(parse("test --fast"), Ok(Command::Test(Scope::Fast)));
+        assert_eq!(parse("planted --write"), Ok(Command::Planted(planted::Request::CheckAllAndWrite)));
+        let names = vec!["a".to_owned(), "b".to_owned()];
+        assert_eq!(parse("planted a b"), Ok(Command::Planted(planted::Request::Check { names })));
+    }
+
+    #[test]
+    fn what_is_not_understood_is_named() {
+        for (line, culprit) in [
+            ("tidi", "`tidi`"),
+            ("tidy now", "`now`"),
+            ("test --slow", "`--slow`"),
+            ("test --fast more", "`more`"),
+            ("planted --wirte", "`--wirte`"),
+        ] {
+            let misuse = parse(line).unwrap_err();
+            assert!(misuse.contains(culprit), "{line:?} gave {misuse:?}");
+        }
+    }
+
+    #[test]
+    fn a_partial_record_of_the_planted_bugs_is_refused() {
+        assert!(parse("planted --write one").is_err());
+    }
+}

@@ -1,0 +1,51 @@
+//! The chores of this workspace, as `cargo xtask <command>`.
+//!
+//! Three commands: [`tidy`] checks the rules no compiler knows, [`test_run`] is everything a change must pass, and
+//! [`planted`] breaks the code on purpose to show that the tests notice. Start at [`cli`], which lists them.
+//!
+//! Deliberately absent: anything that needs more than a Rust toolchain and crates.io.
+
+use std::env;
+use std::process::ExitCode;
+
+use crate::cli::{Command, USAGE};
+use crate::workspace::Workspace;
+
+mod cli;
+mod planted;
+mod stopwatch;
+mod test_run;
+mod tidy;
+mod workspace;
+
+const FAILED: u8 = 1;
+const MISUSED: u8 = 2;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    let command = match Command::parse(&arguments) {
+        Ok(command) => command,
+        Err(misuse) => {
+            eprintln!("xtask: {misuse}\n\n{USAGE}");
+            return ExitCode::from(MISUSED);
+        }
+    };
+    match run(command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("\nxtask: {failure:#}");
+            ExitCode::from(FAILED)
+        }
+    }
+}
+
+fn run(command: Command) -> anyhow::Result<()> {
+    let workspace = Workspace::locate()?;
+    match command {
+        Command::Help => println!("{USAGE}"),
+        Command::Tidy => tidy::run(&workspace)?,
+        Command::Test(scope) => test_run::run(&workspace, scope)?,
+        Command::Planted(request) => planted::run(&workspace, &request)?,
+    }
+    Ok(())
+}

@@ -1,0 +1,168 @@
+//! Who may depend on what, and why.
+//!
+//! A crate that is not here, or a dependency that is not in its row, fails `cargo xtask tidy`. To add one, add a row
+//! with the reason a reviewer should believe. Dev-dependencies need no row: they reach no user.
+
+pub(crate) const THIS_FILE: &str = "xtask/src/tidy/dependency_table.rs";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Defaults {
+    Allowed,
+    MustBeOff,
+}
+
+#[derive(Debug)]
+pub(crate) struct Row {
+    pub(crate) dependency: &'static str,
+    pub(crate) defaults: Defaults,
+    pub(crate) reason: &'static str,
+}
+
+#[derive(Debug)]
+pub(crate) struct CrateRows {
+    pub(crate) name: &'static str,
+    pub(crate) may_depend_on: &'static [Row],
+}
+
+const fn row(dependency: &'static str, reason: &'static str) -> Row {
+    Row { dependency, defaults: Defaults::Allowed, reason }
+}
+
+const fn without_defaults(dependency: &'static str, reason: &'static str) -> Row {
+    Row { dependency, defaults: Defaults::MustBeOff, reason }
+}
+
+pub(crate) const DIRECT: &[CrateRows] = &[
+    CrateRows {
+        name: "abide-model",
+        may_depend_on: &[
+            row("semver", "versions of orchestrations are part of events"),
+            row("serde", "events and work items have a frozen JSON form"),
+            row("serde_json", "that form, and the typed payloads"),
+            row("thiserror", "error types without handwritten `Display`"),
+        ],
+    },
+    CrateRows {
+        name: "abide-engine",
+        may_depend_on: &[
+            row("abide-model", "the words it decides about"),
+            row("async-trait", "the handler trait users implement is an async trait object"),
+            without_defaults(
+                "futures-util",
+                "combinators and an atomic waker; its defaults bring macros and channels",
+            ),
+            row("semver", "the version pin selects the replay policy"),
+            row("serde", "typed inputs and outputs"),
+            row("serde_json", "typed inputs and outputs"),
+            row("thiserror", "error types without handwritten `Display`"),
+        ],
+    },
+    CrateRows {
+        name: "abide-demo",
+        may_depend_on: &[
+            row("abide-engine", "what it shows"),
+            row("abide-model", "what it shows"),
+            row("async-trait", "a demo may implement the handler trait by hand"),
+        ],
+    },
+    CrateRows {
+        name: "abide-bench",
+        may_depend_on: &[
+            row("abide-engine", "what it measures"),
+            row("abide-model", "what it measures"),
+            row("async-trait", "a workload may implement the handler trait by hand"),
+            row("serde_json", "results are written as JSON"),
+        ],
+    },
+    CrateRows {
+        name: "xtask",
+        may_depend_on: &[
+            row("anyhow", "its errors are read by people only"),
+            row("proc-macro2", "line numbers of what syn parsed"),
+            row("serde_json", "cargo's messages name the test binary it built"),
+            row("syn", "rules look at code, not at text that looks like code"),
+            row("toml", "manifests and clippy.toml"),
+        ],
+    },
+];
+
+/// Everything that is linked into `abide-engine`, direct or not; what only runs in the compiler is left out.
+///
+/// That none of these does I/O, reads a clock or draws a random number was looked at when its row was added.
+pub(crate) const LINKED_INTO_ENGINE: &[(&str, &str)] = &[
+    ("abide-engine", "itself"),
+    ("abide-model", "direct; checked like the engine"),
+    ("futures-core", "of futures-util: the traits"),
+    ("futures-task", "of futures-util: wakers"),
+    ("futures-util", "direct"),
+    ("itoa", "of serde_json: integers to text"),
+    ("memchr", "of serde_json: byte search"),
+    ("pin-project-lite", "of futures-util: a macro"),
+    ("semver", "direct"),
+    ("serde", "direct"),
+    ("serde_core", "of serde: the traits"),
+    ("serde_json", "direct"),
+    ("slab", "of futures-util: indexed storage"),
+    ("thiserror", "direct"),
+    ("zmij", "of serde_json: floats to text"),
+];
+
+/// Crates whose presence in the engine is wrong whatever the reason, because of what they are.
+pub(crate) const NEVER_IN_ENGINE: &[(&str, &str)] = &[
+    ("async-executor", "an async runtime"),
+    ("async-io", "I/O"),
+    ("async-std", "an async runtime"),
+    ("chrono", "a clock"),
+    ("crossbeam-channel", "threads"),
+    ("env_logger", "a logger"),
+    ("fastrand", "a random number generator"),
+    ("futures-executor", "an async runtime"),
+    ("futures-timer", "a clock"),
+    ("getrandom", "a random number generator"),
+    ("hyper", "I/O"),
+    ("jiff", "a clock"),
+    ("libsqlite3-sys", "a database"),
+    ("log", "a logger"),
+    ("metrics", "a recorder of metrics"),
+    ("mio", "I/O"),
+    ("oorandom", "a random number generator"),
+    ("polling", "I/O"),
+    ("rand", "a random number generator"),
+    ("rand_core", "a random number generator"),
+    ("rayon", "threads"),
+    ("reqwest", "I/O"),
+    ("rusqlite", "a database"),
+    ("smol", "an async runtime"),
+    ("socket2", "I/O"),
+    ("sqlx", "a database"),
+    ("sqlx-core", "a database"),
+    ("time", "a clock"),
+    ("tokio", "an async runtime"),
+    ("tokio-postgres", "a database"),
+    ("tracing", "a logger"),
+    ("tracing-core", "a logger"),
+    ("tracing-subscriber", "a logger"),
+    ("uuid", "a random number generator"),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_has_a_reason() {
+        let direct =
+            DIRECT.iter().flat_map(|rows| rows.may_depend_on).map(|row| (row.dependency, row.reason));
+        let linked = LINKED_INTO_ENGINE.iter().chain(NEVER_IN_ENGINE).copied();
+        for (name, reason) in direct.chain(linked) {
+            assert!(!reason.trim().is_empty(), "`{name}` has no reason");
+        }
+    }
+
+    #[test]
+    fn nothing_is_both_listed_and_banned() {
+        for (banned, kind) in NEVER_IN_ENGINE {
+            assert!(LINKED_INTO_ENGINE.iter().all(|(name, _)| name != banned), "`{banned}` is {kind}");
+        }
+    }
+}
