@@ -160,13 +160,13 @@ impl Execution {
             self.policy = policy;
             self.notices.extend(notice);
         }
+        let last_time = history.last().map_or(0, |event| event.timestamp_ms);
+        self.tape.go_back_to_replay(Timestamp::from_millis(last_time));
         for event in &history {
             if let EventKind::KeyValueSet { last_updated_at_ms, .. } = event.kind {
                 self.tape.expect_write(last_updated_at_ms);
             }
         }
-        let last_time = history.last().map_or(0, |event| event.timestamp_ms);
-        self.tape.go_back_to_replay(Timestamp::from_millis(last_time));
         self.journal.extend(history);
         self.run();
     }

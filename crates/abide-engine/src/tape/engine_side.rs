@@ -1,13 +1,13 @@
 //! What the engine calls.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::task::Waker;
 
 use abide_model::codec::Codec;
 use abide_model::{EventId, KvEntry, Timestamp};
 
-use super::{Answer, Cell, Collected, Phase, Tape, Token, Unwound};
+use super::{Answer, Cell, Collected, Phase, RecordedWrites, Tape, Token, Unwound};
 use crate::ask::Family;
 use crate::notice::LogLine;
 use crate::signals::{Queues, Signals};
@@ -26,7 +26,7 @@ impl Tape {
             signals: Signals::default(),
             queues: Queues::default(),
             kv,
-            recorded_writes: VecDeque::new(),
+            recorded_writes: RecordedWrites::default(),
             status: None,
             lines: Vec::new(),
             auto_prune: true,
@@ -58,13 +58,17 @@ impl Tape {
     /// From here on the code re-lives events that were recorded elsewhere.
     pub(crate) fn go_back_to_replay(&self, last_time: Timestamp) {
         let mut cell = self.cell();
+        if cell.phase == Phase::Live {
+            // Live writes were recorded by the turn that made them: they are not among what comes now.
+            cell.recorded_writes = RecordedWrites::default();
+        }
         cell.enter(Phase::Replaying);
         cell.now = last_time;
     }
 
     /// Makes the time of a recorded key-value write known before the code makes that write again.
     pub(crate) fn expect_write(&self, at_ms: u64) {
-        self.cell().recorded_writes.push_back(at_ms);
+        self.cell().recorded_writes.show(at_ms);
     }
 
     /// Everything the code did since the last call. After a panic, drops made while unwinding do not count:

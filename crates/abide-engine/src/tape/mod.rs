@@ -106,7 +106,7 @@ struct Cell {
     kv: BTreeMap<String, KvEntry>,
     /// When the key-value writes that history holds were made, in order: a replayed write gets its
     /// recorded time, so that pruning by age decides the same again.
-    recorded_writes: VecDeque<u64>,
+    recorded_writes: RecordedWrites,
     status: Option<String>,
     lines: Vec<LogLine>,
     auto_prune: bool,
@@ -174,14 +174,37 @@ impl Slot {
 /// The key-value state while an ask changes it.
 pub(crate) struct KvView<'a> {
     entries: &'a mut BTreeMap<String, KvEntry>,
-    recorded_writes: &'a mut VecDeque<u64>,
+    recorded_writes: &'a mut RecordedWrites,
     now: Timestamp,
+}
+
+/// The times of key-value writes that history holds and the code has not made again yet.
+#[derive(Debug, Default)]
+struct RecordedWrites {
+    times: VecDeque<u64>,
+    /// Writes the code made before their record was shown, because history came in pieces.
+    ahead: usize,
+}
+
+impl RecordedWrites {
+    fn show(&mut self, at_ms: u64) {
+        match self.ahead.checked_sub(1) {
+            Some(ahead) => self.ahead = ahead,
+            None => self.times.push_back(at_ms),
+        }
+    }
+
+    fn next(&mut self) -> Option<u64> {
+        let time = self.times.pop_front();
+        self.ahead = self.ahead.saturating_add(usize::from(time.is_none()));
+        time
+    }
 }
 
 impl KvView<'_> {
     /// Writes a key; says when it was written and how many keys there are now.
     pub(crate) fn set(&mut self, key: &str, value: &str) -> (u64, usize) {
-        let at_ms = self.recorded_writes.pop_front().unwrap_or_else(|| self.now.as_millis());
+        let at_ms = self.recorded_writes.next().unwrap_or_else(|| self.now.as_millis());
         let entry = KvEntry { value: value.to_owned(), last_updated_at_ms: at_ms };
         self.entries.insert(key.to_owned(), entry);
         (at_ms, self.entries.len())

@@ -2,4 +2,8 @@
 
 mod support;
 
+mod coverage;
+mod mutants;
+mod program;
+mod properties;
 mod smoke;

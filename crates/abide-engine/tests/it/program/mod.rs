@@ -1,0 +1,148 @@
+//! Programs as data, so that a failing one can be made smaller.
+//!
+//! A program is a list of steps; `interpret` runs it as an orchestration, `play` puts it into a world that
+//! answers it.
+
+pub(crate) mod interpret;
+pub(crate) mod play;
+
+use proptest::prelude::*;
+
+/// One thing that has an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Leaf {
+    Activity(u8),
+    Tagged(u8),
+    OnSession(u8),
+    Timer(u16),
+    Wait(u8),
+    Dequeue(u8),
+    Child(u8),
+    NamedChild(u8),
+}
+
+/// What becomes of a future that is held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fate {
+    Awaited,
+    Dropped,
+}
+
+/// One step of a program.
+#[derive(Debug, Clone)]
+pub(crate) enum Step {
+    Await(Leaf),
+    /// Branches side by side, all awaited through `ctx.join`.
+    Join(Vec<Vec<Step>>),
+    /// Leaves side by side, awaited through `FuturesUnordered`, in the order they become ready.
+    Unordered(Vec<Leaf>),
+    /// The first branch wins; the others are dropped wherever they are.
+    Select(Vec<Vec<Step>>),
+    /// The first of two wins; the other is kept for a while.
+    Race(Leaf, Leaf, Fate),
+    /// A future is made, other things happen, then it is awaited or dropped.
+    Hold(Leaf, Vec<Step>, Fate),
+    MakeAndDrop(Leaf),
+    Timeout(u16, Vec<Step>),
+    Retry {
+        attempts: u32,
+        pause_ms: u16,
+        limit_ms: Option<u16>,
+    },
+    Guid,
+    Yield,
+    Say,
+    KvAppend(u8),
+    KvRead(u8),
+    KvClear(u8),
+    KvClearAll,
+    KvPrune(u16),
+    Status(u8),
+    StatusReset,
+    Detach(u8),
+    Prune(u8),
+    /// Continues as new, in the first executions.
+    Next,
+    /// Continues as new and prunes.
+    NextPruned,
+    Return,
+    Fail,
+    Panic,
+}
+
+/// A program: what it does, in order.
+#[derive(Debug, Clone)]
+pub(crate) struct Program(pub(crate) Vec<Step>);
+
+/// Names come from a small pool, so that they meet.
+const NAMES: u8 = 2;
+
+fn leaf() -> impl Strategy<Value = Leaf> {
+    prop_oneof![
+        6 => (0..NAMES).prop_map(Leaf::Activity),
+        1 => (0..NAMES).prop_map(Leaf::Tagged),
+        1 => (0..NAMES).prop_map(Leaf::OnSession),
+        3 => (0..5_000_u16).prop_map(Leaf::Timer),
+        4 => (0..NAMES).prop_map(Leaf::Wait),
+        5 => (0..NAMES).prop_map(Leaf::Dequeue),
+        2 => (0..NAMES).prop_map(Leaf::Child),
+        1 => (0..NAMES).prop_map(Leaf::NamedChild),
+    ]
+}
+
+fn fate() -> impl Strategy<Value = Fate> {
+    prop_oneof![Just(Fate::Awaited), Just(Fate::Dropped)]
+}
+
+fn simple_step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        12 => leaf().prop_map(Step::Await),
+        3 => (leaf(), leaf(), fate()).prop_map(|(first, second, fate)| Step::Race(first, second, fate)),
+        2 => leaf().prop_map(Step::MakeAndDrop),
+        2 => prop::collection::vec(leaf(), 1..4).prop_map(Step::Unordered),
+        1 => (1..4_u32, 0..3_000_u16, prop::option::of(0..3_000_u16))
+            .prop_map(|(attempts, pause_ms, limit_ms)| Step::Retry { attempts, pause_ms, limit_ms }),
+        1 => Just(Step::Guid),
+        1 => Just(Step::Yield),
+        2 => Just(Step::Say),
+        2 => (0..NAMES).prop_map(Step::KvAppend),
+        1 => (0..NAMES).prop_map(Step::KvRead),
+        1 => (0..NAMES).prop_map(Step::KvClear),
+        1 => Just(Step::KvClearAll),
+        1 => (0..20_000_u16).prop_map(Step::KvPrune),
+        1 => (0..NAMES).prop_map(Step::Status),
+        1 => Just(Step::StatusReset),
+        1 => (0..NAMES).prop_map(Step::Detach),
+        1 => (0..4_u8).prop_map(Step::Prune),
+    ]
+}
+
+fn last_step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        4 => Just(Step::Next),
+        1 => Just(Step::NextPruned),
+        2 => Just(Step::Return),
+        1 => Just(Step::Fail),
+        1 => Just(Step::Panic),
+    ]
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let any_step = prop_oneof![40 => simple_step(), 1 => last_step()];
+    any_step.prop_recursive(3, 24, 4, |inner| {
+        let branch = || prop::collection::vec(inner.clone(), 0..4);
+        prop_oneof![
+            3 => prop::collection::vec(branch(), 1..4).prop_map(Step::Join),
+            3 => prop::collection::vec(branch(), 1..4).prop_map(Step::Select),
+            3 => (leaf(), branch(), fate()).prop_map(|(leaf, steps, fate)| Step::Hold(leaf, steps, fate)),
+            1 => (0..5_000_u16, branch()).prop_map(|(limit, steps)| Step::Timeout(limit, steps)),
+        ]
+    })
+}
+
+pub(crate) fn program() -> impl Strategy<Value = Program> {
+    (prop::collection::vec(step(), 1..7), prop::option::of(last_step())).prop_map(|(mut steps, last)| {
+        steps.extend(last);
+        Program(steps)
+    })
+}
