@@ -11,6 +11,7 @@ Commands:
   tidy                       the rules of this repository that no compiler checks
   planted [--write] [NAME…]  plant each known bug in a copy and show that a test catches it;
                              --write records the result in docs/planted-bugs.md
+  bench [OPTION…]            cold replay and decoding, measured; options go to the benchmark
   help                       this text";
 
 #[derive(Debug, PartialEq, Eq)]
@@ -19,6 +20,7 @@ pub(crate) enum Command {
     Tidy,
     Test(Scope),
     Planted(planted::Request),
+    Bench { options: Vec<String> },
 }
 
 impl Command {
@@ -27,6 +29,10 @@ impl Command {
         let mut words = arguments.iter().map(String::as_str);
         let Some(name) = words.next() else { return Ok(Self::Help) };
         let rest: Vec<&str> = words.collect();
+        if name == "bench" {
+            // Its options, `--help` among them, are the benchmark's own.
+            return Ok(Self::Bench { options: rest.into_iter().map(str::to_owned).collect() });
+        }
         if is_help(name) || rest.iter().copied().any(is_help) {
             return Ok(Self::Help);
         }
@@ -97,6 +103,8 @@ mod tests {
         assert_eq!(parse("test --fast"), Ok(Command::Test(Scope::Fast)));
         assert_eq!(parse("planted --write"), Ok(Command::Planted(planted::Request::CheckAllAndWrite)));
         let names = vec!["a".to_owned(), "b".to_owned()];
+        let options = vec!["--events".to_owned(), "10".to_owned()];
+        assert_eq!(parse("bench --events 10"), Ok(Command::Bench { options }));
         assert_eq!(parse("planted a b"), Ok(Command::Planted(planted::Request::Check { names })));
     }
 

@@ -11,6 +11,7 @@ use std::process::ExitCode;
 use crate::cli::{Command, USAGE};
 use crate::workspace::Workspace;
 
+mod bench;
 mod cli;
 mod planted;
 mod stopwatch;
@@ -46,6 +47,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Tidy => tidy::run(&workspace)?,
         Command::Test(scope) => test_run::run(&workspace, scope)?,
         Command::Planted(request) => planted::run(&workspace, &request)?,
+        Command::Bench { options } => bench::run(&workspace, &options)?,
     }
     Ok(())
 }

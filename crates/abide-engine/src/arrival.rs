@@ -23,7 +23,12 @@ impl Execution {
     /// Step 3 of the loop.
     pub(crate) fn take_arrival(&mut self) -> Result<Progress, Fault> {
         let Some(event) = self.journal.peek() else { return self.take_live_arrival() };
-        match role(event) {
+        let role = role(event);
+        let begins = matches!(role, Role::Arrival(Arrival::Start) | Role::Terminal);
+        if self.program.is_none() && !begins {
+            return Err(fault::starts_wrongly(event));
+        }
+        match role {
             Role::Arrival(_) => {
                 if let Some(event) = self.journal.take(&self.who, self.policy)? {
                     self.reset_self_wakes();

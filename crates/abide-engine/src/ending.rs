@@ -32,6 +32,16 @@ pub(crate) struct ParentLink {
 #[derive(Debug, Clone)]
 pub(crate) struct Ending {
     verdict: Verdict,
+    decided_by: DecidedBy,
+}
+
+/// Who decided it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum DecidedBy {
+    /// The code, or something that arrived for it: history must say the same.
+    Code,
+    /// The engine, because code and history do not fit: what history says is beside the point.
+    Engine,
 }
 
 #[derive(Debug, Clone)]
@@ -43,17 +53,21 @@ enum Verdict {
 }
 
 impl Ending {
+    const fn by_code(verdict: Verdict) -> Self {
+        Self { verdict, decided_by: DecidedBy::Code }
+    }
+
     pub(crate) const fn failed(details: ErrorDetails) -> Self {
-        Self { verdict: Verdict::Failed(details) }
+        Self::by_code(Verdict::Failed(details))
     }
 
     pub(crate) const fn cancelled(reason: String) -> Self {
-        Self { verdict: Verdict::Cancelled { reason } }
+        Self::by_code(Verdict::Cancelled { reason })
     }
 
     pub(crate) fn returned(returned: Result<String, String>) -> Self {
         match returned {
-            Ok(output) => Self { verdict: Verdict::Completed(output) },
+            Ok(output) => Self::by_code(Verdict::Completed(output)),
             Err(message) => Self::failed(ErrorDetails::Application {
                 kind: AppErrorKind::OrchestrationFailed,
                 message,
@@ -69,7 +83,7 @@ impl Ending {
             Extra::Prune(options) => Some(options),
             Extra::Nothing | Extra::Delay(_) | Extra::Keys(_) => None,
         };
-        Some(Self { verdict: Verdict::ContinuedAsNew { input, version, prune } })
+        Some(Self::by_code(Verdict::ContinuedAsNew { input, version, prune }))
     }
 
     pub(crate) fn outcome(&self) -> Outcome {
@@ -95,12 +109,16 @@ impl Ending {
         }
     }
 
-    /// A panic is the better explanation than the mismatch it may cause.
-    const fn is_panic(&self) -> bool {
-        matches!(
-            self.verdict,
-            Verdict::Failed(ErrorDetails::Application { kind: AppErrorKind::Panicked, .. })
-        )
+    /// Whether a later mismatch does not replace it: a panic is the better explanation than the mismatch it
+    /// causes, and so is the first mismatch.
+    const fn stands(&self) -> bool {
+        match self.decided_by {
+            DecidedBy::Engine => true,
+            DecidedBy::Code => matches!(
+                self.verdict,
+                Verdict::Failed(ErrorDetails::Application { kind: AppErrorKind::Panicked, .. })
+            ),
+        }
     }
 }
 
@@ -122,15 +140,21 @@ impl Execution {
         self.pending.clear();
         let rest = self.journal.skip_rest();
         if let Some(outcome) = rest.iter().find_map(recorded_outcome) {
+            // The engine may have given up for the same reason when that end was recorded.
+            let gave_up_then = Outcome::Failed { details };
+            if outcome != gave_up_then
+                && let Outcome::Failed { details } = gave_up_then
+            {
+                self.mismatch.get_or_insert(details);
+            }
             self.ended = Some(outcome);
-            self.mismatch.get_or_insert(details);
             return;
         }
         for event in rest {
             self.absorb(&event);
         }
-        if !self.ending.as_ref().is_some_and(Ending::is_panic) {
-            self.ending = Some(Ending::failed(details));
+        if !self.ending.as_ref().is_some_and(Ending::stands) {
+            self.ending = Some(Ending { verdict: Verdict::Failed(details), decided_by: DecidedBy::Engine });
         }
     }
 
@@ -150,7 +174,9 @@ impl Execution {
             Role::Terminal => return Ok(self.meet_recorded_end()),
             Role::Cleanup { .. } => {}
             Role::Ask(_) | Role::Drop { .. } | Role::Arrival(_) => {
-                if !self.policy.allows(Leniency::EarlyReturn) {
+                let given_up =
+                    self.ending.as_ref().is_some_and(|ending| ending.decided_by == DecidedBy::Engine);
+                if !given_up && !self.policy.allows(Leniency::EarlyReturn) {
                     return Err(fault::ended_differently(&self.outcome(), event));
                 }
             }

@@ -32,6 +32,7 @@ use crate::ledger::Ledger;
 use crate::notice::Notice;
 use crate::policy::Policy;
 use crate::program::{Polled, Program};
+use crate::role::{Arrival, Role, role};
 use crate::settle::Pending;
 use crate::tape::{Collected, Tape, Unwound};
 use crate::turn::{
@@ -276,7 +277,8 @@ impl Execution {
 
     /// Whether there is anything new for the code to see.
     fn wants_poll(&mut self) -> Result<bool, Fault> {
-        if self.program.is_none() {
+        let Some(program) = &self.program else { return Ok(false) };
+        if program.is_untouched() && self.is_cancelled_next() {
             return Ok(false);
         }
         let resolved = self.tape.take_resolved();
@@ -288,6 +290,12 @@ impl Execution {
             }
         }
         Ok(resolved || woken)
+    }
+
+    /// Whether history goes on with a cancel. Right behind the start it is one that was older than the
+    /// start: the code never ran. (Code that did run left asks in between, or it ended.)
+    fn is_cancelled_next(&self) -> bool {
+        self.journal.peek().is_some_and(|event| role(event) == Role::Arrival(Arrival::Cancel))
     }
 
     /// Step 2: polls the code and collects what it did.
@@ -302,7 +310,7 @@ impl Execution {
         for id in read {
             self.ledger.close(id);
         }
-        self.pending.asks.extend(asks);
+        self.pending.add(asks);
         self.note_drops(drops);
         let ending = match (polled, failure, next) {
             (Polled::Panicked(message), _, _) => Some(Ending::failed(ErrorDetails::Application {
@@ -325,6 +333,7 @@ impl Execution {
     pub(crate) fn put_program_away(&mut self) {
         if let Some(program) = self.program.take()
             && let Some(message) = program.put_away()
+            && self.live.is_some()
         {
             self.notices.push(Notice::PanicAfterEnd { message });
         }

@@ -9,7 +9,7 @@ use std::task::{Context, Poll};
 use abide_model::{AppErrorKind, ErrorDetails, ScheduleKind};
 
 use crate::ask::Family;
-use crate::tape::{Answer, Tape, Token};
+use crate::tape::{Answer, TagRefused, Tape, Token};
 
 /// Something an orchestration asked for: an activity, a timer, an event, a child.
 ///
@@ -148,15 +148,15 @@ impl Claim {
         let token = match self.state {
             ClaimState::Waiting(token) => token,
             ClaimState::Void => return None,
-            ClaimState::Answered(_) => return Some(not_an_activity(Family::Child, None)),
+            ClaimState::Answered(_) => return Some(not_an_activity(Family::Child, String::new(), None)),
             ClaimState::Done => {
                 return Some("with_tag(): the activity has already completed".to_owned());
             }
         };
         match self.tape.tag_activity(token, tag) {
             Ok(()) => None,
-            Err(Some(family)) => Some(not_an_activity(family, Some(token))),
-            Err(None) => Some(format!(
+            Err(TagRefused::NotAnActivity(family, name)) => Some(not_an_activity(family, name, Some(token))),
+            Err(TagRefused::Sealed) => Some(format!(
                 "with_tag(): token {} not found in emitted_actions — actions were drained before with_tag() \
                  was called; call it directly on the future that schedule_activity returns",
                 token.get()
@@ -173,12 +173,12 @@ impl Drop for Claim {
     }
 }
 
-fn not_an_activity(family: Family, token: Option<Token>) -> String {
+fn not_an_activity(family: Family, name: String, token: Option<Token>) -> String {
     let kind = match family {
-        Family::Activity => ScheduleKind::Activity { name: String::new() },
+        Family::Activity => ScheduleKind::Activity { name },
         Family::Timer => ScheduleKind::Timer,
-        Family::Wait => ScheduleKind::ExternalWait { event_name: String::new() },
-        Family::Dequeue => ScheduleKind::QueueDequeue { event_name: String::new() },
+        Family::Wait => ScheduleKind::ExternalWait { event_name: name },
+        Family::Dequeue => ScheduleKind::QueueDequeue { event_name: name },
         Family::Child => ScheduleKind::SubOrchestration { token: token.map_or(0, Token::get) },
         Family::Prune => {
             return "with_tag() can only be called on activity futures, got a prune".to_owned();

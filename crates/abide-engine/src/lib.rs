@@ -59,3 +59,8 @@ pub use turn::{
     TurnStats, run_turn,
 };
 pub use window::{Foreign, ForeignListener};
+
+/// The README's example compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

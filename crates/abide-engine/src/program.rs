@@ -25,6 +25,7 @@ pub(crate) struct Program {
     future: Pin<Box<dyn Future<Output = Result<String, String>> + Send>>,
     tape: Arc<Tape>,
     waker: Waker,
+    polls: u64,
 }
 
 impl fmt::Debug for Program {
@@ -39,12 +40,18 @@ impl Program {
         let waker = Waker::from(Arc::clone(tape.window()));
         // The handler is called inside the future, so that it is called within a guarded poll.
         let future = Box::pin(async move { code.invoke(ctx, input).await });
-        Self { future, tape, waker }
+        Self { future, tape, waker, polls: 0 }
+    }
+
+    /// Whether the code has not run at all.
+    pub(crate) const fn is_untouched(&self) -> bool {
+        self.polls == 0
     }
 
     /// Polls the code once, inside its window.
     pub(crate) fn poll(&mut self) -> Polled {
-        let Self { future, tape, waker } = self;
+        let Self { future, tape, waker, polls } = self;
+        *polls = polls.saturating_add(1);
         let _open = tape.window().open();
         match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(&mut Context::from_waker(waker)))) {
             Ok(Poll::Pending) => Polled::Pending,
@@ -53,21 +60,31 @@ impl Program {
         }
     }
 
-    /// Drops the code. Its destructors are the user's too: if one panics, its message is returned.
+    /// Drops the code. Its destructors and wakers are the user's too: if one panics, its message is returned.
     pub(crate) fn put_away(self) -> Option<String> {
-        self.tape.close();
-        catch_unwind(AssertUnwindSafe(move || drop(self))).err().map(panic_message)
+        let tape = Arc::clone(&self.tape);
+        // Two steps: a panic of the first must not drop the code while it unwinds.
+        let closed = catch_panic(|| tape.close());
+        let dropped = catch_panic(move || drop(self));
+        closed.or(dropped)
     }
 }
 
-/// What a panic said. The payload is the user's: its destructor may panic once more.
+/// Runs something of the user's; if it panics, says with what.
+pub(crate) fn catch_panic(run: impl FnOnce()) -> Option<String> {
+    catch_unwind(AssertUnwindSafe(run)).err().map(panic_message)
+}
+
+/// What a panic said. The payload is the user's: its destructor may panic in turn.
 fn panic_message(payload: Box<dyn Any + Send>) -> String {
     let message = payload
         .downcast_ref::<&'static str>()
         .map(|text| (*text).to_owned())
         .or_else(|| payload.downcast_ref::<String>().cloned())
         .unwrap_or_else(|| "orchestration panicked".to_owned());
-    // What a payload's destructor has to say when it panics in turn helps nobody.
-    catch_unwind(AssertUnwindSafe(move || drop(payload))).unwrap_or_default();
+    if let Err(another) = catch_unwind(AssertUnwindSafe(move || drop(payload))) {
+        // And so may that of the second payload: leaking it ends the chain.
+        Box::leak(another);
+    }
     message
 }

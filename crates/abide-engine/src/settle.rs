@@ -22,7 +22,7 @@ const CHILD_DROPPED: &str = "parent dropped sub-orchestration future";
 /// What the code asked for and no event stands for yet.
 #[derive(Debug, Default)]
 pub(crate) struct Pending {
-    pub(crate) asks: VecDeque<Ask>,
+    asks: VecDeque<Ask>,
     /// Dropped futures, by the event that records their ask.
     drops: BTreeMap<EventId, Family>,
     /// Dropped futures whose ask is itself among the pending ones.
@@ -34,6 +34,15 @@ pub(crate) struct Pending {
 impl Pending {
     fn is_empty(&self) -> bool {
         self.asks.is_empty() && self.drops.is_empty()
+    }
+
+    /// Adds the asks of a poll behind those that are still unrecorded.
+    pub(crate) fn add(&mut self, asks: Vec<Ask>) {
+        if self.asks.is_empty() {
+            self.asks = asks.into();
+        } else {
+            self.asks.extend(asks);
+        }
     }
 
     pub(crate) fn clear(&mut self) {
@@ -165,7 +174,8 @@ impl Execution {
         }
         if let Some(message) = self.pending.asks.front().and_then(limit::violation) {
             self.pending.clear();
-            self.end(Ending::failed(fault::limit(message).0));
+            self.ending = Some(Ending::failed(fault::limit(message).0));
+            self.put_program_away();
             return Ok(true);
         }
         self.journal.peek().map_or(Ok(false), |event| Err(self.unrecorded(event)))

@@ -12,11 +12,18 @@ pub(crate) struct PlantedBug {
     pub(crate) story: &'static str,
     /// From the root of the workspace, under `crates/`.
     pub(crate) file: &'static str,
+    /// What is changed in it. Most bugs are one edit.
+    pub(crate) edits: &'static [Edit],
+    /// Full names of tests of the binary `it` of `abide-engine`; at least one of them must fail.
+    pub(crate) caught_by: &'static [&'static str],
+}
+
+/// A piece of text and what takes its place.
+#[derive(Debug)]
+pub(crate) struct Edit {
     /// Occurs exactly once in the file.
     pub(crate) find: &'static str,
     pub(crate) replace: &'static str,
-    /// Full names of tests of the binary `it` of `abide-engine`; at least one of them must fail.
-    pub(crate) caught_by: &'static [&'static str],
 }
 
 pub(crate) const PLANTED_BUGS: &[PlantedBug] = &[];
@@ -24,14 +31,18 @@ pub(crate) const PLANTED_BUGS: &[PlantedBug] = &[];
 impl PlantedBug {
     /// The file's text with the bug in it, or why the bug no longer applies.
     pub(crate) fn apply(&self, text: &str) -> Result<String, String> {
+        self.edits.iter().try_fold(text.to_owned(), |text, edit| edit.apply(&text, self.file))
+    }
+}
+
+impl Edit {
+    fn apply(&self, text: &str, file: &str) -> Result<String, String> {
         let remedy = "it no longer applies; look at what became of the line";
         match text.matches(self.find).count() {
             _ if self.find == self.replace => Err(format!("`replace` changes nothing; {remedy}")),
-            0 => Err(format!("`find` does not occur in {}; {remedy}", self.file)),
+            0 => Err(format!("`find` does not occur in {file}; {remedy}")),
             1 => Ok(text.replacen(self.find, self.replace, 1)),
-            count => {
-                Err(format!("`find` occurs {count} times in {}; {remedy}, or make `find` longer", self.file))
-            }
+            count => Err(format!("`find` occurs {count} times in {file}; {remedy}, or make `find` longer")),
         }
     }
 }
@@ -46,8 +57,7 @@ mod tests {
         name: "wrong-sign",
         story: "Sums are differences.",
         file: "crates/abide-engine/src/lib.rs",
-        find: "a + b",
-        replace: "a - b",
+        edits: &[Edit { find: "a + b", replace: "a - b" }],
         caught_by: &["sums"],
     };
 
@@ -62,7 +72,9 @@ mod tests {
             let objection = BUG.apply(text).unwrap_err();
             assert!(objection.contains(complaint) && objection.contains("no longer applies"), "{objection}");
         }
-        assert!(PlantedBug { replace: "a + b", ..BUG }.apply("a + b").is_err());
+        assert!(
+            PlantedBug { edits: &[Edit { find: "a + b", replace: "a + b" }], ..BUG }.apply("a + b").is_err()
+        );
     }
 
     #[test]

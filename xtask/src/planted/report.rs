@@ -47,8 +47,7 @@ mod tests {
         name: "lost-signal",
         story: "A signal | a wait is lost.",
         file: "",
-        find: "",
-        replace: "",
+        edits: &[],
         caught_by: &["a", "b", "c"],
     };
 

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process;
 
+use super::bugs::Edit;
 use super::*;
 
 const FILE: &str = "crates/abide-engine/src/lib.rs";
@@ -16,18 +17,22 @@ const TESTS: &str = "use abide_engine::{count, sum};\n\
                      #[test] fn counts() { assert_eq!(count(3), 3); }\n\
                      #[test] fn idles() {}\n";
 
-const fn bug(name: &'static str, find: &'static str, replace: &'static str) -> PlantedBug {
-    PlantedBug { name, story: "A story.", file: FILE, find, replace, caught_by: &["idles", "sums"] }
+const fn bug(name: &'static str, edits: &'static [Edit]) -> PlantedBug {
+    PlantedBug { name, story: "A story.", file: FILE, edits, caught_by: &["idles", "sums"] }
 }
 
-const CAUGHT: PlantedBug = bug("caught", "a + b", "a - b");
-const OVERLOOKED: PlantedBug = bug("overlooked", "a + b", "b + a");
-const STALE: PlantedBug = bug("stale", "a * b", "a - b");
-const BROKEN: PlantedBug = bug("broken", "a + b", "a + nothing");
-const ENDLESS: PlantedBug = PlantedBug { caught_by: &["counts"], ..bug("endless", "n += 1", "n += 0") };
-const CRASHING: PlantedBug = bug("crashing", "a + b", "{ let _ = (a, b); std::process::abort() }");
-const MISDIRECTED: PlantedBug =
-    PlantedBug { caught_by: &["no_such_test"], ..bug("misdirected", "a + b", "a - b") };
+const CAUGHT: PlantedBug = bug("caught", &[Edit { find: "a + b", replace: "a - b" }]);
+const OVERLOOKED: PlantedBug = bug("overlooked", &[Edit { find: "a + b", replace: "b + a" }]);
+const STALE: PlantedBug = bug("stale", &[Edit { find: "a * b", replace: "a - b" }]);
+const BROKEN: PlantedBug = bug("broken", &[Edit { find: "a + b", replace: "a + nothing" }]);
+const ENDLESS: PlantedBug =
+    PlantedBug { caught_by: &["counts"], ..bug("endless", &[Edit { find: "n += 1", replace: "n += 0" }]) };
+const CRASHING: PlantedBug =
+    bug("crashing", &[Edit { find: "a + b", replace: "{ let _ = (a, b); std::process::abort() }" }]);
+const MISDIRECTED: PlantedBug = PlantedBug {
+    caught_by: &["no_such_test"],
+    ..bug("misdirected", &[Edit { find: "a + b", replace: "a - b" }])
+};
 
 /// A workspace in the folder for temporary files, removed in the end.
 struct Playground {

@@ -14,7 +14,7 @@ use component::{CLIPPY, Component, RUSTFMT};
 use step::{Conclusion, loudly, quietly, step};
 
 mod component;
-mod step;
+pub(crate) mod step;
 mod wasm;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -54,6 +54,7 @@ pub(crate) const DIRECT: &[CrateRows] = &[
             row("semver", "the version pin selects the replay policy"),
             row("serde", "typed inputs and outputs"),
             row("serde_json", "typed inputs and outputs"),
+            row("slab", "open futures, found in constant time"),
             row("thiserror", "error types without handwritten `Display`"),
         ],
     },

@@ -64,11 +64,12 @@ impl std::error::Error for Elapsed {}
 
 /// So that `?` works in an orchestration, whose error is text.
 impl From<Elapsed> for String {
-    fn from(Elapsed { limit }: Elapsed) -> Self {
-        Elapsed { limit }.to_string()
+    fn from(elapsed: Elapsed) -> Self {
+        elapsed.to_string()
     }
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "an answer is given away, also one without data")]
 fn fired(answer: Answer) -> Result<(), Undeliverable> {
     match answer {
         Answer::Fired => Ok(()),

@@ -5,11 +5,13 @@ use std::sync::{Arc, Mutex};
 use std::task::Waker;
 
 use abide_model::codec::Codec;
-use abide_model::{EventId, KvEntry, Timestamp};
+use abide_model::{AppErrorKind, ErrorDetails, EventId, KvEntry, Timestamp};
 
+use super::slots::Slots;
 use super::{Answer, Cell, Collected, Phase, RecordedWrites, Tape, Token, Unwound};
 use crate::ask::Family;
 use crate::notice::LogLine;
+use crate::program::catch_panic;
 use crate::signals::{Queues, Signals};
 use crate::turn::Identity;
 use crate::window::Window;
@@ -20,9 +22,8 @@ impl Tape {
             phase: Phase::Replaying,
             codec: Codec::Lossless,
             now: Timestamp::from_millis(0),
-            last_token: 0,
             collected: Collected::default(),
-            slots: BTreeMap::new(),
+            slots: Slots::default(),
             signals: Signals::default(),
             queues: Queues::default(),
             kv,
@@ -91,7 +92,7 @@ impl Tape {
     pub(crate) fn bind(&self, token: Token, id: EventId) {
         let mut cell = self.cell();
         let Cell { slots, signals, queues, .. } = &mut *cell;
-        let Some(slot) = slots.get_mut(&token) else { return };
+        let Some(slot) = slots.get_mut(token) else { return };
         slot.bound = Some(id);
         let ready = match slot.family {
             Family::Wait => {
@@ -109,7 +110,7 @@ impl Tape {
     /// Brings the answer for a future; if it was dropped meanwhile, nothing happens.
     pub(crate) fn answer(&self, token: Token, answer: Answer) {
         let mut cell = self.cell();
-        let Some(slot) = cell.slots.get_mut(&token) else { return };
+        let Some(slot) = cell.slots.get_mut(token) else { return };
         slot.answer = Some(answer);
         let woken = cell.resolve(token);
         drop(cell);
@@ -158,11 +159,14 @@ impl Tape {
         drop(slots);
     }
 
-    /// Wakes a future inside the execution's own window.
+    /// Wakes a future inside the execution's own window. A waker may be the user's: its panic is the code's.
     fn wake(&self, waker: Option<Waker>) {
-        if let Some(waker) = waker {
-            let _open = self.window.open();
-            waker.wake();
+        let Some(waker) = waker else { return };
+        let _open = self.window.open();
+        if let Some(message) = catch_panic(|| waker.wake()) {
+            let panicked =
+                ErrorDetails::Application { kind: AppErrorKind::Panicked, message, retryable: false };
+            self.cell().collected.failure.get_or_insert(panicked);
         }
     }
 }

@@ -7,7 +7,10 @@
 //! user are dropped, after it is released, because either may come back here.
 
 mod engine_side;
+mod slots;
 mod user_side;
+
+pub(crate) use slots::Token;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -22,16 +25,7 @@ use crate::notice::LogLine;
 use crate::signals::{Queues, Signals};
 use crate::turn::Identity;
 use crate::window::Window;
-
-/// Names one ask from the moment it is made; its event id is known only when it is recorded.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Token(u64);
-
-impl Token {
-    pub(crate) const fn get(self) -> u64 {
-        self.0
-    }
-}
+use slots::Slots;
 
 /// What a durable future is told.
 #[derive(Debug)]
@@ -62,6 +56,15 @@ pub(crate) struct Dropped {
 pub(crate) enum Answered {
     No,
     Yes,
+}
+
+/// Why a future cannot be given a tag.
+#[derive(Debug)]
+pub(crate) enum TagRefused {
+    /// It stands for something else; the name is that of the wait or queue.
+    NotAnActivity(Family, String),
+    /// The poll that asked for it is over.
+    Sealed,
 }
 
 /// What the code did in one poll.
@@ -98,9 +101,8 @@ struct Cell {
     phase: Phase,
     codec: Codec,
     now: Timestamp,
-    last_token: u64,
     collected: Collected,
-    slots: BTreeMap<Token, Slot>,
+    slots: Slots,
     signals: Signals,
     queues: Queues,
     kv: BTreeMap<String, KvEntry>,
@@ -113,17 +115,6 @@ struct Cell {
     /// An answer was brought, or became reachable, since the last poll began.
     resolved: bool,
     future_polls: u64,
-}
-
-/// One durable future, as the tape sees it.
-#[derive(Debug)]
-struct Slot {
-    family: Family,
-    /// The name of the signal or queue it waits for; empty for the others.
-    name: String,
-    bound: Option<EventId>,
-    answer: Option<Answer>,
-    waker: Option<Waker>,
 }
 
 impl fmt::Debug for Tape {
@@ -157,17 +148,7 @@ impl Cell {
     /// Notes that a future has something to return, and gives the waker to call.
     fn resolve(&mut self, token: Token) -> Option<Waker> {
         self.resolved = true;
-        self.slots.get_mut(&token)?.waker.take()
-    }
-}
-
-impl Slot {
-    /// Registers a waker; gives back the one it replaces, to be dropped outside the lock.
-    fn watch(&mut self, waker: &Waker) -> Option<Waker> {
-        if self.waker.as_ref().is_some_and(|known| known.will_wake(waker)) {
-            return None;
-        }
-        self.waker.replace(waker.clone())
+        self.slots.get_mut(token)?.waker.take()
     }
 }
 

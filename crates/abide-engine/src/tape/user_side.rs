@@ -6,7 +6,8 @@ use std::task::{Poll, Waker};
 use abide_model::codec::Codec;
 use abide_model::{ErrorDetails, KvEntry};
 
-use super::{Answer, Answered, Cell, Dropped, KvView, Phase, Slot, Tape, Token, Unwound};
+use super::slots::Slot;
+use super::{Answer, Answered, Cell, Dropped, KvView, Phase, TagRefused, Tape, Token, Unwound};
 use crate::ask::{Ask, Family};
 use crate::notice::{LineLevel, LogLine};
 use crate::turn::Identity;
@@ -27,8 +28,7 @@ impl Tape {
         if cell.phase == Phase::Closed {
             return None;
         }
-        cell.last_token = cell.last_token.saturating_add(1);
-        let token = Token(cell.last_token);
+        let token = cell.slots.next_token();
         let ask = {
             let Cell { kv, recorded_writes, now, .. } = &mut *cell;
             build(token, &mut KvView { entries: kv, recorded_writes, now: *now })
@@ -48,9 +48,9 @@ impl Tape {
         }
         let mut cell = self.cell();
         cell.future_polls = cell.future_polls.saturating_add(1);
-        let Some(slot) = cell.slots.get_mut(&token) else { return Poll::Pending };
+        let Some(slot) = cell.slots.get_mut(token) else { return Poll::Pending };
         if let Some(answer) = slot.answer.take() {
-            let finished = cell.slots.remove(&token);
+            let finished = cell.slots.remove(token);
             drop(cell);
             drop(finished);
             return Poll::Ready(answer);
@@ -60,16 +60,16 @@ impl Tape {
             let message = cell.queues.read(&name, id);
             if let Some(data) = message {
                 cell.collected.read.push(id);
-                let finished = cell.slots.remove(&token);
+                let finished = cell.slots.remove(token);
                 drop(cell);
                 drop(finished);
                 return Poll::Ready(Answer::Received(data));
             }
-            if let Some(slot) = cell.slots.get_mut(&token) {
+            if let Some(slot) = cell.slots.get_mut(token) {
                 slot.name = name;
             }
         }
-        let replaced = cell.slots.get_mut(&token).and_then(|slot| slot.watch(waker));
+        let replaced = cell.slots.get_mut(token).and_then(|slot| slot.watch(waker));
         drop(cell);
         drop(replaced);
         Poll::Pending
@@ -80,7 +80,7 @@ impl Tape {
     pub(crate) fn drop_future(&self, token: Token) {
         let admitted = self.window.admits(Foreign::Drop);
         let mut cell = self.cell();
-        let Some(slot) = cell.slots.remove(&token) else { return };
+        let Some(slot) = cell.slots.remove(token) else { return };
         let mut woken = None;
         if admitted && cell.phase != Phase::Closed {
             if let Some(id) = slot.bound {
@@ -107,28 +107,19 @@ impl Tape {
         }
     }
 
-    /// Lets `edit` change an activity that was asked for in the current poll. `Err` says what the token is
-    /// instead: something else, or already sealed (`None`).
-    pub(crate) fn tag_activity(&self, token: Token, tag: String) -> Result<(), Option<Family>> {
+    /// Routes an activity that was asked for in the current poll to workers that serve `tag`.
+    pub(crate) fn tag_activity(&self, token: Token, tag: String) -> Result<(), TagRefused> {
         let mut cell = self.cell();
         if cell.phase == Phase::Closed {
             return Ok(());
         }
-        let family = cell.slots.get(&token).map(|slot| slot.family);
-        if let Some(
-            other @ (Family::Timer | Family::Wait | Family::Dequeue | Family::Child | Family::Prune),
-        ) = family
+        if let Some(slot) = cell.slots.get(token)
+            && slot.family != Family::Activity
         {
-            return Err(Some(other));
+            return Err(TagRefused::NotAnActivity(slot.family, slot.name.clone()));
         }
         let ask = cell.collected.asks.iter_mut().rev().find(|ask| ask.token == token);
-        match ask {
-            Some(ask) => {
-                ask.set_tag(tag);
-                Ok(())
-            }
-            None => Err(None),
-        }
+        ask.map(|ask| ask.set_tag(tag)).ok_or(TagRefused::Sealed)
     }
 
     /// Fails the execution at the end of this poll.

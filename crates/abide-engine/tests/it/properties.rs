@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 use crate::program::interpret::interpret;
 use crate::program::play::{Episode, Time, feed, play};
-use crate::program::{Program, program};
+use crate::program::program;
 use crate::support::decisions;
 
 fn moves() -> impl Strategy<Value = Vec<u16>> {
@@ -19,7 +19,9 @@ fn moves() -> impl Strategy<Value = Vec<u16>> {
 fn cases(default: u32) -> ProptestConfig {
     let asked = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok());
     let cases = asked.unwrap_or(default);
-    ProptestConfig { cases, max_shrink_iters: 20_000, failure_persistence: None, ..ProptestConfig::default() }
+    // Unlike the default this goes on shrinking for as long as it helps; `PROPTEST_MAX_SHRINK_ITERS` bounds it.
+    let max_shrink_iters = ProptestConfig::default().max_shrink_iters.min(20_000);
+    ProptestConfig { cases, max_shrink_iters, failure_persistence: None, ..ProptestConfig::default() }
 }
 
 proptest! {
@@ -275,8 +277,11 @@ fn effects(turns: &[TurnOutput]) -> BTreeMap<String, i64> {
     }
     net.retain(|_, count| *count != 0);
     // What was set in motion and cancelled later is not the same as what never was, but nets to it.
-    let cancelled: BTreeSet<u64> =
-        turns.iter().flat_map(|turn| &turn.cancelled_activities).map(|cancelled| cancelled.activity_id).collect();
+    let cancelled: BTreeSet<u64> = turns
+        .iter()
+        .flat_map(|turn| &turn.cancelled_activities)
+        .map(|cancelled| cancelled.activity_id)
+        .collect();
     let removed: BTreeSet<u64> = turns.iter().flat_map(|turn| turn.removed_timers.clone()).collect();
     net.retain(|key, _| {
         let id = key.split(' ').nth(1).and_then(|id| id.parse().ok());
@@ -305,18 +310,13 @@ fn check_form(episode: &Episode) -> Result<(), TestCaseError> {
             prop_assert_eq!(family, answers(&event.kind).or(cancels(&event.kind)));
             if answers(&event.kind).is_some() {
                 prop_assert!(closed.insert(source), "answered twice: {}", source);
-                prop_assert!(family != Some("timer") || !cancelled.contains(&source));
             } else {
                 prop_assert!(cancelled.insert(source), "cancelled twice: {}", source);
                 prop_assert!(!closed.contains(&source), "cancelled after its answer: {}", source);
             }
         }
     }
-    for (number, turn) in episode.turns.iter().enumerate() {
-        for event in &turn.events {
-            prop_assert_eq!(event.timestamp_ms, Time::Passing.of(number).as_millis());
-        }
-    }
+    check_turns(episode)?;
     prop_assert_eq!(episode.outcome().is_terminal(), history.last().is_some_and(Event::is_terminal));
     if episode.outcome().is_terminal() {
         for (id, family) in opened {
@@ -325,6 +325,35 @@ fn check_form(episode: &Episode) -> Result<(), TestCaseError> {
         }
     }
     Ok(())
+}
+
+/// Every event carries the time of its turn; stale messages and timers nobody waits for leave no trace.
+fn check_turns(episode: &Episode) -> Result<(), TestCaseError> {
+    let mut removed: BTreeSet<u64> = BTreeSet::new();
+    for (number, turn) in episode.turns.iter().enumerate() {
+        for event in &turn.events {
+            prop_assert_eq!(event.timestamp_ms, Time::Passing.of(number).as_millis());
+            let fired = event.source_event_id.filter(|_| answers(&event.kind) == Some("timer"));
+            prop_assert!(!fired.is_some_and(|timer| removed.contains(&timer)), "{:?} was dropped", fired);
+        }
+        if meant_for(&episode.script[number]).is_some_and(|execution| execution != episode.execution_id) {
+            prop_assert_eq!(&turn.events, &vec![]);
+        }
+        removed.extend(&turn.removed_timers);
+    }
+    Ok(())
+}
+
+/// The execution a message is meant for, if it is meant for one.
+fn meant_for(item: &WorkItem) -> Option<u64> {
+    match item {
+        WorkItem::ActivityCompleted { execution_id, .. }
+        | WorkItem::ActivityFailed { execution_id, .. }
+        | WorkItem::TimerFired { execution_id, .. } => Some(*execution_id),
+        WorkItem::SubOrchCompleted { parent_execution_id, .. }
+        | WorkItem::SubOrchFailed { parent_execution_id, .. } => Some(*parent_execution_id),
+        _ => None,
+    }
 }
 
 /// Each open ask is on its way somewhere, exactly once; nothing is on its way that nobody asked for.
@@ -350,12 +379,12 @@ fn check_carriers(episode: &Episode) -> Result<(), TestCaseError> {
             prop_assert_eq!(sent, expected, "child {}", instance);
         }
         if let EventKind::OrchestrationChained { .. } = event.kind {
-            let starts = episode.turns.iter().flat_map(|turn| &turn.orchestrator_items).filter(|item| {
-                matches!(item, WorkItem::StartOrchestration { parent_instance: None, .. })
-            });
-            let chained = history.iter().filter(|event| {
-                matches!(event.kind, EventKind::OrchestrationChained { .. })
-            });
+            let starts =
+                episode.turns.iter().flat_map(|turn| &turn.orchestrator_items).filter(|item| {
+                    matches!(item, WorkItem::StartOrchestration { parent_instance: None, .. })
+                });
+            let chained =
+                history.iter().filter(|event| matches!(event.kind, EventKind::OrchestrationChained { .. }));
             prop_assert_eq!(starts.count(), chained.count());
         }
     }
@@ -378,19 +407,20 @@ fn check_queues(episode: &Episode) -> Result<(), TestCaseError> {
         .collect();
     let distinct: BTreeSet<&String> = read.iter().collect();
     prop_assert_eq!(distinct.len(), read.len(), "read twice: {:?}", read);
-    let carried = episode.turns.iter().flat_map(|turn| &turn.orchestrator_items).find_map(|item| match item {
-        WorkItem::ContinueAsNew { carry_forward_events, .. } => Some(carry_forward_events),
-        _ => None,
-    });
+    let carried =
+        episode.turns.iter().flat_map(|turn| &turn.orchestrator_items).find_map(|item| match item {
+            WorkItem::ContinueAsNew { carry_forward_events, .. } => Some(carry_forward_events),
+            _ => None,
+        });
     if let Some(carried) = carried {
         // What came here but was not taken yet, because the execution ended first, is carried too.
         let inherited = history.first().and_then(|event| match &event.kind {
             EventKind::OrchestrationStarted { carry_forward_events, .. } => carry_forward_events.clone(),
             _ => None,
         });
-        let taken = delivered.iter().filter(|data| {
-            inherited.iter().flatten().any(|(_, inherited)| inherited == **data)
-        });
+        let taken = delivered
+            .iter()
+            .filter(|data| inherited.iter().flatten().any(|(_, inherited)| inherited == **data));
         let untaken = inherited.iter().flatten().skip(taken.count()).map(|(_, data)| data.clone());
         let expected: Vec<String> = delivered
             .iter()
@@ -420,7 +450,9 @@ fn answers(kind: &EventKind) -> Option<&'static str> {
     match kind {
         EventKind::ActivityCompleted { .. } | EventKind::ActivityFailed { .. } => Some("activity"),
         EventKind::TimerFired { .. } => Some("timer"),
-        EventKind::SubOrchestrationCompleted { .. } | EventKind::SubOrchestrationFailed { .. } => Some("child"),
+        EventKind::SubOrchestrationCompleted { .. } | EventKind::SubOrchestrationFailed { .. } => {
+            Some("child")
+        }
         EventKind::HistoryPruned { .. } => Some("prune"),
         _ => None,
     }

@@ -61,7 +61,8 @@ async fn take(ctx: &OrchestrationContext, step: &Step, executions: u32, learnt: 
             Ok(String::new())
         }
         Step::Retry { attempts, pause_ms, limit_ms } => {
-            let mut policy = RetryPolicy::new(*attempts).with_backoff(BackoffStrategy::Fixed { delay: ms(*pause_ms) });
+            let mut policy =
+                RetryPolicy::new(*attempts).with_backoff(BackoffStrategy::Fixed { delay: ms(*pause_ms) });
             policy.timeout = limit_ms.map(ms);
             Ok(format!("{:?}", ctx.schedule_activity_with_retry("retried", learnt, policy).await))
         }

@@ -75,7 +75,11 @@ pub(crate) fn play(program: &Program, moves: &[u16], time: Time) -> Vec<Episode>
             episode.script.push(item);
             let is_over = output.outcome.is_terminal();
             episode.turns.push(output);
-            next = if is_over { None } else { moves.next().and_then(|number| world.choose(number, execution_id)) };
+            next = if is_over {
+                None
+            } else {
+                moves.next().and_then(|number| world.choose(number, execution_id))
+            };
         }
         kv = fold_kv(kv, &episode.history());
         let successor = episode.turns.last().and_then(successor_of);

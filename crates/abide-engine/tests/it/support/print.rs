@@ -79,7 +79,9 @@ pub(crate) fn outcome(outcome: &Outcome) -> String {
     match outcome {
         Outcome::Running => "Running".to_owned(),
         Outcome::Completed { output } => format!("Completed {output:?}"),
-        Outcome::Failed { details } => format!("Failed {} | {}", details.category(), details.display_message()),
+        Outcome::Failed { details } => {
+            format!("Failed {} | {}", details.category(), details.display_message())
+        }
         Outcome::ContinuedAsNew { input, version } => format!("ContinuedAsNew {input:?} {version:?}"),
     }
 }
@@ -87,13 +89,20 @@ pub(crate) fn outcome(outcome: &Outcome) -> String {
 fn work(item: &WorkItem) -> String {
     match item {
         WorkItem::ActivityExecute { id, name, input, session_id, tag, .. } => {
-            let session = session_id.as_ref().map_or_else(String::new, |session| format!(" session={session}"));
+            let session =
+                session_id.as_ref().map_or_else(String::new, |session| format!(" session={session}"));
             let tag = tag.as_ref().map_or_else(String::new, |tag| format!(" tag={tag}"));
             format!("ActivityExecute {id} {name}({input}){session}{tag}")
         }
         WorkItem::TimerFired { id, fire_at_ms, .. } => format!("TimerFired {id} at {fire_at_ms}"),
         WorkItem::StartOrchestration {
-            instance, orchestration, input, version, parent_instance, parent_id, ..
+            instance,
+            orchestration,
+            input,
+            version,
+            parent_instance,
+            parent_id,
+            ..
         } => {
             let version = version.as_ref().map_or_else(String::new, |version| format!("@{version}"));
             let parent = parent_instance
@@ -103,7 +112,12 @@ fn work(item: &WorkItem) -> String {
             format!("Start {instance} {orchestration}{version}({input}){parent}")
         }
         WorkItem::ContinueAsNew {
-            instance, input, version, carry_forward_events, initial_custom_status, ..
+            instance,
+            input,
+            version,
+            carry_forward_events,
+            initial_custom_status,
+            ..
         } => format!(
             "ContinueAsNew {instance}({input}) version={version:?} carry={carry_forward_events:?} \
              status={initial_custom_status:?}"

@@ -1,0 +1,83 @@
+//! The command line.
+
+use crate::histories::SHAPES;
+
+pub(crate) const USAGE: &str = "\
+abide-bench: cold replay and decoding of generated histories
+
+usage: abide-bench [--shape NAME] [--events N] [--repeat N]
+
+  --shape NAME chain, fan-out or mixed (default: all)
+  --events N   events per history (default 100000)
+  --repeat N   measurements of each, of which the median is reported (default 7)
+
+Prints one JSON line per result and a table. Exits with 1 if a target is missed.";
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Arguments {
+    /// The only shape to measure, if one was named.
+    pub(crate) shape: Option<String>,
+    pub(crate) events: usize,
+    pub(crate) repeat: usize,
+}
+
+impl Arguments {
+    /// Reads the arguments; `None` asks for help.
+    pub(crate) fn parse(mut words: impl Iterator<Item = String>) -> Result<Option<Self>, String> {
+        let mut arguments = Self { shape: None, events: 100_000, repeat: 7 };
+        while let Some(word) = words.next() {
+            let field = match word.as_str() {
+                "--help" | "-h" => return Ok(None),
+                "--shape" => {
+                    arguments.shape = Some(shape_named(words.next().as_deref())?);
+                    continue;
+                }
+                "--events" => &mut arguments.events,
+                "--repeat" => &mut arguments.repeat,
+                other => return Err(format!("there is no option '{other}'")),
+            };
+            let value = words.next().ok_or_else(|| format!("{word} needs a number"))?;
+            *field = value
+                .parse()
+                .ok()
+                .filter(|number| *number > 0)
+                .ok_or_else(|| format!("{word} needs a number above 0, not '{value}'"))?;
+        }
+        Ok(Some(arguments))
+    }
+}
+
+fn shape_named(name: Option<&str>) -> Result<String, String> {
+    let known: Vec<&str> = SHAPES.iter().map(|shape| shape.name).collect();
+    match name.filter(|name| known.contains(name)) {
+        Some(name) => Ok(name.to_owned()),
+        None => Err(format!("--shape needs one of {}, not '{}'", known.join(", "), name.unwrap_or_default())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(words: &[&str]) -> Result<Option<Arguments>, String> {
+        Arguments::parse(words.iter().map(|word| (*word).to_owned()))
+    }
+
+    #[test]
+    fn options_override_the_defaults() {
+        assert_eq!(parse(&[]), Ok(Some(Arguments { shape: None, events: 100_000, repeat: 7 })));
+        let words = ["--events", "10", "--repeat", "1", "--shape", "chain"];
+        let expected = Arguments { shape: Some("chain".to_owned()), events: 10, repeat: 1 };
+        assert_eq!(parse(&words), Ok(Some(expected)));
+        assert_eq!(parse(&["--help"]), Ok(None));
+    }
+
+    #[test]
+    fn wrong_words_are_named() {
+        assert!(parse(&["--evnts"]).unwrap_err().contains("--evnts"));
+        assert!(parse(&["--events"]).unwrap_err().contains("needs a number"));
+        assert!(parse(&["--events", "0"]).unwrap_err().contains("above 0"));
+        assert!(parse(&["--shape", "cube"]).unwrap_err().contains("cube"));
+        assert!(parse(&["--repeat", "many"]).unwrap_err().contains("many"));
+    }
+}
