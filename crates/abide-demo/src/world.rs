@@ -97,21 +97,24 @@ impl World {
     /// Does what the turn asked for. The first charge fails; the approval comes when the charge is through.
     fn answer(&mut self, output: &TurnOutput) {
         for item in output.worker_items.iter().chain(&output.orchestrator_items) {
-            let answer = match item {
-                WorkItem::ActivityExecute { id, name, input, .. } => self.work(*id, name, input),
-                WorkItem::StartOrchestration { parent_id: Some(id), .. } => WorkItem::SubOrchCompleted {
+            let answer = if let WorkItem::ActivityExecute { id, name, input, .. } = item {
+                self.work(*id, name, input)
+            } else if let WorkItem::StartOrchestration { parent_id: Some(id), .. } = item {
+                WorkItem::SubOrchCompleted {
                     parent_instance: INSTANCE.to_owned(),
                     parent_execution_id: 1,
                     parent_id: *id,
                     result: "delivered".to_owned(),
-                },
-                // The deadline of the approval is an hour away: the approval comes first.
-                WorkItem::TimerFired { .. } if self.charges >= 2 => WorkItem::ExternalRaised {
+                }
+            } else if self.charges >= 2 {
+                // What is left is the deadline of the approval, an hour away: the approval comes first.
+                WorkItem::ExternalRaised {
                     instance: INSTANCE.to_owned(),
                     name: "approval".to_owned(),
                     data: "Ada".to_owned(),
-                },
-                other => other.clone(),
+                }
+            } else {
+                item.clone()
             };
             self.queue.push_back(answer);
         }

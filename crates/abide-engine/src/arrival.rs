@@ -31,11 +31,16 @@ impl Execution {
         match role {
             Role::Arrival(_) => {
                 if let Some(event) = self.journal.take(&self.who, self.policy)? {
-                    self.reset_self_wakes();
+                    self.reset_idle_polls();
                     self.deliver(event)?;
                 }
             }
-            Role::Ask(Asked::State) if self.policy.allows(Leniency::UnaskedState) => self.skip_event()?,
+            Role::Ask(Asked::State) if self.policy.allows(Leniency::UnaskedState) => {
+                if matches!(event.kind, EventKind::KeyValueSet { .. }) {
+                    self.tape.skip_write();
+                }
+                self.skip_event()?;
+            }
             Role::Ask(_) => return Err(fault::not_asked(event, "the code asks for nothing here")),
             Role::Drop { source, .. } => self.take_unmatched_drop(source)?,
             Role::Cleanup { .. } => self.skip_event()?,
@@ -81,7 +86,7 @@ impl Execution {
 
     /// Records something that arrived, then delivers it.
     pub(crate) fn record_arrival(&mut self, entry: Entry) -> Result<(), Fault> {
-        self.reset_self_wakes();
+        self.reset_idle_polls();
         let Some(live) = &self.live else { return Ok(()) };
         let event = self.journal.compose(&self.who, live.now, entry)?;
         self.journal.keep(event.clone());

@@ -97,6 +97,16 @@ impl Ending {
         }
     }
 
+    /// The event that records it.
+    fn event(&self) -> EventKind {
+        match self.outcome() {
+            Outcome::Completed { output } => EventKind::OrchestrationCompleted { output },
+            Outcome::ContinuedAsNew { input, .. } => EventKind::OrchestrationContinuedAsNew { input },
+            Outcome::Failed { details } => EventKind::OrchestrationFailed { details },
+            Outcome::Running => unreachable!("no verdict leaves it running"),
+        }
+    }
+
     /// The reason recorded for activities and children that the end cancels, and the one children are told.
     const fn reasons(&self) -> (&'static str, &'static str) {
         match self.verdict {
@@ -153,9 +163,21 @@ impl Execution {
         for event in rest {
             self.absorb(&event);
         }
+        self.overrule(Ending { verdict: Verdict::Failed(details), decided_by: DecidedBy::Engine });
+    }
+
+    /// Replaces what the code decided, unless that is the better explanation.
+    fn overrule(&mut self, ending: Ending) {
         if !self.ending.as_ref().is_some_and(Ending::stands) {
-            self.ending = Some(Ending { verdict: Verdict::Failed(details), decided_by: DecidedBy::Engine });
+            self.ending = Some(ending);
         }
+        self.put_program_away();
+    }
+
+    /// An ask of the last poll breaks a limit: whatever else the code decided in that poll, it fails.
+    pub(crate) fn break_limit(&mut self, message: String) {
+        self.pending.clear();
+        self.overrule(Ending::failed(fault::limit(message).0));
     }
 
     /// Goes on when the outcome is decided and all asks are settled.
@@ -164,10 +186,7 @@ impl Execution {
             if self.live.is_none() {
                 return Ok(Progress::Rest);
             }
-            if let Err(Fault(details)) = self.record_end() {
-                // Not even the end fits into this history; the outcome still has to be told.
-                self.ended = Some(Outcome::Failed { details });
-            }
+            self.record_end();
             return Ok(Progress::Again);
         };
         match role(event) {
@@ -219,32 +238,28 @@ impl Execution {
     }
 
     /// Records the end: what is still open is cancelled, then the terminal event, then whoever waits is told.
-    fn record_end(&mut self) -> Result<(), Fault> {
-        let (Some(ending), Some(live)) = (self.ending.clone(), &mut self.live) else { return Ok(()) };
+    ///
+    /// If not even the end fits into the history, everybody is told all the same.
+    fn record_end(&mut self) {
+        let (Some(mut ending), Some(live)) = (self.ending.clone(), &mut self.live) else { return };
         let (recorded_reason, told_reason) = ending.reasons();
+        let mut written = Ok(());
         for (id, ask) in self.ledger.close_all() {
             let reason = match ask.family {
                 Family::Activity | Family::Child => recorded_reason,
                 Family::Wait | Family::Dequeue | Family::Timer | Family::Prune => TERMINAL,
             };
             if let Some(entry) = breadcrumb(id, ask.family, reason) {
-                self.journal.append(&self.who, live.now, entry)?;
+                written = written.and_then(|()| self.journal.append(&self.who, live.now, entry));
             }
             cancel_effect(live, id, &ask, &child_of(&self.who.instance, &ask.name), told_reason);
         }
-        let kind = match &ending.verdict {
-            Verdict::Completed(output) => EventKind::OrchestrationCompleted { output: output.clone() },
-            Verdict::Failed(details) => EventKind::OrchestrationFailed { details: details.clone() },
-            Verdict::Cancelled { reason } => {
-                EventKind::OrchestrationFailed { details: cancelled_details(reason) }
-            }
-            Verdict::ContinuedAsNew { input, .. } => {
-                EventKind::OrchestrationContinuedAsNew { input: input.clone() }
-            }
-        };
-        self.journal.append(&self.who, live.now, Entry::new(kind))?;
+        let end = Entry::new(ending.event());
+        written = written.and_then(|()| self.journal.append(&self.who, live.now, end));
+        if let Err(Fault(details)) = written {
+            ending = Ending::failed(details);
+        }
         self.tell_those_who_wait(ending);
-        Ok(())
     }
 
     /// Tells the parent, or starts the successor.

@@ -66,7 +66,9 @@ pub struct Execution {
     pub(crate) mismatch: Option<ErrorDetails>,
     pub(crate) notices: Vec<Notice>,
     pub(crate) live: Option<Live>,
-    self_wakes: u32,
+    /// Polls since something arrived or a message was read. Code that wakes itself, or that resolves its own
+    /// requests without taking what they give, would otherwise hold the turn for ever.
+    idle_polls: u32,
     program_polls: u64,
     future_polls_before: u64,
 }
@@ -144,7 +146,7 @@ impl Execution {
             mismatch: None,
             notices: Vec::new(),
             live: None,
-            self_wakes: 0,
+            idle_polls: 0,
             program_polls: 0,
             future_polls_before: 0,
         }
@@ -283,13 +285,14 @@ impl Execution {
         }
         let resolved = self.tape.take_resolved();
         let woken = self.tape.window().take_woken();
-        if woken && !resolved {
-            self.self_wakes = self.self_wakes.saturating_add(1);
-            if self.self_wakes > MAX_SELF_WAKES_PER_ARRIVAL {
-                return Err(fault::spinning());
-            }
+        if !resolved && !woken {
+            return Ok(false);
         }
-        Ok(resolved || woken)
+        if self.idle_polls > MAX_SELF_WAKES_PER_ARRIVAL {
+            return Err(fault::spinning());
+        }
+        self.idle_polls = self.idle_polls.saturating_add(1);
+        Ok(true)
     }
 
     /// Whether history goes on with a cancel. Right behind the start it is one that was older than the
@@ -307,6 +310,9 @@ impl Execution {
         let Collected { mut asks, drops, read, failure } = self.tape.collect(unwound);
         let next = asks.iter().position(Ask::is_continue_as_new).map(|place| asks.remove(place));
         asks.retain(|ask| !ask.is_continue_as_new());
+        if !read.is_empty() {
+            self.reset_idle_polls();
+        }
         for id in read {
             self.ledger.close(id);
         }
@@ -339,9 +345,9 @@ impl Execution {
         }
     }
 
-    /// A new arrival: the code may wake itself as often as before.
-    pub(crate) const fn reset_self_wakes(&mut self) {
-        self.self_wakes = 0;
+    /// There is news: the code may wake itself as often as before.
+    pub(crate) const fn reset_idle_polls(&mut self) {
+        self.idle_polls = 0;
     }
 
     fn finish_turn(&mut self) -> TurnOutput {

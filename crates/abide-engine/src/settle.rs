@@ -6,7 +6,7 @@ use abide_model::{Action, Event, EventId, EventKind, PruneOptions};
 
 use crate::ask::record::{Place, record};
 use crate::ask::{Ask, Family, compare, effect, limit};
-use crate::ending::{Ending, child_of};
+use crate::ending::child_of;
 use crate::execution::{Execution, Live, Progress};
 use crate::fault::{self, Fault};
 use crate::journal::Entry;
@@ -173,9 +173,7 @@ impl Execution {
             return Ok(true);
         }
         if let Some(message) = self.pending.asks.front().and_then(limit::violation) {
-            self.pending.clear();
-            self.ending = Some(Ending::failed(fault::limit(message).0));
-            self.put_program_away();
+            self.break_limit(message);
             return Ok(true);
         }
         self.journal.peek().map_or(Ok(false), |event| Err(self.unrecorded(event)))

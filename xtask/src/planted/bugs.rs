@@ -26,7 +26,187 @@ pub(crate) struct Edit {
     pub(crate) replace: &'static str,
 }
 
-pub(crate) const PLANTED_BUGS: &[PlantedBug] = &[];
+pub(crate) const PLANTED_BUGS: &[PlantedBug] = &[
+    PlantedBug {
+        name: "poll-between-asks",
+        story: "A message that waits for the first of two dequeues is read before the second exists; after a restart it is read in the other order, and the orchestration fails as nondeterministic.",
+        file: "crates/abide-engine/src/settle.rs",
+        edits: &[
+            Edit {
+                find: "while let Some(ask) = self.pending.asks.pop_front() {",
+                replace: "if let Some(ask) = self.pending.asks.pop_front() {",
+            },
+            Edit {
+                find: "                self.record_asks()?;\n                continue;",
+                replace: "                self.record_asks()?;\n                break;",
+            },
+        ],
+        caught_by: &["properties::replaying_a_history_is_silent", "properties::resident_equals_cold"],
+    },
+    PlantedBug {
+        name: "poll-after-each-bind",
+        story: "The code runs between two recorded asks of one poll, but only after a restart: it decides differently from the first time.",
+        file: "crates/abide-engine/src/settle.rs",
+        edits: &[Edit {
+            find: "            if !matched {\n                break;",
+            replace: "            if !matched || self.live.is_none() {\n                break;",
+        }],
+        caught_by: &["properties::replaying_a_history_is_silent", "properties::resident_equals_cold"],
+    },
+    PlantedBug {
+        name: "drops-at-the-end-of-the-turn",
+        story: "A cancellation is recorded behind whatever else the batch brought, so the history depends on how messages were batched.",
+        file: "crates/abide-engine/src/settle.rs",
+        edits: &[
+            Edit {
+                find: "        self.asks.is_empty() && self.drops.is_empty()",
+                replace: "        self.asks.is_empty()",
+            },
+            Edit {
+                find: "        for (id, family) in std::mem::take(&mut self.pending.drops) {",
+                replace: "        let last = self.live.as_ref().is_some_and(|live| live.inbox.is_empty());\n        let drops = if last { std::mem::take(&mut self.pending.drops) } else { BTreeMap::new() };\n        for (id, family) in drops {",
+            },
+        ],
+        caught_by: &[
+            "properties::a_batch_decides_what_its_messages_decide_one_by_one",
+            "properties::histories_are_well_formed",
+            "properties::replaying_a_history_is_silent",
+        ],
+    },
+    PlantedBug {
+        name: "unordered-map",
+        story: "Two runs of the same turn enqueue the same work in different orders.",
+        file: "crates/abide-engine/src/effects.rs",
+        edits: &[Edit {
+            find: "use std::collections::BTreeMap;",
+            replace: "use std::collections::HashMap as BTreeMap;",
+        }],
+        caught_by: &["properties::the_same_bytes_twice", "properties::resident_equals_cold"],
+    },
+    PlantedBug {
+        name: "duplicate-completion-accepted",
+        story: "An activity whose completion is delivered twice fails the orchestration.",
+        file: "crates/abide-engine/src/inbox.rs",
+        edits: &[Edit {
+            find: "                Ok(Fate::Dropped(Notice::DuplicateMessage { kind, source_event_id: source.get() }))",
+            replace: "                Ok(Fate::Recorded(Entry::about(source, event)))",
+        }],
+        caught_by: &["properties::repeating_a_message_changes_nothing"],
+    },
+    PlantedBug {
+        name: "stale-completion-accepted",
+        story: "The late result of an activity of the execution before is taken for an answer to the current one.",
+        file: "crates/abide-engine/src/inbox.rs",
+        edits: &[Edit {
+            find: "        if execution_id != self.who.execution_id {",
+            replace: "        if execution_id > self.who.execution_id {",
+        }],
+        caught_by: &["properties::histories_are_well_formed"],
+    },
+    PlantedBug {
+        name: "carried-messages-reordered",
+        story: "After a continue-as-new, queue messages come in another order than they were sent.",
+        file: "crates/abide-engine/src/signals.rs",
+        edits: &[Edit {
+            find: "        unread.sort_by_key(|(_, message)| message.arrival);\n",
+            replace: "        unread.sort_by_key(|(_, message)| std::cmp::Reverse(message.arrival));\n",
+        }],
+        caught_by: &["properties::queue_messages_are_conserved"],
+    },
+    PlantedBug {
+        name: "carried-messages-lost",
+        story: "An execution that continues as new before it has taken all messages carried to it loses the rest.",
+        file: "crates/abide-engine/src/ending.rs",
+        edits: &[Edit {
+            find: "        carry_forward_events.extend(self.carried.drain(..));\n",
+            replace: "",
+        }],
+        caught_by: &["properties::queue_messages_are_conserved"],
+    },
+    PlantedBug {
+        name: "batch-delivered-at-once",
+        story: "All messages of a batch arrive before the code runs: which branch of a select wins depends on the batching.",
+        file: "crates/abide-engine/src/execution.rs",
+        edits: &[Edit {
+            find: "        if self.wants_poll()? {",
+            replace: "        if self.live.as_ref().is_none_or(|live| live.inbox.is_empty()) && self.wants_poll()? {",
+        }],
+        caught_by: &[
+            "properties::a_batch_decides_what_its_messages_decide_one_by_one",
+            "properties::a_crash_at_any_turn_ends_the_same",
+        ],
+    },
+    PlantedBug {
+        name: "times-stamped-anew",
+        story: "On replay every key-value write looks as young as the replay, and pruning by age decides differently.",
+        file: "crates/abide-engine/src/tape/mod.rs",
+        edits: &[Edit {
+            find: "        let at_ms = self.recorded_writes.next().unwrap_or_else(|| self.now.as_millis());",
+            replace: "        let at_ms = self.recorded_writes.next().map_or_else(|| self.now.as_millis(), |_| self.now.as_millis());",
+        }],
+        caught_by: &["properties::replaying_a_history_is_silent", "properties::resident_equals_cold"],
+    },
+    PlantedBug {
+        name: "lines-spoken-twice",
+        story: "Every log line of the past is printed again by every replay.",
+        file: "crates/abide-engine/src/tape/user_side.rs",
+        edits: &[Edit {
+            find: "        if cell.phase == Phase::Live {",
+            replace: "        if cell.phase != Phase::Closed {",
+        }],
+        caught_by: &["properties::replaying_a_history_is_silent", "properties::resident_equals_cold"],
+    },
+    PlantedBug {
+        name: "children-run-on",
+        story: "A parent that ends leaves its children running, and their work goes on for nobody.",
+        file: "crates/abide-engine/src/settle.rs",
+        edits: &[Edit {
+            find: "        Family::Child => live.effects.cancel_child(id, child.to_owned(), reason),",
+            replace: "        Family::Child => drop((id, child, reason)),",
+        }],
+        caught_by: &["properties::histories_are_well_formed"],
+    },
+    PlantedBug {
+        name: "dead-timer-recorded",
+        story: "A timeout that was not needed comes back later as an event, and costs a turn.",
+        file: "crates/abide-engine/src/inbox.rs",
+        edits: &[Edit {
+            find: "            Standing::Open if family == Family::Timer && !self.ledger.is_awaited(source) => {",
+            replace: "            Standing::Open if family == Family::Timer && self.ledger.standing(source, family) == Standing::Closed => {",
+        }],
+        caught_by: &["properties::histories_are_well_formed"],
+    },
+    PlantedBug {
+        name: "answered-future-cancelled",
+        story: "An activity that has completed is recorded as cancelled when its future is dropped.",
+        file: "crates/abide-engine/src/settle.rs",
+        edits: &[Edit {
+            find: "            Family::Activity | Family::Child | Family::Wait if answered == Answered::Yes => {",
+            replace: "            Family::Activity | Family::Child | Family::Wait if self.host_calls.len() > 99 => {",
+        }],
+        caught_by: &["properties::histories_are_well_formed"],
+    },
+    PlantedBug {
+        name: "successor-robbed",
+        story: "Messages that arrive behind a continue-as-new in the same batch are used up by the execution that has ended.",
+        file: "crates/abide-engine/src/inbox.rs",
+        edits: &[Edit {
+            find: "        if matches!(self.ended, Some(Outcome::ContinuedAsNew { .. })) {\n            return Progress::Rest;\n        }\n",
+            replace: "",
+        }],
+        caught_by: &["properties::what_follows_a_continue_as_new_stays_queued"],
+    },
+    PlantedBug {
+        name: "detached-start-lost",
+        story: "A fire-and-forget start is recorded, but the instance is never started.",
+        file: "crates/abide-engine/src/effects.rs",
+        edits: &[Edit {
+            find: "            Work::Timer(item) | Work::Child(item) | Work::Detached(item) => self.outgoing.insert(id, item),",
+            replace: "            Work::Timer(item) | Work::Child(item) => self.outgoing.insert(id, item),\n            Work::Detached(item) => Some(item),",
+        }],
+        caught_by: &["properties::histories_are_well_formed"],
+    },
+];
 
 impl PlantedBug {
     /// The file's text with the bug in it, or why the bug no longer applies.

@@ -72,6 +72,11 @@ impl Tape {
         self.cell().recorded_writes.show(at_ms);
     }
 
+    /// The next recorded write is one that the code does not make.
+    pub(crate) fn skip_write(&self) {
+        self.cell().recorded_writes.skip();
+    }
+
     /// Everything the code did since the last call. After a panic, drops made while unwinding do not count:
     /// the code did not decide them.
     pub(crate) fn collect(&self, panicked: Unwound) -> Collected {

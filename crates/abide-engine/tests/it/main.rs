@@ -9,8 +9,22 @@
 
 mod support;
 
+mod smoke;
+
+mod combinators;
+mod counts;
+mod extremes;
+mod foreign;
+mod hostile;
+mod models;
+mod panics;
+mod people;
+mod people_history;
+mod people_state;
+mod resident;
+mod spinning;
+
 mod coverage;
 mod mutants;
 mod program;
 mod properties;
-mod smoke;

@@ -88,7 +88,7 @@ fn mutate(episode: &Episode, dice: &mut Dice) -> Vec<Event> {
     }
     if dice.roll(4) == 0 {
         for event in &mut history {
-            event.duroxide_version = "0.1.32".to_owned();
+            "0.1.32".clone_into(&mut event.duroxide_version);
         }
     }
     history
@@ -101,7 +101,7 @@ fn edit(event: &mut Event, donor: &Event, dice: &mut Dice) {
         2 => event.source_event_id = None,
         3 => event.timestamp_ms = extreme(dice),
         4 => event.kind = donor.kind.clone(),
-        5 => event.duroxide_version = ["0.1.30", "9.9.9", "", "rubbish"][dice.below(4)].to_owned(),
+        5 => ["0.1.30", "9.9.9", "", "rubbish"][dice.below(4)].clone_into(&mut event.duroxide_version),
         6 => event.execution_id = extreme(dice),
         7 => event.instance_id.push('x'),
         _ => edit_text(&mut event.kind),

@@ -24,7 +24,8 @@ pub(crate) fn interpret(program: &Program) -> Code {
         let program = Arc::clone(&program);
         async move {
             let executions: u32 = input.parse().unwrap_or(0);
-            run(&ctx, &program.0, executions).await.map_or_else(|end| end, Ok)
+            let steps = if executions == 0 { &program.first } else { &program.later };
+            run(&ctx, steps, executions).await.map_or_else(|end| end, Ok)
         }
     })
 }

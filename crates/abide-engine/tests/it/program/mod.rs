@@ -70,9 +70,12 @@ pub(crate) enum Step {
     Panic,
 }
 
-/// A program: what it does, in order.
+/// A program: what its first execution does, in order, and what the later ones do.
 #[derive(Debug, Clone)]
-pub(crate) struct Program(pub(crate) Vec<Step>);
+pub(crate) struct Program {
+    pub(crate) first: Vec<Step>,
+    pub(crate) later: Vec<Step>,
+}
 
 /// Names come from a small pool, so that they meet.
 const NAMES: u8 = 2;
@@ -140,9 +143,13 @@ fn step() -> impl Strategy<Value = Step> {
     })
 }
 
-pub(crate) fn program() -> impl Strategy<Value = Program> {
+fn steps() -> impl Strategy<Value = Vec<Step>> {
     (prop::collection::vec(step(), 1..7), prop::option::of(last_step())).prop_map(|(mut steps, last)| {
         steps.extend(last);
-        Program(steps)
+        steps
     })
+}
+
+pub(crate) fn program() -> impl Strategy<Value = Program> {
+    (steps(), steps()).prop_map(|(first, later)| Program { first, later })
 }

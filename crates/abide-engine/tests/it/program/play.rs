@@ -215,7 +215,7 @@ enum Answer {
 
 /// Some failures no code may catch.
 fn failure(id: u64) -> ErrorDetails {
-    if id % 7 == 0 {
+    if id.is_multiple_of(7) {
         return ErrorDetails::Infrastructure {
             operation: "op".to_owned(),
             message: format!("broken#{id}"),

@@ -1,6 +1,6 @@
 //! Messages, as scripts write them.
 
-use abide_engine::model::{AppErrorKind, ErrorDetails, WorkItem};
+use abide_engine::model::{AppErrorKind, ErrorDetails, PoisonMessageType, WorkItem};
 
 use super::INSTANCE;
 
@@ -43,6 +43,22 @@ pub(crate) fn continued(input: &str, carry: &[(&str, &str)], status: Option<&str
         parent_execution_id: None,
         carry_forward_events: carry.iter().map(|(q, d)| ((*q).to_owned(), (*d).to_owned())).collect(),
         initial_custom_status: status.map(str::to_owned),
+    }
+}
+
+/// A continue-as-new of a child: its parent's instance, the event that scheduled it, its execution.
+pub(crate) fn continued_by(parent: (&str, u64, u64), input: &str) -> WorkItem {
+    let (parent_instance, parent_id, parent_execution_id) = parent;
+    WorkItem::ContinueAsNew {
+        instance: INSTANCE.to_owned(),
+        orchestration: "N".to_owned(),
+        input: input.to_owned(),
+        version: None,
+        parent_instance: Some(parent_instance.to_owned()),
+        parent_id: Some(parent_id),
+        parent_execution_id: Some(parent_execution_id),
+        carry_forward_events: Vec::new(),
+        initial_custom_status: None,
     }
 }
 
@@ -95,11 +111,45 @@ pub(crate) fn child_done(id: u64, result: &str) -> WorkItem {
     }
 }
 
+/// A child's result for the execution of its parent that scheduled it.
+pub(crate) fn child_done_in(parent_execution_id: u64, id: u64, result: &str) -> WorkItem {
+    WorkItem::SubOrchCompleted {
+        parent_instance: INSTANCE.to_owned(),
+        parent_execution_id,
+        parent_id: id,
+        result: result.to_owned(),
+    }
+}
+
 pub(crate) fn child_failed(id: u64, details: ErrorDetails) -> WorkItem {
     WorkItem::SubOrchFailed {
         parent_instance: INSTANCE.to_owned(),
         parent_execution_id: 1,
         parent_id: id,
         details,
+    }
+}
+
+/// What a child's code returned as its error.
+pub(crate) fn child_error(message: &str) -> ErrorDetails {
+    ErrorDetails::Application {
+        kind: AppErrorKind::OrchestrationFailed,
+        message: message.to_owned(),
+        retryable: false,
+    }
+}
+
+/// An activity that was tried too often.
+pub(crate) fn poisoned(name: &str, id: u64) -> ErrorDetails {
+    ErrorDetails::Poison {
+        attempt_count: 11,
+        max_attempts: 10,
+        message_type: PoisonMessageType::Activity {
+            instance: INSTANCE.to_owned(),
+            execution_id: 1,
+            activity_name: name.to_owned(),
+            activity_id: id,
+        },
+        message: "{}".to_owned(),
     }
 }

@@ -4,7 +4,11 @@
 //! execution and again with a cold one per turn, demands the same decisions, replays the final history in
 //! silence, and compares what happened with the expected text.
 
+mod batch;
+pub(crate) mod disagree;
+pub(crate) mod drive;
 pub(crate) mod mail;
+pub(crate) mod past;
 pub(crate) mod print;
 
 use std::collections::BTreeMap;
@@ -59,6 +63,13 @@ impl Given {
         Self { history, ..Self::default() }
     }
 
+    /// Key-value state that previous executions left: key, value, time.
+    pub(crate) fn kv(entries: &[(&str, &str, u64)]) -> Self {
+        let entry = |value: &str, last_updated_at_ms| KvEntry { value: value.to_owned(), last_updated_at_ms };
+        let kv = entries.iter().map(|(key, value, at)| ((*key).to_owned(), entry(value, *at))).collect();
+        Self { kv, ..Self::default() }
+    }
+
     fn who(&self) -> Identity {
         identity(self.execution_id.unwrap_or(1))
     }
@@ -69,7 +80,6 @@ pub(crate) type Turn = Vec<WorkItem>;
 
 /// Runs `turns` from nothing and compares what happens with `expected`.
 #[track_caller]
-#[expect(clippy::needless_pass_by_value, reason = "scripts are written in place")]
 pub(crate) fn check(code: Code, turns: Vec<Turn>, expected: Expect) {
     check_from(&Given::default(), code, turns, expected);
 }
@@ -84,6 +94,7 @@ pub(crate) fn check_from(given: &Given, code: Code, turns: Vec<Turn>, expected: 
         assert_eq!(decisions(resident), decisions(cold), "a resident execution decides what a cold one does");
     }
     expected.assert_eq(&print::turns(&resident));
+    batch::assert_invariant(given, &code, &turns, &resident);
     assert_silent(given, &code, &resident);
 }
 

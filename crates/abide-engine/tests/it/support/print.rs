@@ -15,11 +15,31 @@ pub(crate) fn turns(turns: &[TurnOutput]) -> String {
     text
 }
 
-fn one_turn(turn: &TurnOutput) -> String {
+/// Events, a line each.
+pub(crate) fn lines(events: &[Event]) -> String {
     let mut text = String::new();
-    for event in &turn.events {
+    for event in events {
         writeln!(text, "  {}", line(event)).unwrap();
     }
+    text
+}
+
+fn one_turn(turn: &TurnOutput) -> String {
+    let mut text = lines(&turn.events);
+    text.push_str(&effects(turn));
+    for line in &turn.lines {
+        writeln!(text, "  says {:?}: {}", line.level, line.message).unwrap();
+    }
+    for notice in &turn.notices {
+        writeln!(text, "  notice: {notice}").unwrap();
+    }
+    writeln!(text, "  => {}", outcome(&turn.outcome)).unwrap();
+    text
+}
+
+/// What a turn sets in motion and takes back.
+pub(crate) fn effects(turn: &TurnOutput) -> String {
+    let mut text = String::new();
     for item in &turn.worker_items {
         writeln!(text, "  -> worker {}", work(item)).unwrap();
     }
@@ -35,13 +55,6 @@ fn one_turn(turn: &TurnOutput) -> String {
     if let Some(options) = &turn.prune {
         writeln!(text, "  -> prune {options:?}").unwrap();
     }
-    for line in &turn.lines {
-        writeln!(text, "  says {:?}: {}", line.level, line.message).unwrap();
-    }
-    for notice in &turn.notices {
-        writeln!(text, "  notice: {notice}").unwrap();
-    }
-    writeln!(text, "  => {}", outcome(&turn.outcome)).unwrap();
     text
 }
 
@@ -117,11 +130,19 @@ fn work(item: &WorkItem) -> String {
             version,
             carry_forward_events,
             initial_custom_status,
+            parent_instance,
+            parent_id,
+            parent_execution_id,
             ..
-        } => format!(
-            "ContinueAsNew {instance}({input}) version={version:?} carry={carry_forward_events:?} \
-             status={initial_custom_status:?}"
-        ),
+        } => {
+            let parent = parent_instance.as_ref().zip(*parent_id).map_or_else(String::new, |(parent, id)| {
+                format!(" for {parent}#{id}/{parent_execution_id:?}")
+            });
+            format!(
+                "ContinueAsNew {instance}({input}) version={version:?} carry={carry_forward_events:?} \
+                 status={initial_custom_status:?}{parent}"
+            )
+        }
         WorkItem::CancelInstance { instance, reason } => format!("Cancel {instance} {reason:?}"),
         WorkItem::SubOrchCompleted { parent_instance, parent_execution_id, parent_id, result } => {
             format!("ChildDone to {parent_instance}/{parent_execution_id}#{parent_id} {result:?}")

@@ -1,0 +1,9 @@
+//! What went wrong elsewhere (`lessons.md` §3 and §7), as cases that must go right here.
+//!
+//! Each test opens with its story. Left out are the cases that belong to the runtime, the client or a store.
+
+mod determinism;
+mod endings;
+mod families;
+mod memory;
+mod releases;
