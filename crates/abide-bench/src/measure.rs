@@ -19,7 +19,7 @@ pub(crate) fn replay(shape: &Shape, history: &[Event], repeat: usize) -> Measure
         .map(|_| {
             let history = history.to_vec();
             let mut execution = shape.execution();
-            let time = timed(|| execution.replay(history));
+            let time = timed(|| execution.replay(history)).unwrap();
             assert_eq!(execution.outcome(), Outcome::Running, "the history fits its code");
             time
         })

@@ -57,7 +57,10 @@ impl World {
     }
 
     fn take_turn(&mut self, item: WorkItem) -> Result<TurnOutput, String> {
-        let mut execution = self.resident.take().unwrap_or_else(|| self.replayed());
+        let mut execution = match self.resident.take() {
+            Some(execution) => execution,
+            None => self.replayed()?,
+        };
         let mail = vec![Mail { id: MailId(0), item }];
         let step = execution.turn(mail, self.now).map_err(|error| error.to_string())?;
         if self.crash == Crash::Never {
@@ -70,7 +73,7 @@ impl World {
     }
 
     /// The order as it comes back after a crash: from its history alone.
-    fn replayed(&self) -> Execution {
+    fn replayed(&self) -> Result<Execution, String> {
         let who = Identity {
             instance: INSTANCE.to_owned(),
             execution_id: 1,
@@ -78,8 +81,8 @@ impl World {
             version: "1.0.0".to_owned(),
         };
         let mut execution = Execution::new(who, BTreeMap::new(), order::code());
-        execution.replay(self.committed.clone());
-        execution
+        execution.replay(self.committed.clone()).map_err(|error| error.to_string())?;
+        Ok(execution)
     }
 
     fn show(&self, output: &TurnOutput) {

@@ -41,7 +41,7 @@ impl Execution {
                 }
                 self.skip_event()?;
             }
-            Role::Ask(_) => return Err(fault::not_asked(event, "the code asks for nothing here")),
+            Role::Ask(_) => return Err(fault::not_asked(event)),
             Role::Drop { source, .. } => self.take_unmatched_drop(source)?,
             Role::Cleanup { .. } => self.skip_event()?,
             Role::Terminal => return Ok(self.meet_recorded_end()),
@@ -52,8 +52,7 @@ impl Execution {
     /// A recorded drop is next, and the code has no drop pending.
     fn take_unmatched_drop(&mut self, source: Option<EventId>) -> Result<(), Fault> {
         if !source.is_some_and(|source| self.pending.forgive(source)) {
-            let made = std::iter::empty();
-            return self.journal.peek().map_or(Ok(()), |event| Err(fault::not_dropped(event, made)));
+            return self.journal.peek().map_or(Ok(()), |event| Err(fault::not_dropped(event, &[])));
         }
         self.skip_event()
     }
@@ -96,8 +95,12 @@ impl Execution {
     /// Delivers what a recorded event says, wherever it came from.
     fn deliver(&mut self, event: Event) -> Result<(), Fault> {
         let Role::Arrival(arrival) = role(&event) else { return Ok(()) };
-        if self.program.is_some() == (arrival == Arrival::Start) {
-            return Err(fault::starts_wrongly(&event));
+        match (arrival, &self.program) {
+            (Arrival::Start, Some(_)) => return Err(fault::starts_again(&event)),
+            (Arrival::Cancel | Arrival::Signal | Arrival::QueueMessage | Arrival::Answer(_), None) => {
+                return Err(fault::starts_wrongly(&event));
+            }
+            _ => {}
         }
         match arrival {
             Arrival::Start => self.start(event),
@@ -167,7 +170,9 @@ impl Execution {
         match self.ledger.standing(source, family) {
             Standing::Open => {}
             Standing::Other(expected) => return Err(fault::wrong_kind(&event, expected)),
-            Standing::Closed | Standing::Unknown => return Err(fault::not_open(&event)),
+            standing @ (Standing::Closed | Standing::Unknown) => {
+                return Err(fault::not_open(&event, standing));
+            }
         }
         if family == Family::Prune {
             self.host_calls.retain(|(id, _)| *id != source);

@@ -232,7 +232,12 @@ impl Execution {
             self.mismatch.get_or_insert(fault.0);
         }
         self.put_program_away();
-        self.journal.skip_rest();
+        let rest = self.journal.skip_rest();
+        if let Some(event) = rest.get(1)
+            && !self.policy.allows(Leniency::RowsAfterEnd)
+        {
+            self.mismatch.get_or_insert(fault::after_the_end(event).0);
+        }
         self.ended = Some(recorded);
         Progress::Again
     }

@@ -155,7 +155,14 @@ impl Execution {
     /// Re-lives recorded events: the whole history of a cold execution, or what others committed since.
     ///
     /// Nothing is written. If code and history do not fit, the next turn fails the execution and says why.
-    pub fn replay(&mut self, history: Vec<Event>) {
+    ///
+    /// # Errors
+    ///
+    /// [`TurnError::HostCallPending`] if a turn waits for its host: nobody else can have committed meanwhile.
+    pub fn replay(&mut self, history: Vec<Event>) -> Result<(), TurnError> {
+        if self.live.is_some() {
+            return Err(TurnError::HostCallPending);
+        }
         if self.journal.is_empty()
             && let Some(first) = history.first()
         {
@@ -172,6 +179,7 @@ impl Execution {
         }
         self.journal.extend(history);
         self.run();
+        Ok(())
     }
 
     /// Takes messages, one at a time, at time `now`, until they are used up or the execution ends.

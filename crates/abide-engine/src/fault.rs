@@ -8,6 +8,7 @@ use abide_model::{AppErrorKind, ConfigErrorKind, ErrorDetails, Event, EventId, E
 
 use crate::ask::compare::printed;
 use crate::ask::{Ask, Family};
+use crate::ledger::Standing;
 use crate::role::{Role, role};
 use crate::turn::{Identity, Outcome};
 use crate::window::Foreign;
@@ -16,28 +17,37 @@ use crate::window::Foreign;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Fault(pub(crate) ErrorDetails);
 
+/// What to do when the code is not what it was.
 const REDEPLOY: &str = "The code was changed in a way its running executions cannot follow: restore it, or \
                         register the change as a new version.";
+/// What to do when the history is not what it was.
+const RESTORE: &str = "Rows of this history were lost, repeated, reordered or edited: restore them from a \
+                       backup, or cancel the instance and start it again.";
 
 /// The code asks something else than history records.
-pub(crate) fn asks_differ(ask: &Ask, event: &Event) -> Fault {
+pub(crate) fn asks_differ(ask: &Ask, event: &Event, differences: &[&str]) -> Fault {
     let action = printed(ask, event);
     let what = mismatch_of(&event.kind);
     mismatch(
         &format!("{what}: action={action:?} vs event={:?}", event.kind),
         event,
-        &format!("the code asks for {action:?} instead"),
+        &format!("what the code asks for differs in its {}", differences.join(", ")),
+        REDEPLOY,
     )
 }
 
 /// History records an ask that the code does not make.
-pub(crate) fn not_asked(event: &Event, code: &str) -> Fault {
+pub(crate) fn not_asked(event: &Event) -> Fault {
+    not_asked_because(event, "the code asks for nothing here")
+}
+
+fn not_asked_because(event: &Event, code: &str) -> Fault {
     let text = if matches!(event.kind, EventKind::OrchestrationChained { .. }) {
         "history OrchestrationChained but no emitted action"
     } else {
         "history schedule but no emitted action"
     };
-    mismatch(text, event, code)
+    mismatch(text, event, &history_holds(event, code), REDEPLOY)
 }
 
 /// The code asks something where history goes on with something else.
@@ -46,64 +56,76 @@ pub(crate) fn additional_ask(ask: &Ask, event: &Event) -> Fault {
     mismatch(
         &format!("schedule mismatch: action={action:?} vs event={:?}", event.kind),
         event,
-        &format!("the code first asks for {action:?}, which is not recorded here"),
+        "what the code asks for is not recorded before this event",
+        REDEPLOY,
     )
 }
 
 /// History records that the code dropped a future, and the code does not.
-pub(crate) fn not_dropped(event: &Event, dropped: impl Iterator<Item = EventId>) -> Fault {
-    let recorded = event.source_event_id.map_or_else(String::new, |source| source.to_string());
-    let made = list(dropped);
-    let family = match role(event) {
-        Role::Drop { family, .. } => drop_family(family),
-        Role::Ask(_) | Role::Arrival(_) | Role::Cleanup { .. } | Role::Terminal => "activities",
+pub(crate) fn not_dropped(event: &Event, dropped: &[(EventId, Family)]) -> Fault {
+    let (family, recorded) = match (role(event), event.source_event_id) {
+        (Role::Drop { family, .. }, Some(source)) => (family, source.to_string()),
+        _ => return no_source(event),
+    };
+    let made = of_family(dropped, family);
+    let code = if made.is_empty() {
+        format!("the code does not drop the future of event {recorded}")
+    } else {
+        format!("the code drops {} instead", futures(&made))
     };
     mismatch(
-        &cancellation_text(family, &recorded, &made),
+        &cancellation_text(family, &recorded, &list(&made)),
         event,
-        &if made.is_empty() {
-            "the code drops no future here".to_owned()
-        } else {
-            format!("the code drops the future of event {made}")
-        },
+        &history_holds(event, &code),
+        REDEPLOY,
     )
 }
 
 /// The code drops futures that no event says were dropped.
 pub(crate) fn additional_drop(dropped: &[(EventId, Family)], event: &Event) -> Fault {
-    let family = dropped.first().map_or("activities", |(_, family)| drop_family(*family));
-    let made = list(dropped.iter().map(|(id, _)| *id));
-    mismatch(
-        &cancellation_text(family, "", &made),
-        event,
-        &format!("the code first drops the future of event {made}, which is not recorded here"),
-    )
+    let family = dropped.first().map_or(Family::Activity, |(_, family)| *family);
+    let made = of_family(dropped, family);
+    let code = format!("the code first drops {}, which is not recorded before this event", futures(&made));
+    mismatch(&cancellation_text(family, "", &list(&made)), event, &history_holds(event, &code), REDEPLOY)
 }
 
 /// The code is done although history goes on, or ended in another way than history says.
 pub(crate) fn ended_differently(outcome: &Outcome, event: &Event) -> Fault {
     let code = match outcome {
         Outcome::Completed { output } => format!("the code returns Ok({output:?})"),
-        Outcome::Failed { details } => format!("the code fails with \"{details}\""),
+        Outcome::Failed { details } => format!("the code fails with {:?}", details.display_message()),
         Outcome::ContinuedAsNew { input, .. } => format!("the code continues as new with {input:?}"),
         Outcome::Running => "the code is still waiting".to_owned(),
     };
-    not_asked(event, &code)
+    let text = match role(event) {
+        Role::Ask(_) | Role::Drop { .. } => return not_asked_because(event, &code),
+        Role::Arrival(_) | Role::Cleanup { .. } => {
+            "outcome mismatch: history goes on, but the code has ended"
+        }
+        Role::Terminal => "outcome mismatch: history ends in another way than the code",
+    };
+    mismatch(text, event, &history_holds(event, &code), REDEPLOY)
 }
 
 /// An answer for something that is not open.
-pub(crate) fn not_open(event: &Event) -> Fault {
-    mismatch(
-        "completion without open schedule",
-        event,
-        "nothing in the history before it asks for this answer, or it was answered already",
-    )
+pub(crate) fn not_open(event: &Event, standing: Standing) -> Fault {
+    let source = event.source_event_id.unwrap_or_default();
+    let why = match standing {
+        Standing::Closed => format!("it answers event {source}, which was answered before"),
+        Standing::Open | Standing::Other(_) | Standing::Unknown => {
+            format!("it answers event {source}, which asks for nothing")
+        }
+    };
+    mismatch("completion without open schedule", event, &history_holds(event, &why), RESTORE)
 }
 
 /// An answer of the wrong kind.
 pub(crate) fn wrong_kind(event: &Event, expected: Family) -> Fault {
-    let text = format!("completion kind mismatch: expected {}", expected.name());
-    mismatch(&text, event, "the event it refers to asks for another kind of answer")
+    let source = event.source_event_id.unwrap_or_default();
+    let expected = expected.name();
+    let why = format!("it answers event {source}, which waits for another kind of answer ({expected})");
+    let text = format!("completion kind mismatch: expected {expected}");
+    mismatch(&text, event, &history_holds(event, &why), RESTORE)
 }
 
 /// A message answers something that was never asked.
@@ -131,35 +153,39 @@ pub(crate) fn wrong_kind_of_message(id: EventId, expected: Family, got: Family) 
 
 /// The history does not begin with the start.
 pub(crate) fn starts_wrongly(event: &Event) -> Fault {
-    mismatch(
-        "corrupted history: first event must be OrchestrationStarted",
-        event,
-        "an execution begins with OrchestrationStarted, once",
-    )
+    let text = "corrupted history: first event must be OrchestrationStarted";
+    mismatch(text, event, &history_holds(event, "an execution begins with OrchestrationStarted"), RESTORE)
+}
+
+/// The history has a second start.
+pub(crate) fn starts_again(event: &Event) -> Fault {
+    let text = "corrupted history: OrchestrationStarted in the middle";
+    mismatch(text, event, &history_holds(event, "an execution starts once"), RESTORE)
 }
 
 /// Event ids do not ascend.
 pub(crate) fn out_of_order(event: &Event, last: Option<EventId>) -> Fault {
     let last = last.map_or_else(String::new, |last| last.to_string());
-    mismatch(
-        "corrupted history: event ids must ascend",
-        event,
-        &format!("it follows event {last}; rows were lost, repeated or reordered"),
-    )
+    let why = format!("it follows event {last}");
+    mismatch("corrupted history: event ids must ascend", event, &history_holds(event, &why), RESTORE)
 }
 
 /// An event belongs to somebody else.
 pub(crate) fn of_another_execution(event: &Event, who: &Identity) -> Fault {
-    mismatch(
-        "corrupted history: event of another execution",
-        event,
-        &format!("this is execution {} of instance '{}'", who.execution_id, who.instance),
-    )
+    let why = format!("this is execution {} of instance '{}'", who.execution_id, who.instance);
+    mismatch("corrupted history: event of another execution", event, &history_holds(event, &why), RESTORE)
 }
 
-/// An answer names nothing that it answers.
+/// An answer or a cancellation names nothing that it is about.
 pub(crate) fn no_source(event: &Event) -> Fault {
-    mismatch("corrupted history: completion without a source", event, "an answer names the event it answers")
+    let why = "an answer or a cancellation names the event it is about";
+    mismatch("corrupted history: event without a source", event, &history_holds(event, why), RESTORE)
+}
+
+/// An event follows the end.
+pub(crate) fn after_the_end(event: &Event) -> Fault {
+    let why = "the event before it ended the execution";
+    mismatch("corrupted history: event after the end", event, &history_holds(event, why), RESTORE)
 }
 
 /// An ask exceeds a limit.
@@ -197,20 +223,26 @@ pub(crate) fn spinning() -> Fault {
     Fault(ErrorDetails::Infrastructure {
         operation: "quiescence_loop".to_owned(),
         message: format!(
-            "quiescence loop exceeded {MAX_SELF_WAKES_PER_ARRIVAL} iterations\n  The orchestration keeps \
-             waking itself without waiting for anything durable."
+            "quiescence loop exceeded {MAX_SELF_WAKES_PER_ARRIVAL} iterations\n  The orchestration was polled \
+             that often without anything having arrived: it keeps waking itself, or keeps asking for what it \
+             does not take. Await something durable in the loop."
         ),
         retryable: false,
     })
 }
 
-/// Writes a mismatch: the documented text, then where, and both sides in full.
-fn mismatch(text: &str, event: &Event, code: &str) -> Fault {
-    let Event { event_id, execution_id, instance_id, duroxide_version, kind, .. } = event;
+/// Writes a mismatch: the documented text, where it is, what is wrong, and what to do.
+fn mismatch(text: &str, event: &Event, what: &str, advice: &str) -> Fault {
+    let Event { event_id, execution_id, instance_id, duroxide_version, .. } = event;
     nondeterminism(format!(
         "{text}\n  at event {event_id} of execution {execution_id} of instance '{instance_id}', recorded by \
-         version {duroxide_version}\n  history holds: {kind:?}\n  but: {code}\n  {REDEPLOY}"
+         version {duroxide_version}\n  {what}\n  {advice}"
     ))
+}
+
+/// Both sides, for texts that do not name them.
+fn history_holds(event: &Event, code: &str) -> String {
+    format!("history holds: {:?}\n  but {code}", event.kind)
 }
 
 fn nondeterminism(message: String) -> Fault {
@@ -232,22 +264,28 @@ const fn mismatch_of(kind: &EventKind) -> &'static str {
     }
 }
 
-fn cancellation_text(family: &str, recorded: &str, made: &str) -> String {
+fn cancellation_text(family: Family, recorded: &str, made: &str) -> String {
+    let family = match family {
+        Family::Child => "sub-orchestrations",
+        Family::Wait => "external waits",
+        Family::Dequeue => "persistent waits",
+        Family::Activity | Family::Timer | Family::Prune => "activities",
+    };
     format!(
         "cancellation mismatch ({family}): baseline_dropped_future_cancel_requests={{{recorded}}} \
          ctx_cancelled_in_replayed_segment={{{made}}}"
     )
 }
 
-const fn drop_family(family: Family) -> &'static str {
-    match family {
-        Family::Child => "sub-orchestrations",
-        Family::Wait => "external waits",
-        Family::Dequeue => "persistent waits",
-        Family::Activity | Family::Timer | Family::Prune => "activities",
-    }
+fn of_family(dropped: &[(EventId, Family)], family: Family) -> Vec<EventId> {
+    dropped.iter().filter(|(_, other)| *other == family).map(|(id, _)| *id).collect()
 }
 
-fn list(ids: impl Iterator<Item = EventId>) -> String {
-    ids.map(|id| id.to_string()).collect::<Vec<_>>().join(", ")
+fn list(ids: &[EventId]) -> String {
+    ids.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
+fn futures(ids: &[EventId]) -> String {
+    let noun = if ids.len() == 1 { "the future of event" } else { "the futures of events" };
+    format!("{noun} {}", list(ids))
 }

@@ -45,10 +45,11 @@ impl<T> DurableFuture<T> {
     /// A future that is ready at once, without anything having been asked.
     pub(crate) fn ready(
         tape: &Arc<Tape>,
+        family: Family,
         answer: Answer,
         convert: impl FnOnce(Answer) -> Result<T, Undeliverable> + Send + 'static,
     ) -> Self {
-        let claim = Claim { tape: Arc::clone(tape), state: ClaimState::Answered(Some(answer)) };
+        let claim = Claim { tape: Arc::clone(tape), state: ClaimState::Answered(family, Some(answer)) };
         Self { claim, convert: Some(Box::new(convert)) }
     }
 }
@@ -123,7 +124,7 @@ enum ClaimState {
     Void,
     Waiting(Token),
     /// Ready without having been asked; empty once given.
-    Answered(Option<Answer>),
+    Answered(Family, Option<Answer>),
     /// Given.
     Done,
 }
@@ -132,7 +133,7 @@ impl Claim {
     fn poll(&mut self, cx: &Context<'_>) -> Poll<Answer> {
         match &mut self.state {
             ClaimState::Void | ClaimState::Done => Poll::Pending,
-            ClaimState::Answered(answer) => answer.take().map_or(Poll::Pending, Poll::Ready),
+            ClaimState::Answered(_, answer) => answer.take().map_or(Poll::Pending, Poll::Ready),
             ClaimState::Waiting(token) => {
                 let polled = self.tape.poll_answer(*token, cx.waker());
                 if polled.is_ready() {
@@ -147,8 +148,8 @@ impl Claim {
     fn tag(&self, tag: String) -> Option<String> {
         let token = match self.state {
             ClaimState::Waiting(token) => token,
-            ClaimState::Void => return None,
-            ClaimState::Answered(_) => return Some(not_an_activity(Family::Child, String::new(), None)),
+            ClaimState::Void | ClaimState::Answered(Family::Activity, _) => return None,
+            ClaimState::Answered(family, _) => return Some(not_an_activity(family, String::new(), None)),
             ClaimState::Done => {
                 return Some("with_tag(): the activity has already completed".to_owned());
             }

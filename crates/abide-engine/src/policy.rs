@@ -46,6 +46,9 @@ pub enum Leniency {
     EventIdentity = 10,
     /// 11. A completion that names no source is passed over.
     MissingSource = 11,
+    /// 12. Rows may follow the terminal one. The reference recorded the activities that the end cancelled
+    ///     behind it.
+    RowsAfterEnd = 12,
 }
 
 /// The rules one execution lives by.
@@ -81,7 +84,8 @@ impl Policy {
             | Leniency::ClearOrder
             | Leniency::LossyCodec
             | Leniency::EventIdentity
-            | Leniency::MissingSource => self.lenient,
+            | Leniency::MissingSource
+            | Leniency::RowsAfterEnd => self.lenient,
         }
     }
 

@@ -120,15 +120,13 @@ impl Execution {
         let Some(event) = self.journal.peek() else { return Ok(false) };
         if self.pending.asks.is_empty() {
             // Only drops are left. The reference recorded them at the end of the turn, behind later asks.
-            return if self.policy.allows(Leniency::LateBinding) {
-                Ok(false)
-            } else {
-                Err(fault::additional_drop(&self.pending_drops(), event))
-            };
+            let is_late = self.policy.allows(Leniency::LateBinding);
+            return if is_late { Ok(false) } else { Err(self.unrecorded(event)) };
         }
         let Some(ask) = take_matching(&mut self.pending.asks, event, self.policy) else { return Ok(false) };
-        if !compare::same(&ask, event, self.policy) {
-            return Err(fault::asks_differ(&ask, event));
+        let differences = compare::differences(&ask, event, self.policy);
+        if !differences.is_empty() {
+            return Err(fault::asks_differ(&ask, event, &differences));
         }
         if let Some(event) = self.journal.take(&self.who, self.policy)? {
             self.open(ask.token, &event);
@@ -146,12 +144,12 @@ impl Execution {
         if strict && !in_order {
             return Err(match self.pending.asks.front() {
                 Some(ask) => fault::additional_ask(ask, event),
-                None => fault::not_dropped(event, self.pending.drops.keys().copied()),
+                None => fault::not_dropped(event, &self.pending_drops()),
             });
         }
         let made = self.pending.drops.remove(&source).or_else(|| self.pending.tolerated.remove(&source));
         if made != Some(family) {
-            return Err(fault::not_dropped(event, self.pending.drops.keys().copied()));
+            return Err(fault::not_dropped(event, &self.pending_drops()));
         }
         self.journal.take(&self.who, self.policy)?;
         self.ledger.cancel(source);
@@ -182,6 +180,8 @@ impl Execution {
     fn unrecorded(&self, event: &Event) -> Fault {
         match self.pending.asks.front() {
             Some(ask) => fault::additional_ask(ask, event),
+            // Code that ends drops what it holds: that it ended is the better explanation.
+            None if self.ending.is_some() => fault::ended_differently(&self.outcome(), event),
             None => fault::additional_drop(&self.pending_drops(), event),
         }
     }

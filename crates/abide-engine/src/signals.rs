@@ -23,13 +23,21 @@ impl Signals {
 
     /// Takes the oldest wait for `name`: it gets the signal.
     pub(crate) fn take_oldest(&mut self, name: &str) -> Option<(EventId, Token)> {
-        self.waits.get_mut(name)?.pop_first()
+        let waits = self.waits.get_mut(name)?;
+        let oldest = waits.pop_first();
+        if waits.is_empty() {
+            self.waits.remove(name);
+        }
+        oldest
     }
 
     /// Forgets a wait whose future was dropped.
     pub(crate) fn close(&mut self, name: &str, id: EventId) {
         if let Some(waits) = self.waits.get_mut(name) {
             waits.remove(&id);
+            if waits.is_empty() {
+                self.waits.remove(name);
+            }
         }
     }
 }
@@ -77,6 +85,7 @@ impl Queues {
         let place = queue.place_of(id)?;
         let message = queue.unread.remove(place)?;
         queue.open.remove(place);
+        self.forget_if_empty(name);
         Some(message.data)
     }
 
@@ -85,7 +94,16 @@ impl Queues {
         let queue = self.queues.get_mut(name)?;
         let place = queue.place_of(id)?;
         queue.open.remove(place);
-        if place < queue.unread.len() { queue.newest_ready() } else { None }
+        let ready = if place < queue.unread.len() { queue.newest_ready() } else { None };
+        self.forget_if_empty(name);
+        ready
+    }
+
+    /// A long-lived execution may use a queue per message.
+    fn forget_if_empty(&mut self, name: &str) {
+        if self.queues.get(name).is_some_and(|queue| queue.open.is_empty() && queue.unread.is_empty()) {
+            self.queues.remove(name);
+        }
     }
 
     /// The messages nobody read, in the order they came.

@@ -178,8 +178,8 @@ pub enum TurnError {
         /// How many messages there were.
         mail: usize,
     },
-    /// A turn was begun while the one before waits for its host call.
-    #[error("a turn is waiting for its host call: answer it with `resume` before beginning another")]
+    /// Something was asked of an execution whose turn waits for its host call.
+    #[error("a turn is waiting for its host call: answer it with `resume` first")]
     HostCallPending,
     /// An answer came although no turn waits for one.
     #[error("no turn is waiting for a host call: there is nothing to resume")]
@@ -200,7 +200,7 @@ pub fn run_turn(
 ) -> Result<TurnOutput, TurnError> {
     let TurnInput { identity, history, mail, kv, now } = input;
     let mut execution = Execution::new(identity, kv, code);
-    execution.replay(history);
+    execution.replay(history)?;
     let mut step = execution.turn(mail, now)?;
     loop {
         step = match step {

@@ -6,46 +6,58 @@ use super::record::{Place, child_instance, deadline};
 use super::{Ask, Extra};
 use crate::policy::{Leniency, Policy};
 
-/// Whether `event` records `ask`.
-pub(crate) fn same(ask: &Ask, event: &Event, policy: Policy) -> bool {
+/// In what `ask` and the event that should record it differ; nothing, if it does.
+pub(crate) fn differences(ask: &Ask, event: &Event, policy: Policy) -> Vec<&'static str> {
     match (&ask.action, &event.kind) {
         (
             Action::CallActivity { name, input, session_id, tag, .. },
             EventKind::ActivityScheduled { name: n, input: i, session_id: s, tag: t },
-        ) => name == n && input == i && session_id == s && tag == t,
+        ) => named([
+            ("name", name != n),
+            ("input", input != i),
+            ("session", session_id != s),
+            ("tag", tag != t),
+        ]),
         (Action::CreateTimer { .. }, EventKind::TimerCreated { fire_at_ms }) => {
-            policy.allows(Leniency::TimerDeadline)
-                || deadline(&ask.extra, Timestamp::from_millis(event.timestamp_ms)) == Some(*fire_at_ms)
+            let is_same = policy.allows(Leniency::TimerDeadline)
+                || deadline(&ask.extra, Timestamp::from_millis(event.timestamp_ms)) == Some(*fire_at_ms);
+            named([("delay", !is_same)])
         }
         (Action::WaitExternal { name, .. }, EventKind::ExternalSubscribed { name: n })
-        | (Action::DequeueEvent { name, .. }, EventKind::QueueSubscribed { name: n }) => name == n,
+        | (Action::DequeueEvent { name, .. }, EventKind::QueueSubscribed { name: n }) => {
+            named([("name", name != n)])
+        }
         (
             Action::StartSubOrchestration { name, instance, input, .. },
             EventKind::SubOrchestrationScheduled { name: n, instance: c, input: i },
         ) => {
-            name == n
-                && input == i
-                && (policy.allows(Leniency::ChildInstance) || same_child(instance, c, event))
+            let is_same_child = policy.allows(Leniency::ChildInstance) || same_child(instance, c, event);
+            named([("name", name != n), ("input", input != i), ("instance", !is_same_child)])
         }
         (
             Action::StartOrchestrationDetached { name, instance, input, .. },
             EventKind::OrchestrationChained { name: n, instance: c, input: i },
-        ) => name == n && instance == c && input == i,
+        ) => named([("name", name != n), ("instance", instance != c), ("input", input != i)]),
         (Action::UpdateCustomStatus { status }, EventKind::CustomStatusUpdated { status: s }) => {
-            policy.allows(Leniency::StatusValue) || status == s
+            named([("status", !policy.allows(Leniency::StatusValue) && status != s)])
         }
         // The time of a write is not compared: the replayed write was given the recorded one.
         (Action::SetKeyValue { key, value, .. }, EventKind::KeyValueSet { key: k, value: v, .. }) => {
-            key == k && value == v
+            named([("key", key != k), ("value", value != v)])
         }
-        (Action::ClearKeyValue { key }, EventKind::KeyValueCleared { key: k }) => key == k,
-        (Action::ClearKeyValues, EventKind::KeyValuesCleared) => true,
+        (Action::ClearKeyValue { key }, EventKind::KeyValueCleared { key: k }) => named([("key", key != k)]),
+        (Action::ClearKeyValues, EventKind::KeyValuesCleared) => Vec::new(),
         (
             Action::PruneHistory { keep_last, completed_before, .. },
             EventKind::HistoryPruneRequested { keep_last: k, completed_before: c },
-        ) => keep_last == k && completed_before == c,
-        _ => false,
+        ) => named([("keep_last", keep_last != k), ("completed_before", completed_before != c)]),
+        _ => vec!["kind"],
     }
+}
+
+/// The names of the fields that differ. Nothing is allocated where nothing does.
+fn named<const N: usize>(fields: [(&'static str, bool); N]) -> Vec<&'static str> {
+    fields.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name).collect()
 }
 
 /// Whether the recorded child id is the one the code asked for, or the one it would be given.

@@ -55,7 +55,7 @@ pub(crate) enum Extra {
     Nothing,
     /// How long a timer runs. Its deadline is computed when it is recorded, from the time of the record.
     Delay(Duration),
-    /// How many keys there are after a key-value write.
+    /// How many keys there are after a write that added one.
     Keys(usize),
     /// What to prune when continuing as new.
     Prune(PruneOptions),

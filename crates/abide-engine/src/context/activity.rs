@@ -5,6 +5,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::OrchestrationContext;
+use crate::ask::Family;
 use crate::future::{DurableFuture, Undeliverable};
 use crate::tape::Answer;
 
@@ -70,7 +71,10 @@ impl OrchestrationContext {
     ) -> DurableFuture<Result<Out, String>> {
         match self.encode(input) {
             Ok(input) => self.call_activity(name, input, session_id).map(decoded),
-            Err(error) => DurableFuture::ready(&self.tape, Answer::Ended(Err(error)), ended).map(decoded),
+            Err(error) => {
+                DurableFuture::ready(&self.tape, Family::Activity, Answer::Ended(Err(error)), ended)
+                    .map(decoded)
+            }
         }
     }
 }

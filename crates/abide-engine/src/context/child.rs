@@ -6,6 +6,7 @@ use serde::de::DeserializeOwned;
 
 use super::OrchestrationContext;
 use super::activity::{decoded, ended};
+use crate::ask::Family;
 use crate::future::DurableFuture;
 use crate::tape::Answer;
 
@@ -80,7 +81,9 @@ impl OrchestrationContext {
     ) -> DurableFuture<Result<Out, String>> {
         match self.encode(input) {
             Ok(input) => self.start_child(Child { name, version: None, instance, input }).map(decoded),
-            Err(error) => DurableFuture::ready(&self.tape, Answer::Ended(Err(error)), ended).map(decoded),
+            Err(error) => {
+                DurableFuture::ready(&self.tape, Family::Child, Answer::Ended(Err(error)), ended).map(decoded)
+            }
         }
     }
 
@@ -91,7 +94,7 @@ impl OrchestrationContext {
                 "sub-orchestration instance id '{id}' starts with the reserved marker 'sub::', which the \
                  runtime uses to mark auto-generated child ids; use an id that does not begin with it"
             );
-            return DurableFuture::ready(&self.tape, Answer::Ended(Err(error)), ended);
+            return DurableFuture::ready(&self.tape, Family::Child, Answer::Ended(Err(error)), ended);
         }
         let token = self.ask(|token| Action::StartSubOrchestration {
             scheduling_event_id: 0,

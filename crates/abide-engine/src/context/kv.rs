@@ -23,7 +23,7 @@ impl OrchestrationContext {
             Ask {
                 token,
                 action: Action::SetKeyValue { key, value, last_updated_at_ms },
-                extra: Extra::Keys(keys),
+                extra: keys.map_or(Extra::Nothing, Extra::Keys),
             }
         });
     }

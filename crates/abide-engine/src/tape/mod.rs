@@ -187,12 +187,12 @@ impl RecordedWrites {
 }
 
 impl KvView<'_> {
-    /// Writes a key; says when it was written and how many keys there are now.
-    pub(crate) fn set(&mut self, key: &str, value: &str) -> (u64, usize) {
+    /// Writes a key; says when it was written and, if the key is new, how many there are now.
+    pub(crate) fn set(&mut self, key: &str, value: &str) -> (u64, Option<usize>) {
         let at_ms = self.recorded_writes.next().unwrap_or_else(|| self.now.as_millis());
         let entry = KvEntry { value: value.to_owned(), last_updated_at_ms: at_ms };
-        self.entries.insert(key.to_owned(), entry);
-        (at_ms, self.entries.len())
+        let is_new = self.entries.insert(key.to_owned(), entry).is_none();
+        (at_ms, is_new.then_some(self.entries.len()))
     }
 
     pub(crate) fn clear(&mut self, key: &str) {

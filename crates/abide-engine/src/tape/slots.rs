@@ -34,16 +34,6 @@ pub(super) struct Slot {
     pub(super) waker: Option<Waker>,
 }
 
-impl Slot {
-    /// Registers a waker; gives back the one it replaces, to be dropped outside the lock.
-    pub(super) fn watch(&mut self, waker: &Waker) -> Option<Waker> {
-        if self.waker.as_ref().is_some_and(|known| known.will_wake(waker)) {
-            return None;
-        }
-        self.waker.replace(waker.clone())
-    }
-}
-
 /// All slots. A place is used again once its future is gone, so a token is believed only if its number fits.
 #[derive(Debug, Default)]
 pub(super) struct Slots {

@@ -69,9 +69,16 @@ impl Tape {
                 slot.name = name;
             }
         }
-        let replaced = cell.slots.get_mut(token).and_then(|slot| slot.watch(waker));
+        let known = cell.slots.get_mut(token).and_then(|slot| slot.waker.take());
         drop(cell);
-        drop(replaced);
+        // Cloning and dropping a waker may run the user's code.
+        let watching = match known {
+            Some(known) if known.will_wake(waker) => known,
+            Some(_) | None => waker.clone(),
+        };
+        if let Some(slot) = self.cell().slots.get_mut(token) {
+            slot.waker = Some(watching);
+        }
         Poll::Pending
     }
 
@@ -109,6 +116,9 @@ impl Tape {
 
     /// Routes an activity that was asked for in the current poll to workers that serve `tag`.
     pub(crate) fn tag_activity(&self, token: Token, tag: String) -> Result<(), TagRefused> {
+        if !self.window.admits(Foreign::Ask) {
+            return Ok(());
+        }
         let mut cell = self.cell();
         if cell.phase == Phase::Closed {
             return Ok(());

@@ -140,7 +140,7 @@ fn a_history_in_pieces_is_read_once_too() {
     let mut execution = fresh(&sequence());
     let events = u64::try_from(history.len()).expect("it fits");
     for event in history {
-        execution.replay(vec![event]);
+        execution.replay(vec![event]).unwrap();
     }
     let output = feed(&mut execution, vec![signal("end", "out")]);
     assert_eq!((returned(&output), output.stats.events_replayed), ("out".to_owned(), events));

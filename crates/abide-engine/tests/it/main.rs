@@ -9,7 +9,10 @@
 
 mod support;
 
-mod smoke;
+mod compat;
+mod lessons;
+mod micro;
+mod traces;
 
 mod combinators;
 mod counts;

@@ -45,7 +45,7 @@ fn a_damaged_history_ends_in_an_outcome() {
 /// Replays a damaged history and delivers some messages on top.
 fn live_through(episode: &Episode, code: &crate::support::Code, history: Vec<Event>) -> TurnOutput {
     let mut execution = episode.fresh(code);
-    execution.replay(history);
+    execution.replay(history).unwrap();
     let mut news =
         vec![mail::signal("w0", "s"), mail::message("q0", "m"), mail::done(2, "r"), mail::start("0")];
     if episode.execution_id > 1 {

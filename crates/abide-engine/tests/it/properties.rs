@@ -47,7 +47,7 @@ proptest! {
             for (number, turn) in episode.turns.iter().enumerate() {
                 history.extend(turn.events.clone());
                 let mut execution = episode.fresh(&code);
-                execution.replay(history.clone());
+                execution.replay(history.clone()).unwrap();
                 prop_assert_eq!(execution.mismatch(), None);
                 let again = feed(&mut execution, vec![], Time::Passing.of(number + 50));
                 prop_assert_eq!(&again.events, &vec![]);
@@ -66,7 +66,7 @@ proptest! {
             let mut history = Vec::new();
             for (number, turn) in episode.turns.iter().enumerate() {
                 let mut execution = episode.fresh(&code);
-                execution.replay(history.clone());
+                execution.replay(history.clone()).unwrap();
                 let cold = feed(&mut execution, vec![episode.script[number].clone()], Time::Passing.of(number));
                 prop_assert_eq!(decisions(&cold), decisions(turn));
                 history.extend(turn.events.clone());
@@ -85,10 +85,10 @@ proptest! {
             let mut execution = episode.fresh(&code);
             for (number, turn) in episode.turns[..cut].iter().enumerate() {
                 if number % 2 == 0 {
-                    execution.replay(turn.events.clone());
+                    execution.replay(turn.events.clone()).unwrap();
                 } else {
                     for event in &turn.events {
-                        execution.replay(vec![event.clone()]);
+                        execution.replay(vec![event.clone()]).unwrap();
                     }
                 }
             }
@@ -110,7 +110,7 @@ proptest! {
             let committed: Vec<Event> =
                 episode.turns[..cut].iter().flat_map(|turn| turn.events.clone()).collect();
             let mut execution = episode.fresh(&code);
-            execution.replay(committed.clone());
+            execution.replay(committed.clone()).unwrap();
             let mut history = committed;
             let rest = feed(&mut execution, episode.script[cut..].to_vec(), Time::Standing.of(0));
             history.extend(rest.events);
@@ -212,7 +212,7 @@ proptest! {
                 "0.1.32".clone_into(&mut event.duroxide_version);
             }
             let mut execution = episode.fresh(&code);
-            execution.replay(history);
+            execution.replay(history).unwrap();
             prop_assert_eq!(execution.mismatch(), None);
             let again = feed(&mut execution, vec![], Time::Passing.of(99));
             prop_assert_eq!(&again.events, &vec![]);

@@ -105,7 +105,7 @@ fn what_others_committed_is_replayed_into_a_resident_in_one_piece() {
             for (number, turn) in script().into_iter().enumerate().take(kept) {
                 feed_at(&mut execution, time(number), turn);
             }
-            execution.replay(by_turn()[kept..end].concat());
+            execution.replay(by_turn()[kept..end].concat()).unwrap();
             goes_on(execution, end, &format!("{kept} own turns, then a tail up to {end}"));
         }
     }
@@ -121,9 +121,9 @@ fn what_others_committed_is_replayed_into_a_resident_turn_by_turn_and_event_by_e
                 feed_at(&mut events, time(number), turn);
             }
             for turn in &by_turn()[kept..end] {
-                turns.replay(turn.clone());
+                turns.replay(turn.clone()).unwrap();
                 for event in turn {
-                    events.replay(vec![event.clone()]);
+                    events.replay(vec![event.clone()]).unwrap();
                 }
             }
             goes_on(turns, end, &format!("{kept} own turns, then turn by turn up to {end}"));
@@ -135,9 +135,9 @@ fn what_others_committed_is_replayed_into_a_resident_turn_by_turn_and_event_by_e
 #[test]
 fn an_empty_tail_changes_nothing() {
     let mut execution = fresh(&busy());
-    execution.replay(vec![]);
+    execution.replay(vec![]).unwrap();
     feed_at(&mut execution, 1_000, vec![start("in")]);
-    execution.replay(vec![]);
+    execution.replay(vec![]).unwrap();
     goes_on(execution, 1, "after empty tails");
 }
 
@@ -145,7 +145,7 @@ fn an_empty_tail_changes_nothing() {
 fn a_tail_that_ends_the_execution_ends_it() {
     let mut execution = fresh(&busy());
     feed_at(&mut execution, 1_000, vec![start("in")]);
-    execution.replay(by_turn()[1..].concat());
+    execution.replay(by_turn()[1..].concat()).unwrap();
     assert_eq!(execution.outcome(), Outcome::Completed { output: "out".to_owned() });
     assert_eq!(execution.mismatch(), None);
     expect![[r#"
@@ -172,7 +172,7 @@ fn a_tail_that_does_not_fit_is_told_of_once_however_it_is_fed() {
     let mut whole = cold(&mine, tail.clone());
     let mut pieces = fresh(&mine);
     for event in tail {
-        pieces.replay(vec![event]);
+        pieces.replay(vec![event]).unwrap();
     }
     assert_eq!(end(&feed(&mut pieces, vec![])), end(&feed(&mut whole, vec![])));
 }
@@ -253,7 +253,7 @@ fn a_turn_that_waits_for_its_host_refuses_another() {
 fn an_answer_that_nobody_waits_for_is_refused() {
     let mut execution = fresh(&pruner());
     assert_eq!(execution.resume(Err("never asked".to_owned())), Err(TurnError::NoHostCall));
-    execution.replay(recorded(&pruner(), &[vec![start("in")]]));
+    execution.replay(recorded(&pruner(), &[vec![start("in")]])).unwrap();
     assert_eq!(execution.resume(Err("answered".to_owned())), Err(TurnError::NoHostCall));
     assert_eq!(returned(&feed(&mut execution, vec![signal("go", "")])), "20");
 }

@@ -149,7 +149,7 @@ fn replay_does_not_prune_again() {
     });
     let history = history_of(&run(&prunes, &[vec![start("in")]]));
     let mut execution = Execution::new(identity(1), BTreeMap::new(), prunes);
-    execution.replay(history);
+    execution.replay(history).unwrap();
     let answer = vec![Mail { id: MailId(0), item: done(4, "r") }];
     assert!(matches!(execution.turn(answer, time_of(1)), Ok(Step::Done(_))));
 }

@@ -31,7 +31,7 @@ fn begins_with_its_start(given: &Given, turns: &[Turn]) -> bool {
 
 fn one_by_one(given: &Given, code: &Code, turns: &[Turn]) -> (Vec<Event>, Outcome) {
     let mut execution = Execution::new(given.who(), given.kv.clone(), Arc::clone(code));
-    execution.replay(given.history.clone());
+    execution.replay(given.history.clone()).unwrap();
     let mut events = Vec::new();
     for (number, turn) in turns.iter().enumerate() {
         let singles = turn.iter().map(|item| vec![item.clone()]);

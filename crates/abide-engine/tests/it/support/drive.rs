@@ -19,7 +19,7 @@ pub(crate) fn fresh(code: &Code) -> Execution {
 /// An execution made from its history.
 pub(crate) fn cold(code: &Code, history: Vec<Event>) -> Execution {
     let mut execution = fresh(code);
-    execution.replay(history);
+    execution.replay(history).unwrap();
     execution
 }
 

@@ -111,7 +111,7 @@ pub(crate) fn history_of(turns: &[TurnOutput]) -> Vec<Event> {
 /// One execution is fed turn after turn.
 pub(crate) fn run_resident(given: &Given, code: &Code, turns: &[Turn]) -> Vec<TurnOutput> {
     let mut execution = Execution::new(given.who(), given.kv.clone(), Arc::clone(code));
-    execution.replay(given.history.clone());
+    execution.replay(given.history.clone()).unwrap();
     turns.iter().enumerate().map(|(number, turn)| take_turn(&mut execution, number, turn)).collect()
 }
 
@@ -121,7 +121,7 @@ pub(crate) fn run_cold(given: &Given, code: &Code, turns: &[Turn]) -> Vec<TurnOu
     let mut outputs = Vec::new();
     for (number, turn) in turns.iter().enumerate() {
         let mut execution = Execution::new(given.who(), given.kv.clone(), Arc::clone(code));
-        execution.replay(history.clone());
+        execution.replay(history.clone()).unwrap();
         let output = take_turn(&mut execution, number, turn);
         history.extend(output.events.clone());
         outputs.push(output);
@@ -175,7 +175,7 @@ fn assert_silent(given: &Given, code: &Code, turns: &[TurnOutput]) {
         return;
     }
     let mut execution = Execution::new(given.who(), given.kv.clone(), Arc::clone(code));
-    execution.replay(history);
+    execution.replay(history).unwrap();
     assert_eq!(execution.mismatch(), None, "the code fits the history it made");
     let again = take_turn(&mut execution, turns.len(), &Vec::new());
     assert_eq!(again.events, vec![], "replay appends nothing");

@@ -34,7 +34,7 @@ pub(crate) fn past(version: &str, rows: Vec<Row>) -> Vec<Event> {
 /// Whether `code` could have made `history`: `fits`, or why not.
 pub(crate) fn fit(code: &Code, history: Vec<Event>) -> String {
     let mut execution = Execution::new(identity(1), std::collections::BTreeMap::new(), Arc::clone(code));
-    execution.replay(history);
+    execution.replay(history).unwrap();
     let finished_but_different = execution.mismatch().map(ToString::to_string);
     let cannot_go_on = match execution.outcome() {
         abide_engine::Outcome::Failed { details } if details.category() == "configuration" => {
