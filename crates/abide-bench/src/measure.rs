@@ -19,7 +19,9 @@ pub(crate) fn replay(shape: &Shape, history: &[Event], repeat: usize) -> Measure
         .map(|_| {
             let history = history.to_vec();
             let mut execution = shape.execution();
-            let time = timed(|| execution.replay(history)).unwrap();
+            let mut replayed = Ok(());
+            let time = timed(|| replayed = execution.replay(history));
+            assert_eq!(replayed, Ok(()), "no turn is in progress");
             assert_eq!(execution.outcome(), Outcome::Running, "the history fits its code");
             time
         })

@@ -39,28 +39,11 @@ pub(crate) fn work(recorded: &Recorded, id: EventId, who: &Identity) -> Option<W
             fire_at_ms: *fire_at_ms,
         })),
         EventKind::SubOrchestrationScheduled { name, instance, input } => {
-            Some(Work::Child(WorkItem::StartOrchestration {
-                instance: build_child_instance_id(&who.instance, instance),
-                orchestration: name.clone(),
-                input: input.clone(),
-                version: recorded.version.clone(),
-                parent_instance: Some(who.instance.clone()),
-                parent_id: Some(id.get()),
-                parent_execution_id: Some(who.execution_id),
-                execution_id: INITIAL_EXECUTION_ID,
-            }))
+            let child = build_child_instance_id(&who.instance, instance);
+            Some(Work::Child(start(child, [name, input], recorded.version.as_deref(), Some((who, id)))))
         }
         EventKind::OrchestrationChained { name, instance, input } => {
-            Some(Work::Detached(WorkItem::StartOrchestration {
-                instance: instance.clone(),
-                orchestration: name.clone(),
-                input: input.clone(),
-                version: recorded.version.clone(),
-                parent_instance: None,
-                parent_id: None,
-                parent_execution_id: None,
-                execution_id: INITIAL_EXECUTION_ID,
-            }))
+            Some(Work::Detached(start(instance.clone(), [name, input], recorded.version.as_deref(), None)))
         }
         EventKind::ExternalSubscribed { .. }
         | EventKind::QueueSubscribed { .. }
@@ -88,5 +71,24 @@ pub(crate) fn work(recorded: &Recorded, id: EventId, who: &Identity) -> Option<W
         | EventKind::SubOrchestrationFailed { .. }
         | EventKind::SubOrchestrationCancelRequested { .. }
         | EventKind::HistoryPruned { .. } => None,
+    }
+}
+
+/// The start of an instance, on behalf of a parent if somebody waits for its result.
+fn start(
+    instance: String,
+    [name, input]: [&String; 2],
+    version: Option<&str>,
+    parent: Option<(&Identity, EventId)>,
+) -> WorkItem {
+    WorkItem::StartOrchestration {
+        instance,
+        orchestration: name.clone(),
+        input: input.clone(),
+        version: version.map(str::to_owned),
+        parent_instance: parent.map(|(who, _)| who.instance.clone()),
+        parent_id: parent.map(|(_, id)| id.get()),
+        parent_execution_id: parent.map(|(who, _)| who.execution_id),
+        execution_id: INITIAL_EXECUTION_ID,
     }
 }

@@ -33,8 +33,8 @@ fn a_completion_of_the_wrong_kind() {
         completion kind mismatch: expected activity
           at event 5 of execution 1 of instance 'i', recorded by version 0.2.0
           history holds: TimerFired { fire_at_ms: 7 }
-          but: the event it refers to asks for another kind of answer
-          The code was changed in a way its running executions cannot follow: restore it, or register the change as a new version."#]].assert_eq(&complaint(&code, history));
+          but it answers event 4, which waits for another kind of answer (activity)
+          Rows of this history were lost, repeated, reordered or edited: restore them from a backup, or cancel the instance and start it again."#]].assert_eq(&complaint(&code, history));
 }
 
 #[test]
@@ -49,8 +49,8 @@ fn an_activity_completion_for_a_timer() {
         completion kind mismatch: expected timer
           at event 3 of execution 1 of instance 'i', recorded by version 0.2.0
           history holds: ActivityCompleted { result: "r" }
-          but: the event it refers to asks for another kind of answer
-          The code was changed in a way its running executions cannot follow: restore it, or register the change as a new version."#]].assert_eq(&complaint(&code, history));
+          but it answers event 2, which waits for another kind of answer (timer)
+          Rows of this history were lost, repeated, reordered or edited: restore them from a backup, or cancel the instance and start it again."#]].assert_eq(&complaint(&code, history));
 }
 
 #[test]
@@ -61,8 +61,8 @@ fn a_completion_for_something_that_was_never_scheduled() {
         completion without open schedule
           at event 5 of execution 1 of instance 'i', recorded by version 0.2.0
           history holds: ActivityCompleted { result: "r" }
-          but: nothing in the history before it asks for this answer, or it was answered already
-          The code was changed in a way its running executions cannot follow: restore it, or register the change as a new version."#]].assert_eq(&complaint(&code, history));
+          but it answers event 77, which asks for nothing
+          Rows of this history were lost, repeated, reordered or edited: restore them from a backup, or cancel the instance and start it again."#]].assert_eq(&complaint(&code, history));
 }
 
 #[test]
@@ -73,8 +73,8 @@ fn a_completion_that_is_recorded_twice() {
         completion without open schedule
           at event 5 of execution 1 of instance 'i', recorded by version 0.2.0
           history holds: ActivityCompleted { result: "r" }
-          but: nothing in the history before it asks for this answer, or it was answered already
-          The code was changed in a way its running executions cannot follow: restore it, or register the change as a new version."#]].assert_eq(&complaint(&code, history));
+          but it answers event 2, which was answered before
+          Rows of this history were lost, repeated, reordered or edited: restore them from a backup, or cancel the instance and start it again."#]].assert_eq(&complaint(&code, history));
 }
 
 #[test]
@@ -82,11 +82,11 @@ fn a_completion_that_names_no_source() {
     let (code, mut history) = two_steps();
     history.push(event(5, EventKind::ActivityCompleted { result: "r".to_owned() }));
     expect![[r#"
-        corrupted history: completion without a source
+        corrupted history: event without a source
           at event 5 of execution 1 of instance 'i', recorded by version 0.2.0
           history holds: ActivityCompleted { result: "r" }
-          but: an answer names the event it answers
-          The code was changed in a way its running executions cannot follow: restore it, or register the change as a new version."#]].assert_eq(&complaint(&code, history));
+          but an answer or a cancellation names the event it is about
+          Rows of this history were lost, repeated, reordered or edited: restore them from a backup, or cancel the instance and start it again."#]].assert_eq(&complaint(&code, history));
 }
 
 #[test]
@@ -94,11 +94,11 @@ fn a_drop_that_names_no_source() {
     let (code, mut history) = two_steps();
     history.push(event(5, EventKind::ActivityCancelRequested { reason: "dropped_future".to_owned() }));
     expect![[r#"
-        cancellation mismatch (activities): baseline_dropped_future_cancel_requests={} ctx_cancelled_in_replayed_segment={}
+        corrupted history: event without a source
           at event 5 of execution 1 of instance 'i', recorded by version 0.2.0
           history holds: ActivityCancelRequested { reason: "dropped_future" }
-          but: the code drops no future here
-          The code was changed in a way its running executions cannot follow: restore it, or register the change as a new version."#]].assert_eq(&complaint(&code, history));
+          but an answer or a cancellation names the event it is about
+          Rows of this history were lost, repeated, reordered or edited: restore them from a backup, or cancel the instance and start it again."#]].assert_eq(&complaint(&code, history));
 }
 
 #[test]
@@ -118,8 +118,8 @@ fn the_first_event_is_a_message() {
         corrupted history: first event must be OrchestrationStarted
           at event 1 of execution 1 of instance 'i', recorded by version 0.2.0
           history holds: ExternalEvent { name: "s", data: "d" }
-          but: an execution begins with OrchestrationStarted, once
-          The code was changed in a way its running executions cannot follow: restore it, or register the change as a new version."#]].assert_eq(&complaint(&code, vec![early]));
+          but an execution begins with OrchestrationStarted
+          Rows of this history were lost, repeated, reordered or edited: restore them from a backup, or cancel the instance and start it again."#]].assert_eq(&complaint(&code, vec![early]));
 }
 
 #[test]
@@ -128,11 +128,11 @@ fn there_are_two_starts() {
     let again = Event { event_id: 5, ..history[0].clone() };
     history.push(again);
     expect![[r#"
-        corrupted history: first event must be OrchestrationStarted
+        corrupted history: OrchestrationStarted in the middle
           at event 5 of execution 1 of instance 'i', recorded by version 0.2.0
           history holds: OrchestrationStarted { name: "N", version: "1.0.0", input: "in", parent_instance: None, parent_id: None, parent_execution_id: None, carry_forward_events: None, initial_custom_status: None }
-          but: an execution begins with OrchestrationStarted, once
-          The code was changed in a way its running executions cannot follow: restore it, or register the change as a new version."#]].assert_eq(&complaint(&code, history));
+          but an execution starts once
+          Rows of this history were lost, repeated, reordered or edited: restore them from a backup, or cancel the instance and start it again."#]].assert_eq(&complaint(&code, history));
 }
 
 #[test]
@@ -143,8 +143,8 @@ fn event_ids_are_out_of_order() {
         corrupted history: event ids must ascend
           at event 2 of execution 1 of instance 'i', recorded by version 0.2.0
           history holds: ActivityCompleted { result: "r" }
-          but: it follows event 2; rows were lost, repeated or reordered
-          The code was changed in a way its running executions cannot follow: restore it, or register the change as a new version."#]].assert_eq(&complaint(&code, history));
+          but it follows event 2
+          Rows of this history were lost, repeated, reordered or edited: restore them from a backup, or cancel the instance and start it again."#]].assert_eq(&complaint(&code, history));
 }
 
 #[test]
@@ -155,8 +155,8 @@ fn an_event_belongs_to_another_execution() {
         corrupted history: event of another execution
           at event 3 of execution 9 of instance 'i', recorded by version 0.2.0
           history holds: ActivityCompleted { result: "r" }
-          but: this is execution 1 of instance 'i'
-          The code was changed in a way its running executions cannot follow: restore it, or register the change as a new version."#]].assert_eq(&complaint(&code, history));
+          but this is execution 1 of instance 'i'
+          Rows of this history were lost, repeated, reordered or edited: restore them from a backup, or cancel the instance and start it again."#]].assert_eq(&complaint(&code, history));
 }
 
 #[test]
@@ -167,8 +167,8 @@ fn an_event_belongs_to_another_instance() {
         corrupted history: event of another execution
           at event 3 of execution 1 of instance 'somebody else', recorded by version 0.2.0
           history holds: ActivityCompleted { result: "r" }
-          but: this is execution 1 of instance 'i'
-          The code was changed in a way its running executions cannot follow: restore it, or register the change as a new version."#]].assert_eq(&complaint(&code, history));
+          but this is execution 1 of instance 'i'
+          Rows of this history were lost, repeated, reordered or edited: restore them from a backup, or cancel the instance and start it again."#]].assert_eq(&complaint(&code, history));
 }
 
 /// What a turn says to a message that answers nothing.

@@ -20,8 +20,7 @@ fn the_name_of_a_child_changed() {
         expect![[r#"
             schedule mismatch: action=StartSubOrchestration { scheduling_event_id: 0, name: "Kid", version: None, instance: "sub::pending_1", input: "1" } vs event=SubOrchestrationScheduled { name: "Child", instance: "sub::2", input: "1" }
               at event 2 of execution 1 of instance 'i', recorded by version 0.2.0
-              history holds: SubOrchestrationScheduled { name: "Child", instance: "sub::2", input: "1" }
-              but: the code asks for StartSubOrchestration { scheduling_event_id: 0, name: "Kid", version: None, instance: "sub::pending_1", input: "1" } instead
+              what the code asks for differs in its name
               The code was changed in a way its running executions cannot follow: restore it, or register the change as a new version."#]],
     );
 }
@@ -35,8 +34,7 @@ fn the_input_of_a_child_changed() {
         expect![[r#"
             schedule mismatch: action=StartSubOrchestration { scheduling_event_id: 0, name: "Child", version: None, instance: "sub::pending_1", input: "2" } vs event=SubOrchestrationScheduled { name: "Child", instance: "sub::2", input: "1" }
               at event 2 of execution 1 of instance 'i', recorded by version 0.2.0
-              history holds: SubOrchestrationScheduled { name: "Child", instance: "sub::2", input: "1" }
-              but: the code asks for StartSubOrchestration { scheduling_event_id: 0, name: "Child", version: None, instance: "sub::pending_1", input: "2" } instead
+              what the code asks for differs in its input
               The code was changed in a way its running executions cannot follow: restore it, or register the change as a new version."#]],
     );
 }
@@ -50,8 +48,7 @@ fn the_instance_of_a_child_changed() {
         expect![[r#"
             schedule mismatch: action=StartSubOrchestration { scheduling_event_id: 0, name: "Child", version: None, instance: "two", input: "1" } vs event=SubOrchestrationScheduled { name: "Child", instance: "one", input: "1" }
               at event 2 of execution 1 of instance 'i', recorded by version 0.2.0
-              history holds: SubOrchestrationScheduled { name: "Child", instance: "one", input: "1" }
-              but: the code asks for StartSubOrchestration { scheduling_event_id: 0, name: "Child", version: None, instance: "two", input: "1" } instead
+              what the code asks for differs in its instance
               The code was changed in a way its running executions cannot follow: restore it, or register the change as a new version."#]],
     );
 }
@@ -65,8 +62,7 @@ fn a_child_lost_the_id_it_was_given() {
         expect![[r#"
             schedule mismatch: action=StartSubOrchestration { scheduling_event_id: 0, name: "Child", version: None, instance: "sub::pending_1", input: "1" } vs event=SubOrchestrationScheduled { name: "Child", instance: "one", input: "1" }
               at event 2 of execution 1 of instance 'i', recorded by version 0.2.0
-              history holds: SubOrchestrationScheduled { name: "Child", instance: "one", input: "1" }
-              but: the code asks for StartSubOrchestration { scheduling_event_id: 0, name: "Child", version: None, instance: "sub::pending_1", input: "1" } instead
+              what the code asks for differs in its instance
               The code was changed in a way its running executions cannot follow: restore it, or register the change as a new version."#]],
     );
 }
@@ -79,33 +75,30 @@ fn a_detached_start_changed() {
         started(),
         asks(|ctx| ctx.schedule_orchestration("Posts", "m-1", "1")),
         expect![[r#"
-        schedule mismatch: action=StartOrchestrationDetached { scheduling_event_id: 0, name: "Posts", version: None, instance: "m-1", input: "1" } vs event=OrchestrationChained { name: "Mailer", instance: "m-1", input: "1" }
-          at event 2 of execution 1 of instance 'i', recorded by version 0.2.0
-          history holds: OrchestrationChained { name: "Mailer", instance: "m-1", input: "1" }
-          but: the code asks for StartOrchestrationDetached { scheduling_event_id: 0, name: "Posts", version: None, instance: "m-1", input: "1" } instead
-          The code was changed in a way its running executions cannot follow: restore it, or register the change as a new version."#]],
+            schedule mismatch: action=StartOrchestrationDetached { scheduling_event_id: 0, name: "Posts", version: None, instance: "m-1", input: "1" } vs event=OrchestrationChained { name: "Mailer", instance: "m-1", input: "1" }
+              at event 2 of execution 1 of instance 'i', recorded by version 0.2.0
+              what the code asks for differs in its name
+              The code was changed in a way its running executions cannot follow: restore it, or register the change as a new version."#]],
     );
     disagree(
         was(),
         started(),
         asks(|ctx| ctx.schedule_orchestration("Mailer", "m-2", "1")),
         expect![[r#"
-        schedule mismatch: action=StartOrchestrationDetached { scheduling_event_id: 0, name: "Mailer", version: None, instance: "m-2", input: "1" } vs event=OrchestrationChained { name: "Mailer", instance: "m-1", input: "1" }
-          at event 2 of execution 1 of instance 'i', recorded by version 0.2.0
-          history holds: OrchestrationChained { name: "Mailer", instance: "m-1", input: "1" }
-          but: the code asks for StartOrchestrationDetached { scheduling_event_id: 0, name: "Mailer", version: None, instance: "m-2", input: "1" } instead
-          The code was changed in a way its running executions cannot follow: restore it, or register the change as a new version."#]],
+            schedule mismatch: action=StartOrchestrationDetached { scheduling_event_id: 0, name: "Mailer", version: None, instance: "m-2", input: "1" } vs event=OrchestrationChained { name: "Mailer", instance: "m-1", input: "1" }
+              at event 2 of execution 1 of instance 'i', recorded by version 0.2.0
+              what the code asks for differs in its instance
+              The code was changed in a way its running executions cannot follow: restore it, or register the change as a new version."#]],
     );
     disagree(
         was(),
         started(),
         asks(|ctx| ctx.schedule_orchestration("Mailer", "m-1", "2")),
         expect![[r#"
-        schedule mismatch: action=StartOrchestrationDetached { scheduling_event_id: 0, name: "Mailer", version: None, instance: "m-1", input: "2" } vs event=OrchestrationChained { name: "Mailer", instance: "m-1", input: "1" }
-          at event 2 of execution 1 of instance 'i', recorded by version 0.2.0
-          history holds: OrchestrationChained { name: "Mailer", instance: "m-1", input: "1" }
-          but: the code asks for StartOrchestrationDetached { scheduling_event_id: 0, name: "Mailer", version: None, instance: "m-1", input: "2" } instead
-          The code was changed in a way its running executions cannot follow: restore it, or register the change as a new version."#]],
+            schedule mismatch: action=StartOrchestrationDetached { scheduling_event_id: 0, name: "Mailer", version: None, instance: "m-1", input: "2" } vs event=OrchestrationChained { name: "Mailer", instance: "m-1", input: "1" }
+              at event 2 of execution 1 of instance 'i', recorded by version 0.2.0
+              what the code asks for differs in its input
+              The code was changed in a way its running executions cannot follow: restore it, or register the change as a new version."#]],
     );
 }
 
@@ -126,7 +119,7 @@ fn a_detached_start_is_no_longer_made() {
             history OrchestrationChained but no emitted action
               at event 4 of execution 1 of instance 'i', recorded by version 0.2.0
               history holds: OrchestrationChained { name: "Mailer", instance: "m-1", input: "1" }
-              but: the code asks for nothing here
+              but the code asks for nothing here
               The code was changed in a way its running executions cannot follow: restore it, or register the change as a new version."#]],
     );
 }
@@ -139,33 +132,30 @@ fn the_custom_status_changed() {
         started(),
         asks(|ctx| ctx.set_custom_status("most")),
         expect![[r#"
-        custom status mismatch: action=UpdateCustomStatus { status: Some("most") } vs event=CustomStatusUpdated { status: Some("half") }
-          at event 2 of execution 1 of instance 'i', recorded by version 0.2.0
-          history holds: CustomStatusUpdated { status: Some("half") }
-          but: the code asks for UpdateCustomStatus { status: Some("most") } instead
-          The code was changed in a way its running executions cannot follow: restore it, or register the change as a new version."#]],
+            custom status mismatch: action=UpdateCustomStatus { status: Some("most") } vs event=CustomStatusUpdated { status: Some("half") }
+              at event 2 of execution 1 of instance 'i', recorded by version 0.2.0
+              what the code asks for differs in its status
+              The code was changed in a way its running executions cannot follow: restore it, or register the change as a new version."#]],
     );
     disagree(
         was(),
         started(),
         asks(OrchestrationContext::reset_custom_status),
         expect![[r#"
-        custom status mismatch: action=UpdateCustomStatus { status: None } vs event=CustomStatusUpdated { status: Some("half") }
-          at event 2 of execution 1 of instance 'i', recorded by version 0.2.0
-          history holds: CustomStatusUpdated { status: Some("half") }
-          but: the code asks for UpdateCustomStatus { status: None } instead
-          The code was changed in a way its running executions cannot follow: restore it, or register the change as a new version."#]],
+            custom status mismatch: action=UpdateCustomStatus { status: None } vs event=CustomStatusUpdated { status: Some("half") }
+              at event 2 of execution 1 of instance 'i', recorded by version 0.2.0
+              what the code asks for differs in its status
+              The code was changed in a way its running executions cannot follow: restore it, or register the change as a new version."#]],
     );
     disagree(
         was(),
         started(),
         asks(|_| ()),
         expect![[r#"
-        custom status mismatch: action=WaitExternal { scheduling_event_id: 0, name: "end" } vs event=CustomStatusUpdated { status: Some("half") }
-          at event 2 of execution 1 of instance 'i', recorded by version 0.2.0
-          history holds: CustomStatusUpdated { status: Some("half") }
-          but: the code asks for WaitExternal { scheduling_event_id: 0, name: "end" } instead
-          The code was changed in a way its running executions cannot follow: restore it, or register the change as a new version."#]],
+            custom status mismatch: action=WaitExternal { scheduling_event_id: 0, name: "end" } vs event=CustomStatusUpdated { status: Some("half") }
+              at event 2 of execution 1 of instance 'i', recorded by version 0.2.0
+              what the code asks for differs in its kind
+              The code was changed in a way its running executions cannot follow: restore it, or register the change as a new version."#]],
     );
 }
 
@@ -177,33 +167,30 @@ fn a_key_value_write_changed() {
         started(),
         asks(|ctx| ctx.set_kv_value("k", "2")),
         expect![[r#"
-        kv set mismatch: action=SetKeyValue { key: "k", value: "2", last_updated_at_ms: 1000 } vs event=KeyValueSet { key: "k", value: "1", last_updated_at_ms: 1000 }
-          at event 2 of execution 1 of instance 'i', recorded by version 0.2.0
-          history holds: KeyValueSet { key: "k", value: "1", last_updated_at_ms: 1000 }
-          but: the code asks for SetKeyValue { key: "k", value: "2", last_updated_at_ms: 1000 } instead
-          The code was changed in a way its running executions cannot follow: restore it, or register the change as a new version."#]],
+            kv set mismatch: action=SetKeyValue { key: "k", value: "2", last_updated_at_ms: 1000 } vs event=KeyValueSet { key: "k", value: "1", last_updated_at_ms: 1000 }
+              at event 2 of execution 1 of instance 'i', recorded by version 0.2.0
+              what the code asks for differs in its value
+              The code was changed in a way its running executions cannot follow: restore it, or register the change as a new version."#]],
     );
     disagree(
         was(),
         started(),
         asks(|ctx| ctx.set_kv_value("q", "1")),
         expect![[r#"
-        kv set mismatch: action=SetKeyValue { key: "q", value: "1", last_updated_at_ms: 1000 } vs event=KeyValueSet { key: "k", value: "1", last_updated_at_ms: 1000 }
-          at event 2 of execution 1 of instance 'i', recorded by version 0.2.0
-          history holds: KeyValueSet { key: "k", value: "1", last_updated_at_ms: 1000 }
-          but: the code asks for SetKeyValue { key: "q", value: "1", last_updated_at_ms: 1000 } instead
-          The code was changed in a way its running executions cannot follow: restore it, or register the change as a new version."#]],
+            kv set mismatch: action=SetKeyValue { key: "q", value: "1", last_updated_at_ms: 1000 } vs event=KeyValueSet { key: "k", value: "1", last_updated_at_ms: 1000 }
+              at event 2 of execution 1 of instance 'i', recorded by version 0.2.0
+              what the code asks for differs in its key
+              The code was changed in a way its running executions cannot follow: restore it, or register the change as a new version."#]],
     );
     disagree(
         was(),
         started(),
         asks(|ctx| ctx.clear_kv_value("k")),
         expect![[r#"
-        kv set mismatch: action=ClearKeyValue { key: "k" } vs event=KeyValueSet { key: "k", value: "1", last_updated_at_ms: 1000 }
-          at event 2 of execution 1 of instance 'i', recorded by version 0.2.0
-          history holds: KeyValueSet { key: "k", value: "1", last_updated_at_ms: 1000 }
-          but: the code asks for ClearKeyValue { key: "k" } instead
-          The code was changed in a way its running executions cannot follow: restore it, or register the change as a new version."#]],
+            kv set mismatch: action=ClearKeyValue { key: "k" } vs event=KeyValueSet { key: "k", value: "1", last_updated_at_ms: 1000 }
+              at event 2 of execution 1 of instance 'i', recorded by version 0.2.0
+              what the code asks for differs in its kind
+              The code was changed in a way its running executions cannot follow: restore it, or register the change as a new version."#]],
     );
 }
 
@@ -215,22 +202,20 @@ fn a_clear_changed() {
         started(),
         asks(|ctx| ctx.clear_kv_value("q")),
         expect![[r#"
-        kv clear mismatch: action=ClearKeyValue { key: "q" } vs event=KeyValueCleared { key: "k" }
-          at event 2 of execution 1 of instance 'i', recorded by version 0.2.0
-          history holds: KeyValueCleared { key: "k" }
-          but: the code asks for ClearKeyValue { key: "q" } instead
-          The code was changed in a way its running executions cannot follow: restore it, or register the change as a new version."#]],
+            kv clear mismatch: action=ClearKeyValue { key: "q" } vs event=KeyValueCleared { key: "k" }
+              at event 2 of execution 1 of instance 'i', recorded by version 0.2.0
+              what the code asks for differs in its key
+              The code was changed in a way its running executions cannot follow: restore it, or register the change as a new version."#]],
     );
     disagree(
         was(),
         started(),
         asks(OrchestrationContext::clear_all_kv_values),
         expect![[r#"
-        kv clear mismatch: action=ClearKeyValues vs event=KeyValueCleared { key: "k" }
-          at event 2 of execution 1 of instance 'i', recorded by version 0.2.0
-          history holds: KeyValueCleared { key: "k" }
-          but: the code asks for ClearKeyValues instead
-          The code was changed in a way its running executions cannot follow: restore it, or register the change as a new version."#]],
+            kv clear mismatch: action=ClearKeyValues vs event=KeyValueCleared { key: "k" }
+              at event 2 of execution 1 of instance 'i', recorded by version 0.2.0
+              what the code asks for differs in its kind
+              The code was changed in a way its running executions cannot follow: restore it, or register the change as a new version."#]],
     );
 }
 
@@ -243,8 +228,7 @@ fn a_clear_of_all_changed() {
         expect![[r#"
             kv clear_all mismatch: action=SetKeyValue { key: "k", value: "1", last_updated_at_ms: 1000 } vs event=KeyValuesCleared
               at event 2 of execution 1 of instance 'i', recorded by version 0.2.0
-              history holds: KeyValuesCleared
-              but: the code asks for SetKeyValue { key: "k", value: "1", last_updated_at_ms: 1000 } instead
+              what the code asks for differs in its kind
               The code was changed in a way its running executions cannot follow: restore it, or register the change as a new version."#]],
     );
 }
@@ -263,22 +247,20 @@ fn prune_options_changed() {
         started(),
         keeps(Some(3), None),
         expect![[r#"
-        schedule mismatch: action=PruneHistory { scheduling_event_id: 0, keep_last: Some(3), completed_before: None } vs event=HistoryPruneRequested { keep_last: Some(2), completed_before: None }
-          at event 2 of execution 1 of instance 'i', recorded by version 0.2.0
-          history holds: HistoryPruneRequested { keep_last: Some(2), completed_before: None }
-          but: the code asks for PruneHistory { scheduling_event_id: 0, keep_last: Some(3), completed_before: None } instead
-          The code was changed in a way its running executions cannot follow: restore it, or register the change as a new version."#]],
+            schedule mismatch: action=PruneHistory { scheduling_event_id: 0, keep_last: Some(3), completed_before: None } vs event=HistoryPruneRequested { keep_last: Some(2), completed_before: None }
+              at event 2 of execution 1 of instance 'i', recorded by version 0.2.0
+              what the code asks for differs in its keep_last
+              The code was changed in a way its running executions cannot follow: restore it, or register the change as a new version."#]],
     );
     disagree(
         keeps(Some(2), None),
         started(),
         keeps(None, Some(7)),
         expect![[r#"
-        schedule mismatch: action=PruneHistory { scheduling_event_id: 0, keep_last: None, completed_before: Some(7) } vs event=HistoryPruneRequested { keep_last: Some(2), completed_before: None }
-          at event 2 of execution 1 of instance 'i', recorded by version 0.2.0
-          history holds: HistoryPruneRequested { keep_last: Some(2), completed_before: None }
-          but: the code asks for PruneHistory { scheduling_event_id: 0, keep_last: None, completed_before: Some(7) } instead
-          The code was changed in a way its running executions cannot follow: restore it, or register the change as a new version."#]],
+            schedule mismatch: action=PruneHistory { scheduling_event_id: 0, keep_last: None, completed_before: Some(7) } vs event=HistoryPruneRequested { keep_last: Some(2), completed_before: None }
+              at event 2 of execution 1 of instance 'i', recorded by version 0.2.0
+              what the code asks for differs in its keep_last, completed_before
+              The code was changed in a way its running executions cannot follow: restore it, or register the change as a new version."#]],
     );
 }
 
@@ -295,8 +277,7 @@ fn a_prune_is_no_longer_made() {
         expect![[r#"
             schedule mismatch: action=WaitExternal { scheduling_event_id: 0, name: "end" } vs event=HistoryPruneRequested { keep_last: Some(2), completed_before: None }
               at event 2 of execution 1 of instance 'i', recorded by version 0.2.0
-              history holds: HistoryPruneRequested { keep_last: Some(2), completed_before: None }
-              but: the code asks for WaitExternal { scheduling_event_id: 0, name: "end" } instead
+              what the code asks for differs in its kind
               The code was changed in a way its running executions cannot follow: restore it, or register the change as a new version."#]],
     );
 }
@@ -305,19 +286,19 @@ fn a_prune_is_no_longer_made() {
 fn the_input_of_the_successor_changed() {
     let goes_on = |input: &'static str| code(move |ctx, _| async move { ctx.continue_as_new(input).await });
     expect![[r#"
-        history schedule but no emitted action
+        outcome mismatch: history ends in another way than the code
           at event 2 of execution 1 of instance 'i', recorded by version 0.2.0
           history holds: OrchestrationContinuedAsNew { input: "1" }
-          but: the code continues as new with "2"
+          but the code continues as new with "2"
           The code was changed in a way its running executions cannot follow: restore it, or register the change as a new version."#]].assert_eq(&complaint(&goes_on("2"), recorded(&goes_on("1"), &started())));
 }
 
 #[test]
-fn what_a_value_holds_is_printed_in_full() {
+fn what_a_value_holds_is_printed_in_full_and_once() {
     let long = |end: &'static str| {
         asks(move |ctx| ctx.schedule_activity("a", format!("{}{end}", "x".repeat(5_000))))
     };
     let said = complaint(&long("!"), recorded(&long("?"), &started()));
-    assert_eq!(said.matches(&format!("{}!", "x".repeat(5_000))).count(), 2, "what the code asks");
-    assert_eq!(said.matches(&format!("{}?", "x".repeat(5_000))).count(), 2, "what history holds");
+    assert_eq!(said.matches(&format!("{}!", "x".repeat(5_000))).count(), 1, "what the code asks");
+    assert_eq!(said.matches(&format!("{}?", "x".repeat(5_000))).count(), 1, "what history holds");
 }

@@ -52,9 +52,9 @@ fn code_that_wakes_itself_once_more_fails() {
               => Running
             T2
               3 ActivityCompleted[2] { result: "r" }
-              4 OrchestrationFailed { details: Infrastructure { operation: "quiescence_loop", message: "quiescence loop exceeded 10000 iterations\n  The orchestration keeps waking itself without waiting for anything durable.", retryable: false } }
+              4 OrchestrationFailed { details: Infrastructure { operation: "quiescence_loop", message: "quiescence loop exceeded 10000 iterations\n  The orchestration was polled that often without anything having arrived: it keeps waking itself, or keeps asking for what it does not take. Await something durable in the loop.", retryable: false } }
               => Failed infrastructure | infrastructure:quiescence_loop: quiescence loop exceeded 10000 iterations
-              The orchestration keeps waking itself without waiting for anything durable.
+              The orchestration was polled that often without anything having arrived: it keeps waking itself, or keeps asking for what it does not take. Await something durable in the loop.
         "#]],
     );
 }

@@ -384,7 +384,7 @@ fn another_output_is_noticed() {
         &give("one"),
         &[vec![start("in")]],
         &give("two"),
-        &expect!["nondeterministic: history schedule but no emitted action"],
+        &expect!["nondeterministic: outcome mismatch: history ends in another way than the code"],
     );
 }
 

@@ -162,7 +162,7 @@ fn a_turn_that_waits_for_its_host_takes_no_other() {
     assert!(matches!(execution.turn(mail, time_of(0)), Ok(Step::HostCall(_))));
     assert_eq!(
         execution.turn(Vec::new(), time_of(0)).unwrap_err().to_string(),
-        "a turn is waiting for its host call: answer it with `resume` before beginning another"
+        "a turn is waiting for its host call: answer it with `resume` first"
     );
     assert!(matches!(execution.resume(Ok(PruneResult::default())), Ok(Step::Done(_))));
 }
