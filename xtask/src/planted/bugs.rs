@@ -206,6 +206,104 @@ pub(crate) const PLANTED_BUGS: &[PlantedBug] = &[
         }],
         caught_by: &["properties::histories_are_well_formed"],
     },
+    PlantedBug {
+        name: "newest-wait-first",
+        story: "A signal goes to the youngest wait of its name; the oldest waits for ever.",
+        file: "crates/abide-engine/src/signals.rs",
+        edits: &[Edit {
+            find: "        let oldest = waits.pop_first();",
+            replace: "        let oldest = waits.pop_last();",
+        }],
+        caught_by: &[
+            "models::signals_follow_the_model",
+            "traces::two_waits_get_two_signals_in_the_order_they_were_made",
+        ],
+    },
+    PlantedBug {
+        name: "dropped-dequeue-keeps-its-place",
+        story: "A dequeue that lost a select still counts: the next message waits for a reader that is gone.",
+        file: "crates/abide-engine/src/tape/user_side.rs",
+        edits: &[
+            Edit {
+                find: "                        woken = cell.queues.close(&slot.name, id).and_then(|next| cell.resolve(next));",
+                replace: "                        woken = cell.queues.close(&slot.name, EventId::new(id.get().saturating_add(1))).and_then(|next| cell.resolve(next));",
+            },
+            Edit {
+                find: "use abide_model::{ErrorDetails, KvEntry};",
+                replace: "use abide_model::{ErrorDetails, EventId, KvEntry};",
+            },
+        ],
+        caught_by: &["models::dequeues_dropped_in_any_order_follow_the_model"],
+    },
+    PlantedBug {
+        name: "ready-dequeue-not-woken",
+        story: "A message that came before its dequeue is not seen until something else arrives.",
+        file: "crates/abide-engine/src/tape/engine_side.rs",
+        edits: &[Edit {
+            find: "        let woken = if ready { cell.resolve(token) } else { None };",
+            replace: "        let woken = if ready && token.get() == 0 { cell.resolve(token) } else { None };",
+        }],
+        caught_by: &[
+            "traces::a_queue_message_waits_for_its_dequeue",
+            "spinning::reading_twenty_thousand_messages_in_one_go_is_no_self_wake",
+        ],
+    },
+    PlantedBug {
+        name: "unwinding-drops-recorded",
+        story: "A panic is recorded as if the code had decided to drop everything it held.",
+        file: "crates/abide-engine/src/tape/engine_side.rs",
+        edits: &[Edit {
+            find: "            Unwound::Yes => collected.drops.retain(|dropped| dropped.unwinding == Unwound::No),",
+            replace: "            Unwound::Yes => {}",
+        }],
+        caught_by: &["panics::asks_before_a_panic_are_recorded_and_drops_while_unwinding_are_not"],
+    },
+    PlantedBug {
+        name: "child-id-reused",
+        story: "The child of a later execution gets the id of an earlier one's, and is refused as a duplicate.",
+        file: "crates/abide-engine/src/ask/record.rs",
+        edits: &[Edit {
+            find: "        auto_child_suffix(place.execution_id, place.id.get())",
+            replace: "        auto_child_suffix(1, place.id.get())",
+        }],
+        caught_by: &["lessons::releases::a_child_of_a_later_execution_has_an_id_of_its_own"],
+    },
+    PlantedBug {
+        name: "additional-ask-overlooked",
+        story: "Code that asks for something new in the middle of its history is not noticed until it goes wrong.",
+        file: "crates/abide-engine/src/settle.rs",
+        edits: &[Edit {
+            find: "    fn pass_over_pending(&self) -> Result<bool, Fault> {\n        if self.policy.allows(Leniency::LateBinding) {",
+            replace: "    fn pass_over_pending(&self) -> Result<bool, Fault> {\n        if !self.pending.is_empty() {",
+        }],
+        caught_by: &["people::an_additional_ask_before_an_arrival"],
+    },
+    PlantedBug {
+        name: "foreign-wake-overlooked",
+        story: "A tokio sleep inside an orchestration hangs it for ever, without a word.",
+        file: "crates/abide-engine/src/window.rs",
+        edits: &[Edit {
+            find: "        self.foreign.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(what);\n",
+            replace: "",
+        }],
+        caught_by: &["foreign::a_thread_that_wakes_it_later_fails_it_at_its_next_live_step"],
+    },
+    PlantedBug {
+        name: "join-polls-everything",
+        story: "A join of ten thousand polls every future for every result.",
+        file: "crates/abide-engine/src/combine.rs",
+        edits: &[
+            Edit {
+                find: "    futures.into_iter().collect::<FuturesOrdered<_>>().collect().await",
+                replace: "    let mut open: Vec<_> = futures.into_iter().map(|future| Box::pin(future_util_done(future))).collect();\n    poll_fn(|cx| {\n        let waiting = open.iter_mut().filter_map(|future| future.as_mut().poll(cx).is_pending().then_some(())).count();\n        if waiting == 0 { Poll::Ready(()) } else { Poll::Pending }\n    })\n    .await;\n    open.into_iter().filter_map(|mut future| future.as_mut().take_output()).collect()",
+            },
+            Edit {
+                find: "/// Both results.",
+                replace: "use futures_util::future::maybe_done as future_util_done;\n\n/// Both results.",
+            },
+        ],
+        caught_by: &["counts::a_join_costs_two_polls_a_future"],
+    },
 ];
 
 impl PlantedBug {

@@ -10,6 +10,7 @@ use abide_engine::{DurableFuture, OrchestrationContext};
 use futures::FutureExt;
 use proptest::prelude::*;
 
+use crate::support::cases::cases;
 use crate::support::code;
 use crate::support::drive::{agree, returned, yield_now};
 use crate::support::mail::{message, signal, start};
@@ -175,7 +176,7 @@ fn any_script() -> impl Strategy<Value = (Vec<Step>, Vec<Vec<usize>>)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(cases(1_000))]
 
     #[test]
     fn dequeues_dropped_in_any_order_follow_the_model((steps, arrivals) in any_script()) {

@@ -5,34 +5,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use abide_engine::model::{BUILD_VERSION, Event, EventKind, WorkItem};
 use abide_engine::{LineLevel, Outcome, TurnOutput};
 use proptest::prelude::*;
-use proptest::test_runner::RngSeed;
 
 use crate::program::interpret::interpret;
 use crate::program::play::{Episode, Time, feed, play};
 use crate::program::program;
+use crate::support::cases::cases;
 use crate::support::decisions;
 
 fn moves() -> impl Strategy<Value = Vec<u16>> {
     prop::collection::vec(any::<u16>(), 0..32)
-}
-
-/// The same cases in every run; `PROPTEST_RNG_SEED` asks for others, `PROPTEST_CASES` for more.
-fn cases(default: u32) -> ProptestConfig {
-    let asked = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok());
-    let cases = asked.unwrap_or(default);
-    // Unlike the default this goes on shrinking for as long as it helps; `PROPTEST_MAX_SHRINK_ITERS` bounds it.
-    let max_shrink_iters = ProptestConfig::default().max_shrink_iters.min(20_000);
-    let rng_seed = match ProptestConfig::default().rng_seed {
-        RngSeed::Random => RngSeed::Fixed(1),
-        asked @ RngSeed::Fixed(_) => asked,
-    };
-    ProptestConfig {
-        cases,
-        max_shrink_iters,
-        rng_seed,
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    }
 }
 
 proptest! {

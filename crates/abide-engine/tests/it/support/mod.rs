@@ -5,6 +5,7 @@
 //! silence, and compares what happened with the expected text.
 
 mod batch;
+pub(crate) mod cases;
 pub(crate) mod disagree;
 pub(crate) mod drive;
 pub(crate) mod mail;
