@@ -1,6 +1,7 @@
 //! What can be typed after `cargo xtask`.
 
 use crate::planted;
+use crate::soak::Soak;
 use crate::test_run::Scope;
 
 pub(crate) const USAGE: &str = "\
@@ -11,6 +12,9 @@ Commands:
   tidy                       the rules of this repository that no compiler checks
   planted [--write] [NAME…]  plant each known bug in a copy and show that a test catches it;
                              --write records the result in docs/planted-bugs.md
+  soak [--seeds N] [--seed N] [--cases N]
+                             the properties with more cases and other seeds (default: 5 seeds of
+                             20000 cases, a few minutes)
   bench [OPTION…]            cold replay and decoding, measured; options go to the benchmark
   help                       this text";
 
@@ -20,6 +24,7 @@ pub(crate) enum Command {
     Tidy,
     Test(Scope),
     Planted(planted::Request),
+    Soak(Soak),
     Bench { options: Vec<String> },
 }
 
@@ -40,6 +45,7 @@ impl Command {
             "tidy" => parse_tidy(&rest),
             "test" => parse_test(&rest),
             "planted" => parse_planted(&rest),
+            "soak" => parse_soak(&rest),
             unknown => Err(format!("there is no command `{unknown}`")),
         }
     }
@@ -62,6 +68,21 @@ fn parse_test(rest: &[&str]) -> Result<Command, String> {
         ["--fast"] => Ok(Command::Test(Scope::Fast)),
         ["--fast", unknown, ..] | [unknown, ..] => Err(format!("`test` takes no argument `{unknown}`")),
     }
+}
+
+fn parse_soak(rest: &[&str]) -> Result<Command, String> {
+    let mut soak = Soak::default();
+    for pair in rest.chunks(2) {
+        let [option, value] = pair else { return Err(format!("`{}` needs a number", pair.concat())) };
+        let number: u32 = value.parse().map_err(|_| format!("`{option}` needs a number, not `{value}`"))?;
+        match *option {
+            "--seeds" => soak.seeds = u64::from(number),
+            "--seed" => soak.first_seed = u64::from(number),
+            "--cases" => soak.cases = number,
+            unknown => return Err(format!("`soak` takes no argument `{unknown}`")),
+        }
+    }
+    Ok(Command::Soak(soak))
 }
 
 fn parse_planted(rest: &[&str]) -> Result<Command, String> {
@@ -103,6 +124,9 @@ mod tests {
         assert_eq!(parse("test --fast"), Ok(Command::Test(Scope::Fast)));
         assert_eq!(parse("planted --write"), Ok(Command::Planted(planted::Request::CheckAllAndWrite)));
         let names = vec!["a".to_owned(), "b".to_owned()];
+        assert_eq!(parse("soak"), Ok(Command::Soak(Soak::default())));
+        let soak = Soak { seeds: 1, first_seed: 7, cases: 10 };
+        assert_eq!(parse("soak --seeds 1 --seed 7 --cases 10"), Ok(Command::Soak(soak)));
         let options = vec!["--events".to_owned(), "10".to_owned()];
         assert_eq!(parse("bench --events 10"), Ok(Command::Bench { options }));
         assert_eq!(parse("planted a b"), Ok(Command::Planted(planted::Request::Check { names })));
@@ -116,6 +140,9 @@ mod tests {
             ("test --slow", "`--slow`"),
             ("test --fast more", "`more`"),
             ("planted --wirte", "`--wirte`"),
+            ("soak --seeds", "`--seeds`"),
+            ("soak --seeds few", "`few`"),
+            ("soak --hours 1", "`--hours`"),
         ] {
             let misuse = parse(line).unwrap_err();
             assert!(misuse.contains(culprit), "{line:?} gave {misuse:?}");

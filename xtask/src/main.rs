@@ -14,6 +14,7 @@ use crate::workspace::Workspace;
 mod bench;
 mod cli;
 mod planted;
+mod soak;
 mod stopwatch;
 mod test_run;
 mod tidy;
@@ -47,6 +48,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Tidy => tidy::run(&workspace)?,
         Command::Test(scope) => test_run::run(&workspace, scope)?,
         Command::Planted(request) => planted::run(&workspace, &request)?,
+        Command::Soak(soak) => soak::run(&workspace, soak)?,
         Command::Bench { options } => bench::run(&workspace, &options)?,
     }
     Ok(())

@@ -13,6 +13,56 @@
 //! production history be replayed in a unit test, and a program be crashed after every turn in a property
 //! test.
 //!
+//! ```
+//! use std::collections::BTreeMap;
+//! use std::sync::Arc;
+//!
+//! use abide_engine::model::{Timestamp, WorkItem};
+//! use abide_engine::{Execution, FnOrchestration, Identity, Mail, MailId, Outcome, OrchestrationContext, Step};
+//!
+//! // An orchestration: an ordinary async function.
+//! async fn greet(ctx: OrchestrationContext, name: String) -> Result<String, String> {
+//!     let greeting = ctx.schedule_activity("Greet", name).await?;
+//!     Ok(greeting + "!")
+//! }
+//!
+//! let who = Identity {
+//!     instance: "greet-1".into(),
+//!     execution_id: 1,
+//!     orchestration: "Greet".into(),
+//!     version: "1.0.0".into(),
+//! };
+//! let mut execution = Execution::new(who, BTreeMap::new(), Arc::new(FnOrchestration(greet)));
+//!
+//! // The first message starts it: it asks for an activity, and waits.
+//! let start = WorkItem::StartOrchestration {
+//!     instance: "greet-1".into(),
+//!     orchestration: "Greet".into(),
+//!     input: "Ada".into(),
+//!     version: None,
+//!     parent_instance: None,
+//!     parent_id: None,
+//!     parent_execution_id: None,
+//!     execution_id: 1,
+//! };
+//! let mail = vec![Mail { id: MailId(1), item: start }];
+//! let Step::Done(first) = execution.turn(mail, Timestamp::from_millis(1_000))? else { unreachable!() };
+//! assert_eq!(first.outcome, Outcome::Running);
+//! assert_eq!(first.worker_items.len(), 1);
+//!
+//! // The second brings the answer: it ends.
+//! let done = WorkItem::ActivityCompleted {
+//!     instance: "greet-1".into(),
+//!     execution_id: 1,
+//!     id: 2,
+//!     result: "hello Ada".into(),
+//! };
+//! let mail = vec![Mail { id: MailId(2), item: done }];
+//! let Step::Done(second) = execution.turn(mail, Timestamp::from_millis(2_000))? else { unreachable!() };
+//! assert_eq!(second.outcome, Outcome::Completed { output: "hello Ada!".into() });
+//! # Ok::<(), abide_engine::TurnError>(())
+//! ```
+//!
 //! Read in this order: `turn.rs` (what goes in and comes out), `execution.rs` (the loop), `ask/` (what code
 //! can ask for), `arrival.rs` and `inbox.rs` (what can arrive), `ending.rs` (how it ends), `tape.rs` (the
 //! cell shared with user code), `context/` (what user code sees).

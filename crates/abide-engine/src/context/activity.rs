@@ -12,6 +12,16 @@ use crate::tape::Answer;
 impl OrchestrationContext {
     /// Runs an activity: some worker that has it registered calls it, at least once, and the future gives
     /// what it returned.
+    ///
+    /// ```
+    /// # use abide_engine::OrchestrationContext;
+    /// async fn example(ctx: OrchestrationContext, order: String) -> Result<String, String> {
+    ///     let receipt = ctx.schedule_activity("Charge", order).await?;
+    ///     // On workers that serve a tag, for example those with a printer.
+    ///     ctx.schedule_activity("Print", receipt).with_tag("printer").await
+    /// }
+    /// # let _ = example;
+    /// ```
     pub fn schedule_activity(
         &self,
         name: impl Into<String>,

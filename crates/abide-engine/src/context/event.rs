@@ -46,6 +46,18 @@ impl OrchestrationContext {
 
     /// Takes the next message of a queue. Messages are kept until they are read, in order, also across
     /// continue-as-new; each goes to exactly one dequeue.
+    ///
+    /// ```
+    /// # use abide_engine::OrchestrationContext;
+    /// /// Handles one order per execution, for ever, with a history that stays short.
+    /// async fn example(ctx: OrchestrationContext, handled: String) -> Result<String, String> {
+    ///     let order = ctx.dequeue_event("orders").await;
+    ///     ctx.schedule_activity("Handle", order).await?;
+    ///     let handled: u64 = handled.parse().unwrap_or(0);
+    ///     ctx.continue_as_new((handled + 1).to_string()).await
+    /// }
+    /// # let _ = example;
+    /// ```
     pub fn dequeue_event(&self, queue: impl Into<String>) -> DurableFuture<String> {
         let name = queue.into();
         let token = self.ask(|_| Action::DequeueEvent { scheduling_event_id: 0, name });

@@ -9,6 +9,16 @@ use crate::combine;
 
 impl OrchestrationContext {
     /// Waits for all, and gives their results in the order of the futures.
+    ///
+    /// ```
+    /// # use abide_engine::OrchestrationContext;
+    /// async fn example(ctx: OrchestrationContext, _: String) -> Result<String, String> {
+    ///     let quotes = ["a", "b", "c"].map(|shop| ctx.schedule_activity("Quote", shop));
+    ///     let quotes: Result<Vec<String>, String> = ctx.join(quotes.into()).await.into_iter().collect();
+    ///     Ok(quotes?.join(", "))
+    /// }
+    /// # let _ = example;
+    /// ```
     pub async fn join<T, F>(&self, futures: Vec<F>) -> Vec<T>
     where
         F: Future<Output = T>,
@@ -56,6 +66,17 @@ impl OrchestrationContext {
     }
 
     /// Waits for the first of many, drops the others, and says which one it was.
+    ///
+    /// ```
+    /// # use abide_engine::OrchestrationContext;
+    /// async fn example(ctx: OrchestrationContext, _: String) -> Result<String, String> {
+    ///     let mirrors = ["eu", "us"].map(|mirror| ctx.schedule_activity("Download", mirror));
+    ///     let (fastest, file) = ctx.select_all(mirrors.into()).await;
+    ///     ctx.trace_info(format!("mirror {fastest} was first"));
+    ///     file
+    /// }
+    /// # let _ = example;
+    /// ```
     ///
     /// # Panics
     ///

@@ -27,6 +27,18 @@ impl OrchestrationContext {
     /// Waits for `future`, but not longer than `limit`. What was not ready in time is dropped, which takes
     /// it back: an activity is cancelled.
     ///
+    /// ```
+    /// # use abide_engine::OrchestrationContext;
+    /// use std::time::Duration;
+    ///
+    /// async fn example(ctx: OrchestrationContext, _: String) -> Result<String, String> {
+    ///     // `Elapsed` becomes text with `?`, because that is what an orchestration fails with.
+    ///     let approval = ctx.timeout(Duration::from_secs(86_400), ctx.schedule_wait("approval")).await?;
+    ///     Ok(approval)
+    /// }
+    /// # let _ = example;
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Elapsed`] if the time was up first.
