@@ -114,22 +114,8 @@ impl Execution {
 
     /// The execution begins.
     fn start(&mut self, event: Event) {
-        let EventKind::OrchestrationStarted {
-            input,
-            parent_instance,
-            parent_id,
-            parent_execution_id,
-            initial_custom_status,
-            ..
-        } = event.kind
-        else {
-            return;
-        };
-        self.parent = parent_instance.zip(parent_id).map(|(instance, id)| ParentLink {
-            instance,
-            id,
-            execution_id: parent_execution_id,
-        });
+        self.parent = ParentLink::of(&event.kind);
+        let EventKind::OrchestrationStarted { input, initial_custom_status, .. } = event.kind else { return };
         self.tape.begin(self.policy.codec(), initial_custom_status);
         self.program = Some(Program::new(Arc::clone(&self.code), Arc::clone(&self.tape), input));
     }
@@ -175,7 +161,10 @@ impl Execution {
             }
         }
         if family == Family::Prune {
-            self.host_calls.retain(|(id, _)| *id != source);
+            // Answers come in the order of the requests.
+            if let Ok(place) = self.host_calls.binary_search_by_key(&source, |(id, _)| *id) {
+                self.host_calls.remove(place);
+            }
         }
         // Nobody waits: the future was dropped. That is recorded and changes nothing, not even if the
         // answer is an error no code may catch.

@@ -18,6 +18,7 @@ use crate::policy::Leniency;
 use crate::role::{Arrival, Asked, Role, TERMINAL, role};
 use crate::settle::{breadcrumb, cancel_effect};
 use crate::turn::Outcome;
+use crate::window::Foreign;
 
 /// Who started this execution and is told how it ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -186,6 +187,9 @@ impl Execution {
             if self.live.is_none() {
                 return Ok(Progress::Rest);
             }
+            if let Some(what) = self.foreign_deed() {
+                self.fail(fault::foreign(what));
+            }
             self.record_end();
             return Ok(Progress::Again);
         };
@@ -193,15 +197,36 @@ impl Execution {
             Role::Terminal => return Ok(self.meet_recorded_end()),
             Role::Cleanup { .. } => {}
             Role::Ask(_) | Role::Drop { .. } | Role::Arrival(_) => {
-                let given_up =
-                    self.ending.as_ref().is_some_and(|ending| ending.decided_by == DecidedBy::Engine);
-                if !given_up && !self.policy.allows(Leniency::EarlyReturn) {
+                if !self.may_skip_history() {
                     return Err(fault::ended_differently(&self.outcome(), event));
                 }
             }
         }
         self.skip_event()?;
         Ok(Progress::Again)
+    }
+
+    /// Whether history may go on although the outcome is decided.
+    fn may_skip_history(&self) -> bool {
+        self.ending.as_ref().is_some_and(|ending| match (&ending.verdict, ending.decided_by) {
+            (_, DecidedBy::Engine) => true,
+            // In a history that does not end, the messages of the rest would be lost to the successor.
+            (Verdict::ContinuedAsNew { .. }, DecidedBy::Code) => {
+                self.policy.allows(Leniency::EarlyReturn) && self.journal.ends()
+            }
+            (Verdict::Completed(_) | Verdict::Failed(_) | Verdict::Cancelled { .. }, DecidedBy::Code) => {
+                self.policy.allows(Leniency::EarlyReturn)
+            }
+        })
+    }
+
+    /// What was done to the execution from outside before the code ended: such an ask or drop did not count,
+    /// although the code may believe it did. (A wake did nothing that the end does not make void.)
+    fn foreign_deed(&self) -> Option<Foreign> {
+        self.tape.window().foreign().filter(|what| match what {
+            Foreign::Ask | Foreign::Poll | Foreign::Drop => true,
+            Foreign::Wake => false,
+        })
     }
 
     /// Passes over an event that has no effect, except on what is open.
@@ -221,6 +246,8 @@ impl Execution {
             (Some(ending), Outcome::ContinuedAsNew { input, .. }) => matches!(
                 &ending.verdict, Verdict::ContinuedAsNew { input: asked, .. } if asked == input
             ),
+            // The engine gave up then, for a reason that replay cannot see (foreign asynchrony).
+            (Some(_), Outcome::Failed { details: ErrorDetails::Configuration { .. } }) => true,
             (Some(ending), recorded) => ending.outcome() == *recorded,
             // An execution can be failed from outside (poison, a commit that could not be made), but nobody
             // else completes or continues it.
@@ -257,7 +284,7 @@ impl Execution {
             if let Some(entry) = breadcrumb(id, ask.family, reason) {
                 written = written.and_then(|()| self.journal.append(&self.who, live.now, entry));
             }
-            cancel_effect(live, id, &ask, &child_of(&self.who.instance, &ask.name), told_reason);
+            cancel_effect(live, id, &ask, &child_of(&self.who.instance, &ask.child), told_reason);
         }
         let end = Entry::new(ending.event());
         written = written.and_then(|()| self.journal.append(&self.who, live.now, end));
@@ -315,40 +342,44 @@ impl Execution {
     /// Keeps track of what is open while the code is not asked any more.
     fn absorb(&mut self, event: &Event) {
         match role(event) {
-            Role::Ask(Asked::Opens(family, name)) => self.ledger.open(
+            Role::Ask(Asked::Opens(family, child)) => self.ledger.open(
                 EventId::new(event.event_id),
-                OpenAsk { family, token: None, cancelled: false, name: name.to_owned() },
+                OpenAsk { family, token: None, cancelled: false, child: child.to_owned() },
             ),
             Role::Arrival(Arrival::Answer(_)) => {
                 if let Some(source) = event.source_event_id {
                     self.ledger.close(EventId::new(source));
                 }
             }
-            Role::Arrival(Arrival::Signal) => self.absorb_message(event, Family::Wait),
-            Role::Arrival(Arrival::QueueMessage) => self.absorb_message(event, Family::Dequeue),
             Role::Drop { source, .. } | Role::Cleanup { source } => {
                 if let Some(source) = source {
                     self.ledger.cancel(source);
                 }
             }
-            Role::Ask(Asked::Detached | Asked::State)
-            | Role::Arrival(Arrival::Start | Arrival::Cancel)
+            Role::Arrival(Arrival::Start) => {
+                if self.parent.is_none() {
+                    self.parent = ParentLink::of(&event.kind);
+                }
+            }
+            // Which wait got which message only the code's polls could tell; nothing hangs on it any more.
+            Role::Arrival(Arrival::Signal | Arrival::QueueMessage | Arrival::Cancel)
+            | Role::Ask(Asked::Detached | Asked::State)
             | Role::Terminal => {}
-        }
-    }
-
-    /// A message closes the oldest ask that waits for it.
-    fn absorb_message(&mut self, event: &Event, family: Family) {
-        if let EventKind::ExternalEvent { name, .. } | EventKind::QueueEventDelivered { name, .. } =
-            &event.kind
-            && let Some(id) = self.ledger.oldest(family, name)
-        {
-            self.ledger.close(id);
         }
     }
 }
 
 impl ParentLink {
+    /// The parent that a start names.
+    pub(crate) fn of(start: &EventKind) -> Option<Self> {
+        let EventKind::OrchestrationStarted { parent_instance, parent_id, parent_execution_id, .. } = start
+        else {
+            return None;
+        };
+        let (instance, id) = parent_instance.clone().zip(*parent_id)?;
+        Some(Self { instance, id, execution_id: *parent_execution_id })
+    }
+
     /// The message that tells the parent of a failure.
     pub(crate) fn failed(self, details: ErrorDetails) -> WorkItem {
         WorkItem::SubOrchFailed {

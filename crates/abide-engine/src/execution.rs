@@ -153,6 +153,7 @@ impl Execution {
     }
 
     /// Re-lives recorded events: the whole history of a cold execution, or what others committed since.
+    /// History may come in pieces; a piece ends where a commit ended.
     ///
     /// Nothing is written. If code and history do not fit, the next turn fails the execution and says why.
     ///
@@ -288,7 +289,7 @@ impl Execution {
     /// Whether there is anything new for the code to see.
     fn wants_poll(&mut self) -> Result<bool, Fault> {
         let Some(program) = &self.program else { return Ok(false) };
-        if program.is_untouched() && self.is_cancelled_next() {
+        if program.is_untouched() && self.may_be_cancelled_already() {
             return Ok(false);
         }
         let resolved = self.tape.take_resolved();
@@ -303,10 +304,14 @@ impl Execution {
         Ok(true)
     }
 
-    /// Whether history goes on with a cancel. Right behind the start it is one that was older than the
-    /// start: the code never ran. (Code that did run left asks in between, or it ended.)
-    fn is_cancelled_next(&self) -> bool {
-        self.journal.peek().is_some_and(|event| role(event) == Role::Arrival(Arrival::Cancel))
+    /// Whether the code may never have run. A cancel right behind the start is one that was older than the
+    /// start (code that ran left asks in between, or it ended); if the piece of history at hand ends with the
+    /// start, the next one tells.
+    fn may_be_cancelled_already(&self) -> bool {
+        match self.journal.peek() {
+            Some(event) => role(event) == Role::Arrival(Arrival::Cancel),
+            None => self.live.is_none(),
+        }
     }
 
     /// Step 2: polls the code and collects what it did.

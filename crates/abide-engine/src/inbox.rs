@@ -5,6 +5,8 @@
 //! history. A start for an instance that exists already is ignored, unless a parent waits for it: then the
 //! parent is told that the id is taken.
 
+use std::collections::VecDeque;
+
 use abide_model::{AppErrorKind, ErrorDetails, EventId, EventKind, INITIAL_EXECUTION_ID, WorkItem, kind_of};
 
 use crate::ask::Family;
@@ -187,6 +189,7 @@ impl Execution {
     /// continue-as-new belong to the successor and stay queued.
     pub(crate) fn after_the_end(&mut self) -> Progress {
         if matches!(self.ended, Some(Outcome::ContinuedAsNew { .. })) {
+            self.use_up_repeated_starts();
             return Progress::Rest;
         }
         while let Some(Mail { id, item }) = self.live.as_mut().and_then(|live| live.inbox.pop_front()) {
@@ -201,6 +204,20 @@ impl Execution {
             self.notices.push(notice);
         }
         Progress::Rest
+    }
+
+    /// The successor's start does not exist before this turn is committed: a continue-as-new message that is
+    /// here repeats the one that began this execution, and must not begin the next.
+    fn use_up_repeated_starts(&mut self) {
+        let Some(live) = &mut self.live else { return };
+        let (repeated, others) = std::mem::take(&mut live.inbox)
+            .into_iter()
+            .partition::<VecDeque<Mail>, _>(|mail| matches!(mail.item, WorkItem::ContinueAsNew { .. }));
+        live.inbox = others;
+        for Mail { id, item } in repeated {
+            live.consumed.push(id);
+            self.notices.push(Notice::DuplicateStart { kind: kind_of(&item) });
+        }
     }
 
     /// A start reached an instance that exists. Nobody waits for the answer to a root start; a parent does,

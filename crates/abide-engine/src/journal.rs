@@ -34,6 +34,11 @@ impl Journal {
         self.unread.front()
     }
 
+    /// Whether what is unread holds the end of the execution. Looked for from behind, where it is.
+    pub(crate) fn ends(&self) -> bool {
+        self.unread.iter().rev().any(Event::is_terminal)
+    }
+
     /// Takes the next recorded event, if it can follow the one before.
     pub(crate) fn take(&mut self, who: &Identity, policy: Policy) -> Result<Option<Event>, Fault> {
         let Some(event) = self.unread.front() else { return Ok(None) };
@@ -47,7 +52,12 @@ impl Journal {
         }
         self.last = Some(id);
         self.read = self.read.saturating_add(1);
-        Ok(self.unread.pop_front())
+        let event = self.unread.pop_front();
+        if self.unread.is_empty() {
+            // A resident execution holds no history, and no room for one.
+            self.unread = VecDeque::new();
+        }
+        Ok(event)
     }
 
     /// Gives up on the rest of the history; numbering goes on behind it.

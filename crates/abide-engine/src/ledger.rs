@@ -17,8 +17,8 @@ pub(crate) struct OpenAsk {
     pub(crate) token: Option<Token>,
     /// A cancellation is recorded: it is not cancelled again.
     pub(crate) cancelled: bool,
-    /// The child's instance as recorded, or the name waited for.
-    pub(crate) name: String,
+    /// The instance of a child, as recorded; empty for the others.
+    pub(crate) child: String,
 }
 
 /// How an ask stands when an answer comes for it.
@@ -94,14 +94,6 @@ impl Ledger {
 
     pub(crate) fn is_awaited(&self, id: EventId) -> bool {
         self.open.get(&id).is_some_and(|ask| ask.token.is_some())
-    }
-
-    /// The oldest open ask of a family and name.
-    pub(crate) fn oldest(&self, family: Family, name: &str) -> Option<EventId> {
-        self.open
-            .iter()
-            .find(|(_, ask)| ask.family == family && !ask.cancelled && ask.name == name)
-            .map(|(id, _)| *id)
     }
 
     /// Everything that is open and not cancelled, ascending; nothing is open afterwards.

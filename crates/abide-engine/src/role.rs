@@ -31,7 +31,7 @@ pub(crate) enum Role<'a> {
 /// What was asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Asked<'a> {
-    /// Something that has an answer. The name is that of the wait, the queue or the child.
+    /// Something that has an answer; with the instance of a child.
     Opens(Family, &'a str),
     /// An instance of its own.
     Detached,
@@ -55,8 +55,8 @@ pub(crate) fn role(event: &Event) -> Role<'_> {
     match &event.kind {
         EventKind::ActivityScheduled { .. } => Role::Ask(Asked::Opens(Family::Activity, "")),
         EventKind::TimerCreated { .. } => Role::Ask(Asked::Opens(Family::Timer, "")),
-        EventKind::ExternalSubscribed { name } => Role::Ask(Asked::Opens(Family::Wait, name)),
-        EventKind::QueueSubscribed { name } => Role::Ask(Asked::Opens(Family::Dequeue, name)),
+        EventKind::ExternalSubscribed { .. } => Role::Ask(Asked::Opens(Family::Wait, "")),
+        EventKind::QueueSubscribed { .. } => Role::Ask(Asked::Opens(Family::Dequeue, "")),
         EventKind::SubOrchestrationScheduled { instance, .. } => {
             Role::Ask(Asked::Opens(Family::Child, instance))
         }

@@ -49,6 +49,13 @@ impl Pending {
         *self = Self::default();
     }
 
+    /// Gives back the room of a large fan-out once it is recorded.
+    fn let_go(&mut self) {
+        if self.asks.is_empty() {
+            self.asks = VecDeque::new();
+        }
+    }
+
     /// Whether a recorded drop is one that need not have been recorded.
     pub(crate) fn forgive(&mut self, source: EventId) -> bool {
         self.tolerated.remove(&source).is_some()
@@ -94,6 +101,13 @@ impl Execution {
     /// Step 1 of the loop: `Again` to go on with step 2, `Rest` if history is over and nothing may be
     /// written.
     pub(crate) fn settle_asks(&mut self) -> Result<Progress, Fault> {
+        let settled = self.settle_pending();
+        self.pending.let_go();
+        self.tape.wake_bound();
+        settled
+    }
+
+    fn settle_pending(&mut self) -> Result<Progress, Fault> {
         while !self.pending.is_empty() {
             let Some(event) = self.journal.peek() else {
                 if self.live.is_none() {
@@ -227,17 +241,17 @@ impl Execution {
         let Some(entry) = breadcrumb(id, family, DROPPED_FUTURE) else { return Ok(()) };
         self.journal.append(&self.who, live.now, entry)?;
         let Some(ask) = self.ledger.cancel(id) else { return Ok(()) };
-        cancel_effect(live, id, ask, &child_of(&self.who.instance, &ask.name), CHILD_DROPPED);
+        cancel_effect(live, id, ask, &child_of(&self.who.instance, &ask.child), CHILD_DROPPED);
         Ok(())
     }
 
     /// Opens a recorded ask: from here on an answer for it can arrive.
     fn open(&mut self, token: Token, event: &Event) {
-        let Role::Ask(Asked::Opens(family, name)) = role(event) else { return };
+        let Role::Ask(Asked::Opens(family, child)) = role(event) else { return };
         let id = EventId::new(event.event_id);
         let dropped = self.pending.unbound.remove(&token).is_some();
         let waiting = (!dropped).then_some(token);
-        self.ledger.open(id, OpenAsk { family, token: waiting, cancelled: false, name: name.to_owned() });
+        self.ledger.open(id, OpenAsk { family, token: waiting, cancelled: false, child: child.to_owned() });
         if let EventKind::HistoryPruneRequested { keep_last, completed_before } = event.kind {
             self.host_calls.push_back((id, PruneOptions { keep_last, completed_before }));
         }

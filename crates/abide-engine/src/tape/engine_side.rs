@@ -32,6 +32,7 @@ impl Tape {
             lines: Vec::new(),
             auto_prune: true,
             resolved: false,
+            to_wake: Vec::new(),
             future_polls: 0,
         };
         Arc::new(Self { identity, window, cell: Mutex::new(cell) })
@@ -93,7 +94,8 @@ impl Tape {
         std::mem::take(&mut self.cell().resolved)
     }
 
-    /// Tells a future which event records its ask.
+    /// Tells a future which event records its ask. If it is ready by that, it is woken once all asks of the
+    /// poll are bound: no code of the user's runs between two of them.
     pub(crate) fn bind(&self, token: Token, id: EventId) {
         let mut cell = self.cell();
         let Cell { slots, signals, queues, .. } = &mut *cell;
@@ -107,9 +109,18 @@ impl Tape {
             Family::Dequeue => queues.open(&slot.name, id, token),
             Family::Activity | Family::Timer | Family::Child | Family::Prune => false,
         };
-        let woken = if ready { cell.resolve(token) } else { None };
-        drop(cell);
-        self.wake(woken);
+        if ready {
+            let waker = cell.resolve(token);
+            cell.to_wake.extend(waker);
+        }
+    }
+
+    /// Wakes the futures that are ready because they were bound.
+    pub(crate) fn wake_bound(&self) {
+        let to_wake = std::mem::take(&mut self.cell().to_wake);
+        for waker in to_wake {
+            self.wake(Some(waker));
+        }
     }
 
     /// Brings the answer for a future; if it was dropped meanwhile, nothing happens.

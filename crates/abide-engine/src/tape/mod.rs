@@ -114,6 +114,8 @@ struct Cell {
     auto_prune: bool,
     /// An answer was brought, or became reachable, since the last poll began.
     resolved: bool,
+    /// Whom to wake once all asks of the poll are bound.
+    to_wake: Vec<Waker>,
     future_polls: u64,
 }
 
@@ -181,6 +183,9 @@ impl RecordedWrites {
 
     fn next(&mut self) -> Option<u64> {
         let time = self.times.pop_front();
+        if self.times.is_empty() {
+            self.times = VecDeque::new();
+        }
         self.ahead = self.ahead.saturating_add(usize::from(time.is_none()));
         time
     }

@@ -128,8 +128,11 @@ impl Tape {
         {
             return Err(TagRefused::NotAnActivity(slot.family, slot.name.clone()));
         }
-        let ask = cell.collected.asks.iter_mut().rev().find(|ask| ask.token == token);
-        ask.map(|ask| ask.set_tag(tag)).ok_or(TagRefused::Sealed)
+        let asks = &mut cell.collected.asks;
+        // Tokens ascend.
+        let place = asks.binary_search_by_key(&token, |ask| ask.token).map_err(|_| TagRefused::Sealed)?;
+        asks[place].set_tag(tag);
+        Ok(())
     }
 
     /// Fails the execution at the end of this poll.

@@ -24,6 +24,7 @@ mod panics;
 mod people;
 mod people_history;
 mod people_state;
+mod r2_suspects;
 mod resident;
 mod spinning;
 
