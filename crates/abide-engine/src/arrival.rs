@@ -5,19 +5,20 @@
 
 use std::sync::Arc;
 
-use abide_model::{ErrorDetails, Event, EventId, EventKind, PruneResult};
+use abide_model::{Event, EventId, EventKind};
 
 use crate::ask::Family;
 use crate::ending::{Ending, ParentLink};
 use crate::execution::{Execution, Progress};
 use crate::fault::{self, Fault};
 use crate::journal::Entry;
-use crate::ledger::{OpenAsk, Standing};
+use crate::ledger::Standing;
+use crate::news::{News, news};
 use crate::notice::Notice;
 use crate::policy::Leniency;
 use crate::program::Program;
 use crate::role::{Arrival, Asked, Role, role};
-use crate::tape::Answer;
+use crate::token::Token;
 
 impl Execution {
     /// Step 3 of the loop.
@@ -86,7 +87,7 @@ impl Execution {
     /// Records something that arrived, then delivers it.
     pub(crate) fn record_arrival(&mut self, entry: Entry) -> Result<(), Fault> {
         self.reset_idle_polls();
-        let Some(live) = &self.live else { return Ok(()) };
+        let Some(live) = &self.live else { return Err(fault::internal("an arrival outside of a turn")) };
         let event = self.journal.compose(&self.who, live.now, entry)?;
         self.journal.keep(event.clone());
         self.deliver(event)
@@ -94,42 +95,50 @@ impl Execution {
 
     /// Delivers what a recorded event says, wherever it came from.
     fn deliver(&mut self, event: Event) -> Result<(), Fault> {
-        let Role::Arrival(arrival) = role(&event) else { return Ok(()) };
-        match (arrival, &self.program) {
+        let Role::Arrival(arrival) = role(&event) else {
+            return Err(fault::internal("something arrived that is no arrival"));
+        };
+        let token = match (arrival, &self.program) {
             (Arrival::Start, Some(_)) => return Err(fault::starts_again(&event)),
+            (Arrival::Start, None) => {
+                self.parent = ParentLink::of(&event.kind);
+                None
+            }
             (Arrival::Cancel | Arrival::Signal | Arrival::QueueMessage | Arrival::Answer(_), None) => {
                 return Err(fault::starts_wrongly(&event));
             }
-            _ => {}
-        }
-        match arrival {
-            Arrival::Start => self.start(event),
-            Arrival::Cancel => self.cancelled(event),
-            Arrival::Signal => self.signal(event),
-            Arrival::QueueMessage => self.queue_message(event),
-            Arrival::Answer(family) => return self.answer(event, family),
+            (Arrival::Cancel | Arrival::Signal | Arrival::QueueMessage, Some(_)) => None,
+            (Arrival::Answer(family), Some(_)) => self.close_answered(&event, family)?,
+        };
+        match news(event.kind) {
+            Some(News::Start { input, status }) => self.start(input, status),
+            Some(News::Cancel { reason }) => self.end(Ending::cancelled(reason)),
+            Some(News::Signal { name, data }) => self.signal(name, data),
+            Some(News::QueueMessage { name, data }) => self.tape.enqueue(&name, data),
+            Some(News::Answer(answer)) => {
+                if let Some(token) = token {
+                    self.tape.answer(token, answer);
+                }
+            }
+            Some(News::SystemFailure(details)) => {
+                // If nobody waits, the future was dropped: not even this error matters any more.
+                if token.is_some() {
+                    self.end(Ending::failed(details));
+                }
+            }
+            None => return Err(fault::internal("an arrival brings nothing")),
         }
         Ok(())
     }
 
     /// The execution begins.
-    fn start(&mut self, event: Event) {
-        self.parent = ParentLink::of(&event.kind);
-        let EventKind::OrchestrationStarted { input, initial_custom_status, .. } = event.kind else { return };
-        self.tape.begin(self.policy.codec(), initial_custom_status);
+    fn start(&mut self, input: String, status: Option<String>) {
+        self.tape.begin(self.policy.codec(), status);
         self.program = Some(Program::new(Arc::clone(&self.code), Arc::clone(&self.tape), input));
     }
 
-    /// A cancel came: the execution ends here, without another poll.
-    fn cancelled(&mut self, event: Event) {
-        if let EventKind::OrchestrationCancelRequested { reason } = event.kind {
-            self.end(Ending::cancelled(reason));
-        }
-    }
-
-    /// A signal came: it goes to the oldest wait for it, or to nobody.
-    fn signal(&mut self, event: Event) {
-        let EventKind::ExternalEvent { name, data } = event.kind else { return };
+    /// A signal goes to the oldest wait for it, or to nobody.
+    fn signal(&mut self, name: String, data: String) {
         if let Some(id) = self.tape.signal(&name, data) {
             self.ledger.close(id);
         } else if self.live.is_some() {
@@ -137,63 +146,22 @@ impl Execution {
         }
     }
 
-    /// A queue message came: it stays until it is read.
-    fn queue_message(&mut self, event: Event) {
-        if let EventKind::QueueEventDelivered { name, data } = event.kind {
-            self.tape.enqueue(&name, data);
-        }
-    }
-
-    /// The answer to an ask came.
-    fn answer(&mut self, event: Event, family: Family) -> Result<(), Fault> {
+    /// Closes the ask that an event answers; gives the future that waits for it, unless it was dropped.
+    fn close_answered(&mut self, event: &Event, family: Family) -> Result<Option<Token>, Fault> {
         let Some(source) = event.source_event_id.map(EventId::new) else {
-            return if self.policy.allows(Leniency::MissingSource) {
-                Ok(())
-            } else {
-                Err(fault::no_source(&event))
-            };
+            let tolerated = self.policy.allows(Leniency::MissingSource);
+            return if tolerated { Ok(None) } else { Err(fault::no_source(event)) };
         };
         match self.ledger.standing(source, family) {
-            Standing::Open => {}
-            Standing::Other(expected) => return Err(fault::wrong_kind(&event, expected)),
+            Standing::Open | Standing::Cancelled => {}
+            Standing::Other(expected) => return Err(fault::wrong_kind(event, expected)),
             standing @ (Standing::Closed | Standing::Unknown) => {
-                return Err(fault::not_open(&event, standing));
+                return Err(fault::not_open(event, standing));
             }
         }
-        if family == Family::Prune {
-            // Answers come in the order of the requests.
-            if let Ok(place) = self.host_calls.binary_search_by_key(&source, |(id, _)| *id) {
-                self.host_calls.remove(place);
-            }
+        if let Ok(place) = self.host_calls.binary_search_by_key(&source, |(id, _)| *id) {
+            self.host_calls.remove(place);
         }
-        // Nobody waits: the future was dropped. That is recorded and changes nothing, not even if the
-        // answer is an error no code may catch.
-        let Some(OpenAsk { token: Some(token), .. }) = self.ledger.close(source) else { return Ok(()) };
-        match read_answer(event.kind) {
-            Ok(answer) => self.tape.answer(token, answer),
-            Err(details) => self.end(Ending::failed(details)),
-        }
-        Ok(())
-    }
-}
-
-/// What the code is told; `Err` for failures that it may not catch: the execution ends with the same.
-#[expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "answers are told apart by their family; a timer has no data"
-)]
-fn read_answer(kind: EventKind) -> Result<Answer, ErrorDetails> {
-    match kind {
-        EventKind::ActivityCompleted { result } | EventKind::SubOrchestrationCompleted { result } => {
-            Ok(Answer::Ended(Ok(result)))
-        }
-        EventKind::ActivityFailed { details } | EventKind::SubOrchestrationFailed { details } => {
-            if details.is_system() { Err(details) } else { Ok(Answer::Ended(Err(details.display_message()))) }
-        }
-        EventKind::HistoryPruned { executions_deleted, events_deleted, error } => {
-            let result = PruneResult { instances_processed: 1, executions_deleted, events_deleted };
-            Ok(Answer::Pruned(error.map_or(Ok(result), Err)))
-        }
-        _ => Ok(Answer::Fired),
+        Ok(self.ledger.close(source).and_then(|ask| ask.token))
     }
 }

@@ -1,13 +1,15 @@
 //! What a turn sets in motion and takes back.
 //!
 //! Work that is asked for and taken back in the same turn cancels out: a child that was started and dropped
-//! is neither started nor cancelled, a timer nobody waits for is never enqueued.
+//! is neither started nor cancelled, a timer nobody waits for is never enqueued. (An activity is not enqueued
+//! either, but still listed as cancelled: cancelling what is gone is no error.)
 
 use std::collections::BTreeMap;
 
-use abide_model::{EventId, ScheduledActivityIdentifier, WorkItem};
+use abide_model::{EventId, ScheduledActivityIdentifier, WorkItem, build_child_instance_id};
 
-use crate::ask::effect::Work;
+use crate::ask::Family;
+use crate::ledger::OpenAsk;
 use crate::turn::Identity;
 
 /// The effects of one turn, by the event that caused them.
@@ -23,28 +25,32 @@ pub(crate) struct Effects {
 }
 
 impl Effects {
-    pub(crate) fn set_in_motion(&mut self, id: EventId, work: Work) {
-        match work {
-            Work::Activity(item) => self.activities.insert(id, item),
-            Work::Timer(item) | Work::Child(item) | Work::Detached(item) => self.outgoing.insert(id, item),
-        };
+    pub(crate) fn set_in_motion(&mut self, id: EventId, item: WorkItem) {
+        // Only work for a worker has no addressee.
+        let queue = if item.addressee().is_none() { &mut self.activities } else { &mut self.outgoing };
+        queue.insert(id, item);
     }
 
-    pub(crate) fn cancel_activity(&mut self, id: EventId) {
-        self.activities.remove(&id);
-        self.cancelled_activities.push(id);
-    }
-
-    pub(crate) fn remove_timer(&mut self, id: EventId) {
-        if self.outgoing.remove(&id).is_none() {
-            self.removed_timers.push(id);
-        }
-    }
-
-    /// Cancels a child, unless its start is still here: then the two annihilate each other.
-    pub(crate) fn cancel_child(&mut self, id: EventId, child: String, reason: &str) {
-        if self.outgoing.remove(&id).is_none() {
-            self.replies.push(WorkItem::CancelInstance { instance: child, reason: reason.to_owned() });
+    /// Takes back what an ask set in motion. A child whose start is still here is not started; one that was
+    /// started before is sent a cancel with `reason`.
+    pub(crate) fn take_back(&mut self, who: &Identity, id: EventId, ask: &OpenAsk, reason: &str) {
+        match ask.family {
+            Family::Activity => {
+                self.activities.remove(&id);
+                self.cancelled_activities.push(id);
+            }
+            Family::Timer => {
+                if self.outgoing.remove(&id).is_none() {
+                    self.removed_timers.push(id);
+                }
+            }
+            Family::Child => {
+                if self.outgoing.remove(&id).is_none() {
+                    let instance = build_child_instance_id(&who.instance, &ask.child);
+                    self.replies.push(WorkItem::CancelInstance { instance, reason: reason.to_owned() });
+                }
+            }
+            Family::Wait | Family::Dequeue | Family::Prune => {}
         }
     }
 

@@ -4,19 +4,17 @@
 //! gave up), recorded second: what is still open is cancelled, ascending, and the terminal event is the last
 //! of its execution. A parent always hears of it.
 
-use abide_model::{
-    Action, AppErrorKind, ErrorDetails, Event, EventId, EventKind, INITIAL_EXECUTION_ID, PruneOptions,
-    WorkItem, build_child_instance_id,
-};
+use abide_model::{AppErrorKind, ErrorDetails, Event, EventId, EventKind, INITIAL_EXECUTION_ID, WorkItem};
 
-use crate::ask::{Ask, Extra, Family};
+use crate::ask::Family;
+use crate::cancel::{TERMINAL, cancellation};
 use crate::execution::{Execution, Progress};
 use crate::fault::{self, Fault};
 use crate::journal::Entry;
 use crate::ledger::OpenAsk;
 use crate::policy::Leniency;
-use crate::role::{Arrival, Asked, Role, TERMINAL, role};
-use crate::settle::{breadcrumb, cancel_effect};
+use crate::role::{Arrival, Asked, Role, role};
+use crate::tape::Next;
 use crate::turn::Outcome;
 use crate::window::Foreign;
 
@@ -50,7 +48,7 @@ enum Verdict {
     Completed(String),
     Failed(ErrorDetails),
     Cancelled { reason: String },
-    ContinuedAsNew { input: String, version: Option<String>, prune: Option<PruneOptions> },
+    ContinuedAsNew(Next),
 }
 
 impl Ending {
@@ -77,14 +75,8 @@ impl Ending {
         }
     }
 
-    /// The end that a continue-as-new ask stands for; `None` for any other ask.
-    pub(crate) fn continued(ask: Ask) -> Option<Self> {
-        let Action::ContinueAsNew { input, version } = ask.action else { return None };
-        let prune = match ask.extra {
-            Extra::Prune(options) => Some(options),
-            Extra::Nothing | Extra::Delay(_) | Extra::Keys(_) => None,
-        };
-        Some(Self::by_code(Verdict::ContinuedAsNew { input, version, prune }))
+    pub(crate) const fn continued(next: Next) -> Self {
+        Self::by_code(Verdict::ContinuedAsNew(next))
     }
 
     pub(crate) fn outcome(&self) -> Outcome {
@@ -92,19 +84,23 @@ impl Ending {
             Verdict::Completed(output) => Outcome::Completed { output: output.clone() },
             Verdict::Failed(details) => Outcome::Failed { details: details.clone() },
             Verdict::Cancelled { reason } => Outcome::Failed { details: cancelled_details(reason) },
-            Verdict::ContinuedAsNew { input, version, .. } => {
-                Outcome::ContinuedAsNew { input: input.clone(), version: version.clone() }
+            Verdict::ContinuedAsNew(next) => {
+                Outcome::ContinuedAsNew { input: next.input.clone(), version: next.version.clone() }
             }
         }
     }
 
     /// The event that records it.
     fn event(&self) -> EventKind {
-        match self.outcome() {
-            Outcome::Completed { output } => EventKind::OrchestrationCompleted { output },
-            Outcome::ContinuedAsNew { input, .. } => EventKind::OrchestrationContinuedAsNew { input },
-            Outcome::Failed { details } => EventKind::OrchestrationFailed { details },
-            Outcome::Running => unreachable!("no verdict leaves it running"),
+        match &self.verdict {
+            Verdict::Completed(output) => EventKind::OrchestrationCompleted { output: output.clone() },
+            Verdict::Failed(details) => EventKind::OrchestrationFailed { details: details.clone() },
+            Verdict::Cancelled { reason } => {
+                EventKind::OrchestrationFailed { details: cancelled_details(reason) }
+            }
+            Verdict::ContinuedAsNew(next) => {
+                EventKind::OrchestrationContinuedAsNew { input: next.input.clone() }
+            }
         }
     }
 
@@ -114,7 +110,7 @@ impl Ending {
             Verdict::Completed(_) => ("orchestration_terminal_completed", "parent completed"),
             Verdict::Failed(_) => ("orchestration_terminal_failed", "parent failed"),
             Verdict::Cancelled { .. } => ("orchestration_terminal_cancelled", "parent canceled"),
-            Verdict::ContinuedAsNew { .. } => {
+            Verdict::ContinuedAsNew(_) => {
                 ("orchestration_terminal_continued_as_new", "parent continued as new")
             }
         }
@@ -152,10 +148,7 @@ impl Execution {
         let rest = self.journal.skip_rest();
         if let Some(outcome) = rest.iter().find_map(recorded_outcome) {
             // The engine may have given up for the same reason when that end was recorded.
-            let gave_up_then = Outcome::Failed { details };
-            if outcome != gave_up_then
-                && let Outcome::Failed { details } = gave_up_then
-            {
+            if !matches!(&outcome, Outcome::Failed { details: then } if *then == details) {
                 self.mismatch.get_or_insert(details);
             }
             self.ended = Some(outcome);
@@ -163,6 +156,9 @@ impl Execution {
         }
         for event in rest {
             self.absorb(&event);
+        }
+        if self.live.is_none() {
+            self.mismatch.get_or_insert_with(|| details.clone());
         }
         self.overrule(Ending { verdict: Verdict::Failed(details), decided_by: DecidedBy::Engine });
     }
@@ -211,7 +207,7 @@ impl Execution {
         self.ending.as_ref().is_some_and(|ending| match (&ending.verdict, ending.decided_by) {
             (_, DecidedBy::Engine) => true,
             // In a history that does not end, the messages of the rest would be lost to the successor.
-            (Verdict::ContinuedAsNew { .. }, DecidedBy::Code) => {
+            (Verdict::ContinuedAsNew(_), DecidedBy::Code) => {
                 self.policy.allows(Leniency::EarlyReturn) && self.journal.ends()
             }
             (Verdict::Completed(_) | Verdict::Failed(_) | Verdict::Cancelled { .. }, DecidedBy::Code) => {
@@ -244,7 +240,7 @@ impl Execution {
         let agrees = match (&self.ending, &recorded) {
             // The version of a successor is not recorded.
             (Some(ending), Outcome::ContinuedAsNew { input, .. }) => matches!(
-                &ending.verdict, Verdict::ContinuedAsNew { input: asked, .. } if asked == input
+                &ending.verdict, Verdict::ContinuedAsNew(next) if next.input == *input
             ),
             // The engine gave up then, for a reason that replay cannot see (foreign asynchrony).
             (Some(_), Outcome::Failed { details: ErrorDetails::Configuration { .. } }) => true,
@@ -273,7 +269,8 @@ impl Execution {
     ///
     /// If not even the end fits into the history, everybody is told all the same.
     fn record_end(&mut self) {
-        let (Some(mut ending), Some(live)) = (self.ending.clone(), &mut self.live) else { return };
+        let Some(live) = &mut self.live else { return };
+        let Some(mut ending) = self.ending.take() else { return };
         let (recorded_reason, told_reason) = ending.reasons();
         let mut written = Ok(());
         for (id, ask) in self.ledger.close_all() {
@@ -281,10 +278,10 @@ impl Execution {
                 Family::Activity | Family::Child => recorded_reason,
                 Family::Wait | Family::Dequeue | Family::Timer | Family::Prune => TERMINAL,
             };
-            if let Some(entry) = breadcrumb(id, ask.family, reason) {
+            if let Some(entry) = cancellation(id, ask.family, reason) {
                 written = written.and_then(|()| self.journal.append(&self.who, live.now, entry));
             }
-            cancel_effect(live, id, &ask, &child_of(&self.who.instance, &ask.child), told_reason);
+            live.effects.take_back(&self.who, id, &ask, told_reason);
         }
         let end = Entry::new(ending.event());
         written = written.and_then(|()| self.journal.append(&self.who, live.now, end));
@@ -308,7 +305,7 @@ impl Execution {
             Verdict::Cancelled { reason } => {
                 self.parent.clone().map(|parent| parent.failed(cancelled_details(&reason)))
             }
-            Verdict::ContinuedAsNew { input, version, prune } => {
+            Verdict::ContinuedAsNew(Next { input, version, prune }) => {
                 if let Some(live) = &mut self.live {
                     live.prune = prune;
                 }
@@ -342,10 +339,9 @@ impl Execution {
     /// Keeps track of what is open while the code is not asked any more.
     fn absorb(&mut self, event: &Event) {
         match role(event) {
-            Role::Ask(Asked::Opens(family, child)) => self.ledger.open(
-                EventId::new(event.event_id),
-                OpenAsk { family, token: None, cancelled: false, child: child.to_owned() },
-            ),
+            Role::Ask(Asked::Opens(family, child)) => self
+                .ledger
+                .open(EventId::new(event.event_id), OpenAsk { family, token: None, child: child.to_owned() }),
             Role::Arrival(Arrival::Answer(_)) => {
                 if let Some(source) = event.source_event_id {
                     self.ledger.close(EventId::new(source));
@@ -389,11 +385,6 @@ impl ParentLink {
             details,
         }
     }
-}
-
-/// The full instance id of a child, from what its schedule event records.
-pub(crate) fn child_of(parent: &str, recorded: &str) -> String {
-    build_child_instance_id(parent, recorded)
 }
 
 /// What a terminal event says; `None` for any other.

@@ -22,21 +22,21 @@ use abide_model::{
     AppErrorKind, ErrorDetails, Event, EventId, EventKind, KvEntry, PruneOptions, PruneResult, Timestamp,
 };
 
-use crate::ask::Ask;
 use crate::effects::Effects;
 use crate::ending::{Ending, ParentLink};
 use crate::fault::{self, Fault};
-use crate::handler::OrchestrationHandler;
+use crate::handler::OrchestrationHandlerRef;
 use crate::journal::{Entry, Journal};
 use crate::ledger::Ledger;
 use crate::notice::Notice;
 use crate::policy::Policy;
 use crate::program::{Polled, Program};
 use crate::role::{Arrival, Role, role};
-use crate::settle::Pending;
+use crate::settle::{Pending, Settled};
 use crate::tape::{Collected, Tape, Unwound};
 use crate::turn::{
-    HostCall, Identity, Mail, MailId, Outcome, StatusUpdate, Step, TurnError, TurnOutput, TurnStats,
+    HostCall, Identity, Mail, MailId, Outcome, StatusUpdate, Step, TurnError, TurnInput, TurnOutput,
+    TurnStats,
 };
 use crate::window::{ForeignListener, Window};
 
@@ -46,7 +46,7 @@ use crate::window::{ForeignListener, Window};
 /// messages ([`turn`](Self::turn)). Both decide the same.
 pub struct Execution {
     pub(crate) who: Identity,
-    pub(crate) code: Arc<dyn OrchestrationHandler>,
+    pub(crate) code: OrchestrationHandlerRef,
     pub(crate) tape: Arc<Tape>,
     pub(crate) program: Option<Program>,
     pub(crate) journal: Journal,
@@ -62,7 +62,7 @@ pub struct Execution {
     pub(crate) ending: Option<Ending>,
     /// How it ended: recorded.
     pub(crate) ended: Option<Outcome>,
-    /// Why history and code do not fit, if a finished history was replayed and they do not.
+    /// Why history and code do not fit, if they do not.
     pub(crate) mismatch: Option<ErrorDetails>,
     pub(crate) notices: Vec<Notice>,
     pub(crate) live: Option<Live>,
@@ -70,7 +70,6 @@ pub struct Execution {
     /// requests without taking what they give, would otherwise hold the turn for ever.
     idle_polls: u32,
     program_polls: u64,
-    future_polls_before: u64,
 }
 
 /// What a turn in progress holds: only then can anything be written.
@@ -107,16 +106,16 @@ impl fmt::Debug for Execution {
 impl Execution {
     /// An execution that has not begun. `kv` is the key-value state that previous executions left.
     #[must_use]
-    pub fn new(who: Identity, kv: BTreeMap<String, KvEntry>, code: Arc<dyn OrchestrationHandler>) -> Self {
+    pub fn new(who: Identity, kv: BTreeMap<String, KvEntry>, code: OrchestrationHandlerRef) -> Self {
         Self::build(who, kv, code, None)
     }
 
     /// The same, with somebody to be told of foreign asynchrony the moment it happens.
     #[must_use]
-    pub fn with_listener(
+    pub fn new_with_listener(
         who: Identity,
         kv: BTreeMap<String, KvEntry>,
-        code: Arc<dyn OrchestrationHandler>,
+        code: OrchestrationHandlerRef,
         listener: ForeignListener,
     ) -> Self {
         Self::build(who, kv, code, Some(listener))
@@ -125,7 +124,7 @@ impl Execution {
     fn build(
         who: Identity,
         kv: BTreeMap<String, KvEntry>,
-        code: Arc<dyn OrchestrationHandler>,
+        code: OrchestrationHandlerRef,
         listener: Option<ForeignListener>,
     ) -> Self {
         let tape = Tape::new(who.clone(), Window::new(listener), kv);
@@ -148,7 +147,6 @@ impl Execution {
             live: None,
             idle_polls: 0,
             program_polls: 0,
-            future_polls_before: 0,
         }
     }
 
@@ -238,12 +236,12 @@ impl Execution {
     /// How the execution stands.
     #[must_use]
     pub fn outcome(&self) -> Outcome {
-        let decided = self.ending.as_ref().map(Ending::outcome);
-        self.ended.clone().or(decided).unwrap_or(Outcome::Running)
+        let decided = || self.ending.as_ref().map(Ending::outcome);
+        self.ended.clone().or_else(decided).unwrap_or(Outcome::Running)
     }
 
-    /// Why the code does not fit a history that has ended: such a history cannot be failed any more, but
-    /// a test that replays it wants to know.
+    /// Why the code does not fit the history that was replayed, if it does not. An execution that is still
+    /// running fails for it at its next turn; one that has ended cannot be failed any more.
     #[must_use]
     pub const fn mismatch(&self) -> Option<&ErrorDetails> {
         self.mismatch.as_ref()
@@ -273,7 +271,7 @@ impl Execution {
         if self.ended.is_some() {
             return Ok(self.after_the_end());
         }
-        if self.settle_asks()? == Progress::Rest {
+        if self.settle_asks()? == Settled::HistoryIsOver {
             return Ok(Progress::Rest);
         }
         if self.ending.is_some() {
@@ -320,9 +318,7 @@ impl Execution {
         self.program_polls = self.program_polls.saturating_add(1);
         let polled = program.poll();
         let unwound = if matches!(polled, Polled::Panicked(_)) { Unwound::Yes } else { Unwound::No };
-        let Collected { mut asks, drops, read, failure } = self.tape.collect(unwound);
-        let next = asks.iter().position(Ask::is_continue_as_new).map(|place| asks.remove(place));
-        asks.retain(|ask| !ask.is_continue_as_new());
+        let Collected { asks, drops, read, next, failure } = self.tape.collect(unwound);
         if !read.is_empty() {
             self.reset_idle_polls();
         }
@@ -338,7 +334,7 @@ impl Execution {
                 retryable: false,
             })),
             (_, Some(details), _) => Some(Ending::failed(details)),
-            (_, None, Some(next)) => Ending::continued(next),
+            (_, None, Some(next)) => Some(Ending::continued(next)),
             (Polled::Returned(returned), None, None) => Some(Ending::returned(returned)),
             (Polled::Pending, None, None) => None,
         };
@@ -370,13 +366,11 @@ impl Execution {
             None => (Effects::default(), Vec::new(), None, None),
         };
         let items = effects.into_items(&self.who);
-        let future_polls = self.tape.future_polls();
         let stats = TurnStats {
             events_replayed: self.journal.take_read_count(),
             program_polls: std::mem::take(&mut self.program_polls),
-            future_polls: future_polls.saturating_sub(self.future_polls_before),
+            future_polls: self.tape.take_future_polls(),
         };
-        self.future_polls_before = future_polls;
         TurnOutput {
             outcome,
             events: self.journal.take_appended(),
@@ -399,5 +393,29 @@ impl Drop for Execution {
     fn drop(&mut self) {
         // Whatever the code's destructors do now, they do to an execution that was put away.
         self.put_program_away();
+    }
+}
+
+/// Runs one cold turn: replays `input.history` through `code`, then takes `input.mail`.
+///
+/// `prune` answers the host calls of the turn.
+///
+/// # Errors
+///
+/// [`TurnError::NotStarted`] if there is neither a history nor a message that starts the execution.
+pub fn run_turn(
+    input: TurnInput,
+    code: OrchestrationHandlerRef,
+    mut prune: impl FnMut(&PruneOptions) -> Result<PruneResult, String>,
+) -> Result<TurnOutput, TurnError> {
+    let TurnInput { identity, history, mail, kv, now } = input;
+    let mut execution = Execution::new(identity, kv, code);
+    execution.replay(history)?;
+    let mut step = execution.turn(mail, now)?;
+    loop {
+        step = match step {
+            Step::Done(output) => return Ok(*output),
+            Step::HostCall(HostCall::Prune { options }) => execution.resume(prune(&options))?,
+        };
     }
 }

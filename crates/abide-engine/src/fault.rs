@@ -112,7 +112,7 @@ pub(crate) fn not_open(event: &Event, standing: Standing) -> Fault {
     let source = event.source_event_id.unwrap_or_default();
     let why = match standing {
         Standing::Closed => format!("it answers event {source}, which was answered before"),
-        Standing::Open | Standing::Other(_) | Standing::Unknown => {
+        Standing::Open | Standing::Cancelled | Standing::Other(_) | Standing::Unknown => {
             format!("it answers event {source}, which asks for nothing")
         }
     };
@@ -191,6 +191,15 @@ pub(crate) fn after_the_end(event: &Event) -> Fault {
 /// An ask exceeds a limit.
 pub(crate) fn limit(message: String) -> Fault {
     Fault(ErrorDetails::Application { kind: AppErrorKind::OrchestrationFailed, message, retryable: false })
+}
+
+/// The engine contradicts itself. Better to say so than to go on and lose something.
+pub(crate) fn internal(what: &str) -> Fault {
+    Fault(ErrorDetails::Infrastructure {
+        operation: "replay".to_owned(),
+        message: format!("a bug in abide: {what}; please report it with this history"),
+        retryable: false,
+    })
 }
 
 /// No further event id fits a store.

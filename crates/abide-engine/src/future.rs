@@ -9,7 +9,8 @@ use std::task::{Context, Poll};
 use abide_model::{AppErrorKind, ErrorDetails, ScheduleKind};
 
 use crate::ask::Family;
-use crate::tape::{Answer, TagRefused, Tape, Token};
+use crate::tape::{Answer, TagRefused, Tape};
+use crate::token::Token;
 
 /// Something an orchestration asked for: an activity, a timer, an event, a child.
 ///

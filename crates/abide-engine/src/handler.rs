@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::future::Future;
+use std::sync::Arc;
 
 use async_trait::async_trait;
 
@@ -14,8 +15,15 @@ use crate::context::OrchestrationContext;
 #[async_trait]
 pub trait OrchestrationHandler: Send + Sync {
     /// Runs the orchestration. It is called once per replay, not once per turn.
+    ///
+    /// # Errors
+    ///
+    /// What the orchestration fails with. A panic fails it too, and nothing else.
     async fn invoke(&self, ctx: OrchestrationContext, input: String) -> Result<String, String>;
 }
+
+/// A shared handler.
+pub type OrchestrationHandlerRef = Arc<dyn OrchestrationHandler>;
 
 /// An async function or closure as an [`OrchestrationHandler`].
 pub struct FnOrchestration<F, Fut>(pub F)

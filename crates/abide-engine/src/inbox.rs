@@ -74,7 +74,7 @@ impl Execution {
         let cancel = older_cancel.and_then(|place| live.inbox.remove(place));
         live.consumed.push(start.id);
         live.consumed.extend(cancel.as_ref().map(|cancel| cancel.id));
-        self.begin(&start.item)?;
+        self.begin(start.item)?;
         if let Some(Mail { item: WorkItem::CancelInstance { reason, .. }, .. }) = cancel {
             self.record_arrival(Entry::new(EventKind::OrchestrationCancelRequested { reason }))?;
         }
@@ -82,28 +82,39 @@ impl Execution {
     }
 
     /// Records the start; messages carried over are taken before all others.
-    fn begin(&mut self, start: &WorkItem) -> Result<(), Fault> {
+    #[expect(clippy::wildcard_enum_match_arm, reason = "`starts` chose the message")]
+    fn begin(&mut self, start: WorkItem) -> Result<(), Fault> {
         let mut carried = Vec::new();
-        let mut status = None;
-        let (WorkItem::StartOrchestration { input, parent_instance, parent_id, parent_execution_id, .. }
-        | WorkItem::ContinueAsNew { input, parent_instance, parent_id, parent_execution_id, .. }) = start
-        else {
-            return Ok(());
+        let mut initial_custom_status = None;
+        let (input, parent_instance, parent_id, parent_execution_id) = match start {
+            WorkItem::StartOrchestration {
+                input, parent_instance, parent_id, parent_execution_id, ..
+            } => (input, parent_instance, parent_id, parent_execution_id),
+            WorkItem::ContinueAsNew {
+                input,
+                parent_instance,
+                parent_id,
+                parent_execution_id,
+                carry_forward_events,
+                initial_custom_status: status,
+                ..
+            } => {
+                carried = carry_forward_events;
+                initial_custom_status = status;
+                (input, parent_instance, parent_id, parent_execution_id)
+            }
+            _ => return Err(fault::internal("a message that starts nothing was taken for a start")),
         };
-        if let WorkItem::ContinueAsNew { carry_forward_events, initial_custom_status, .. } = start {
-            carried.clone_from(carry_forward_events);
-            status.clone_from(initial_custom_status);
-        }
         self.carried = carried.iter().cloned().collect();
         self.record_arrival(Entry::new(EventKind::OrchestrationStarted {
             name: self.who.orchestration.clone(),
             version: self.who.version.clone(),
-            input: input.clone(),
-            parent_instance: parent_instance.clone(),
-            parent_id: *parent_id,
-            parent_execution_id: *parent_execution_id,
+            input,
+            parent_instance,
+            parent_id,
+            parent_execution_id,
             carry_forward_events: (!carried.is_empty()).then_some(carried),
-            initial_custom_status: status,
+            initial_custom_status,
         }))
     }
 
@@ -173,10 +184,10 @@ impl Execution {
             return Ok(Fate::Dropped(Notice::StaleMessage { kind, execution_id }));
         }
         match self.ledger.standing(source, family) {
-            Standing::Open if family == Family::Timer && !self.ledger.is_awaited(source) => {
+            Standing::Cancelled if family == Family::Timer => {
                 Ok(Fate::Dropped(Notice::DroppedTimerFired { source_event_id: source.get() }))
             }
-            Standing::Open => Ok(Fate::Recorded(Entry::about(source, event))),
+            Standing::Open | Standing::Cancelled => Ok(Fate::Recorded(Entry::about(source, event))),
             Standing::Closed => {
                 Ok(Fate::Dropped(Notice::DuplicateMessage { kind, source_event_id: source.get() }))
             }

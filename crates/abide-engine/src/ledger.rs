@@ -1,22 +1,20 @@
 //! Which asks exist, which are open, and who still waits for them.
 //!
-//! Kept for the whole life of a resident execution, so it is small: nine bytes for an ask that is closed.
+//! Kept for the whole life of a resident execution, so it is small: ten bytes for an ask that is not open.
 
 use std::collections::BTreeMap;
 
 use abide_model::EventId;
 
 use crate::ask::Family;
-use crate::tape::Token;
+use crate::token::Token;
 
-/// An ask that has no answer yet.
+/// An ask that has no answer yet, and was not taken back.
 #[derive(Debug)]
 pub(crate) struct OpenAsk {
     pub(crate) family: Family,
     /// The future that waits; `None` once it was dropped.
     pub(crate) token: Option<Token>,
-    /// A cancellation is recorded: it is not cancelled again.
-    pub(crate) cancelled: bool,
     /// The instance of a child, as recorded; empty for the others.
     pub(crate) child: String,
 }
@@ -26,6 +24,8 @@ pub(crate) struct OpenAsk {
 pub(crate) enum Standing {
     /// It waits for this answer.
     Open,
+    /// It was taken back, but the answer may have been on its way.
+    Cancelled,
     /// It had its answer.
     Closed,
     /// It waits, or waited, for another kind of answer.
@@ -34,12 +34,26 @@ pub(crate) enum Standing {
     Unknown,
 }
 
+/// What is remembered of every ask.
+#[derive(Debug, Clone, Copy)]
+struct Mark {
+    family: Family,
+    state: State,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Open,
+    Cancelled,
+    Closed,
+}
+
 /// All asks of an execution.
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
-    /// Every ask that has an answer, ascending, and beside it its family.
+    /// Every ask that has an answer, ascending, and beside it what became of it.
     ids: Vec<EventId>,
-    families: Vec<Family>,
+    marks: Vec<Mark>,
     open: BTreeMap<EventId, OpenAsk>,
     /// How many open asks have a future that waits.
     awaited: usize,
@@ -48,27 +62,33 @@ pub(crate) struct Ledger {
 impl Ledger {
     pub(crate) fn open(&mut self, id: EventId, ask: OpenAsk) {
         self.ids.push(id);
-        self.families.push(ask.family);
+        self.marks.push(Mark { family: ask.family, state: State::Open });
         self.awaited = self.awaited.saturating_add(usize::from(ask.token.is_some()));
         self.open.insert(id, ask);
     }
 
     /// How the ask with this id stands towards an answer for `family`.
     pub(crate) fn standing(&self, id: EventId, family: Family) -> Standing {
-        let known = self.ids.binary_search(&id).ok().and_then(|place| self.families.get(place));
+        let known = self.ids.binary_search(&id).ok().and_then(|place| self.marks.get(place));
         match known {
             None => Standing::Unknown,
-            Some(other) if *other != family => Standing::Other(*other),
-            Some(_) if self.open.contains_key(&id) => Standing::Open,
-            Some(_) => Standing::Closed,
+            Some(mark) if mark.family != family => Standing::Other(mark.family),
+            Some(mark) => match mark.state {
+                State::Open => Standing::Open,
+                State::Cancelled => Standing::Cancelled,
+                State::Closed => Standing::Closed,
+            },
         }
     }
 
-    /// Closes an ask: it has its answer.
+    /// Closes an ask, which has its answer; gives what waited for it.
     pub(crate) fn close(&mut self, id: EventId) -> Option<OpenAsk> {
-        let closed = self.open.remove(&id)?;
-        self.awaited = self.awaited.saturating_sub(usize::from(closed.token.is_some()));
-        Some(closed)
+        self.leave_open(id, State::Closed)
+    }
+
+    /// Notes that an ask is taken back; gives it if it was open.
+    pub(crate) fn cancel(&mut self, id: EventId) -> Option<OpenAsk> {
+        self.leave_open(id, State::Cancelled)
     }
 
     /// Notes that nobody waits for this ask any more.
@@ -76,15 +96,8 @@ impl Ledger {
         if let Some(ask) = self.open.get_mut(&id)
             && ask.token.take().is_some()
         {
-            self.awaited = self.awaited.saturating_sub(1);
+            self.forget_awaited();
         }
-    }
-
-    /// Notes that a cancellation is recorded; gives the ask if it was open and not cancelled before.
-    pub(crate) fn cancel(&mut self, id: EventId) -> Option<&OpenAsk> {
-        self.abandon(id);
-        let ask = self.open.get_mut(&id)?;
-        if std::mem::replace(&mut ask.cancelled, true) { None } else { Some(ask) }
     }
 
     /// Whether anybody waits for anything.
@@ -96,9 +109,28 @@ impl Ledger {
         self.open.get(&id).is_some_and(|ask| ask.token.is_some())
     }
 
-    /// Everything that is open and not cancelled, ascending; nothing is open afterwards.
-    pub(crate) fn close_all(&mut self) -> impl Iterator<Item = (EventId, OpenAsk)> + use<> {
+    /// Everything that is open, ascending; nothing is open afterwards.
+    pub(crate) fn close_all(&mut self) -> BTreeMap<EventId, OpenAsk> {
         self.awaited = 0;
-        std::mem::take(&mut self.open).into_iter().filter(|(_, ask)| !ask.cancelled)
+        std::mem::take(&mut self.open)
+    }
+
+    fn leave_open(&mut self, id: EventId, state: State) -> Option<OpenAsk> {
+        if let Ok(place) = self.ids.binary_search(&id)
+            && let Some(mark) = self.marks.get_mut(place)
+            && mark.state != State::Closed
+        {
+            mark.state = state;
+        }
+        let left = self.open.remove(&id)?;
+        if left.token.is_some() {
+            self.forget_awaited();
+        }
+        Some(left)
+    }
+
+    fn forget_awaited(&mut self) {
+        debug_assert!(self.awaited > 0, "an awaited ask was counted when it was opened");
+        self.awaited = self.awaited.saturating_sub(1);
     }
 }

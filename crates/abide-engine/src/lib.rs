@@ -63,9 +63,9 @@
 //! # Ok::<(), abide_engine::TurnError>(())
 //! ```
 //!
-//! Read in this order: `turn.rs` (what goes in and comes out), `execution.rs` (the loop), `ask/` (what code
-//! can ask for), `arrival.rs` and `inbox.rs` (what can arrive), `ending.rs` (how it ends), `tape.rs` (the
-//! cell shared with user code), `context/` (what user code sees).
+//! Read in this order: `turn.rs` (what goes in and comes out), `execution.rs` (the loop), `settle.rs` and
+//! `ask/` (what code asks for meets the record), `arrival.rs` and `inbox.rs` (what can arrive), `ending.rs`
+//! (how it ends), `tape/` (the cell shared with user code), `context/` (what user code sees).
 
 mod turn;
 
@@ -77,14 +77,18 @@ mod ask;
 mod ending;
 mod inbox;
 
+mod cancel;
 mod effects;
 mod journal;
 mod ledger;
+mod news;
 mod role;
 
+mod panic;
 mod program;
 mod signals;
 mod tape;
+mod token;
 mod window;
 
 mod fault;
@@ -99,14 +103,13 @@ mod handler;
 pub use abide_model as model;
 
 pub use context::{Elapsed, OrchestrationContext};
-pub use execution::Execution;
+pub use execution::{Execution, run_turn};
 pub use future::DurableFuture;
-pub use handler::{FnOrchestration, OrchestrationHandler};
+pub use handler::{FnOrchestration, OrchestrationHandler, OrchestrationHandlerRef};
 pub use notice::{LineLevel, LogLine, Notice};
-pub use policy::Leniency;
 pub use turn::{
     HostCall, Identity, Mail, MailId, Outcome, StatusUpdate, Step, TurnError, TurnInput, TurnOutput,
-    TurnStats, run_turn,
+    TurnStats,
 };
 pub use window::{Foreign, ForeignListener};
 

@@ -13,9 +13,7 @@ use crate::notice::Notice;
 
 /// A difference between code and history that executions of an older pin may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u8)]
-#[non_exhaustive]
-pub enum Leniency {
+pub(crate) enum Leniency {
     /// 1. Asks may be recorded later than the arrivals that followed them. The reference delivered a whole
     ///    batch first and recorded what the code had asked at the end of the turn, so its histories hold
     ///    arrivals between a poll and the asks of that poll. Until they are recorded such asks are unbound:

@@ -1,15 +1,14 @@
 //! The user's future, polled with the execution's own waker, its panics contained.
 
-use std::any::Any;
 use std::fmt;
 use std::future::Future;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use crate::context::OrchestrationContext;
-use crate::handler::OrchestrationHandler;
+use crate::handler::OrchestrationHandlerRef;
+use crate::panic::contained;
 use crate::tape::Tape;
 
 /// What a poll came to.
@@ -35,7 +34,7 @@ impl fmt::Debug for Program {
 }
 
 impl Program {
-    pub(crate) fn new(code: Arc<dyn OrchestrationHandler>, tape: Arc<Tape>, input: String) -> Self {
+    pub(crate) fn new(code: OrchestrationHandlerRef, tape: Arc<Tape>, input: String) -> Self {
         let ctx = OrchestrationContext::of(Arc::clone(&tape));
         let waker = Waker::from(Arc::clone(tape.window()));
         // The handler is called inside the future, so that it is called within a guarded poll.
@@ -53,10 +52,10 @@ impl Program {
         let Self { future, tape, waker, polls } = self;
         *polls = polls.saturating_add(1);
         let _open = tape.window().open();
-        match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(&mut Context::from_waker(waker)))) {
+        match contained(|| future.as_mut().poll(&mut Context::from_waker(waker))) {
             Ok(Poll::Pending) => Polled::Pending,
             Ok(Poll::Ready(returned)) => Polled::Returned(returned),
-            Err(payload) => Polled::Panicked(panic_message(payload)),
+            Err(message) => Polled::Panicked(message),
         }
     }
 
@@ -64,27 +63,8 @@ impl Program {
     pub(crate) fn put_away(self) -> Option<String> {
         let tape = Arc::clone(&self.tape);
         // Two steps: a panic of the first must not drop the code while it unwinds.
-        let closed = catch_panic(|| tape.close());
-        let dropped = catch_panic(move || drop(self));
-        closed.or(dropped)
+        let closed = contained(|| tape.close());
+        let dropped = contained(move || drop(self));
+        closed.and(dropped).err()
     }
-}
-
-/// Runs something of the user's; if it panics, says with what.
-pub(crate) fn catch_panic(run: impl FnOnce()) -> Option<String> {
-    catch_unwind(AssertUnwindSafe(run)).err().map(panic_message)
-}
-
-/// What a panic said. The payload is the user's: its destructor may panic in turn.
-fn panic_message(payload: Box<dyn Any + Send>) -> String {
-    let message = payload
-        .downcast_ref::<&'static str>()
-        .map(|text| (*text).to_owned())
-        .or_else(|| payload.downcast_ref::<String>().cloned())
-        .unwrap_or_else(|| "orchestration panicked".to_owned());
-    if let Err(another) = catch_unwind(AssertUnwindSafe(move || drop(payload))) {
-        // And so may that of the second payload: leaking it ends the chain.
-        Box::leak(another);
-    }
-    message
 }

@@ -6,12 +6,7 @@
 use abide_model::{Event, EventId, EventKind};
 
 use crate::ask::Family;
-
-/// The reason that marks a cancellation as the code's own decision.
-pub(crate) const DROPPED_FUTURE: &str = "dropped_future";
-/// The reason recorded for waits that were open when their execution ended; the reasons recorded for
-/// activities and children begin with it.
-pub(crate) const TERMINAL: &str = "orchestration_terminal";
+use crate::cancel::TERMINAL;
 
 /// The part an event plays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

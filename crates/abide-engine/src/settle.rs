@@ -6,18 +6,16 @@ use abide_model::{Action, Event, EventId, EventKind, PruneOptions};
 
 use crate::ask::record::{Place, record};
 use crate::ask::{Ask, Family, compare, effect, limit};
-use crate::ending::child_of;
-use crate::execution::{Execution, Live, Progress};
+use crate::cancel::{CHILD_DROPPED, DROPPED_FUTURE, cancellation};
+use crate::execution::Execution;
 use crate::fault::{self, Fault};
 use crate::journal::Entry;
 use crate::ledger::OpenAsk;
 use crate::policy::{Leniency, Policy};
-use crate::role::{Asked, DROPPED_FUTURE, Role, role};
-use crate::tape::{Answered, Dropped, Token};
+use crate::role::{Asked, Role, role};
+use crate::tape::{Answered, Dropped};
+use crate::token::Token;
 use crate::turn::StatusUpdate;
-
-/// The reason a child is given when its future was dropped.
-const CHILD_DROPPED: &str = "parent dropped sub-orchestration future";
 
 /// What the code asked for and no event stands for yet.
 #[derive(Debug, Default)]
@@ -29,6 +27,15 @@ pub(crate) struct Pending {
     unbound: BTreeMap<Token, Family>,
     /// Drops that may be recorded, but need not be (see [`Leniency::AdditionalDrop`]).
     tolerated: BTreeMap<EventId, Family>,
+}
+
+/// How far step 1 came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Settled {
+    /// Everything is recorded, or belongs further down in the history of an older pin.
+    AsFarAsPossible,
+    /// Asks are unrecorded, history is over, and without a turn nothing may be written.
+    HistoryIsOver,
 }
 
 impl Pending {
@@ -80,15 +87,18 @@ impl Execution {
             // A timer that nobody waits for leaves no record: it is taken out of the queue, that is all.
             Family::Timer => {
                 if answered == Answered::No
-                    && self.ledger.cancel(id).is_some()
+                    && let Some(ask) = self.ledger.cancel(id)
                     && let Some(live) = &mut self.live
                 {
-                    live.effects.remove_timer(id);
+                    live.effects.take_back(&self.who, id, &ask, CHILD_DROPPED);
                 }
             }
-            Family::Prune => {}
+            // Nothing to take back: a prune that nobody waits for is not done.
+            Family::Prune => {
+                self.ledger.cancel(id);
+            }
             Family::Activity | Family::Child | Family::Wait if answered == Answered::Yes => {
-                if self.policy.allows(Leniency::AdditionalDrop) {
+                if self.live.is_none() && self.policy.allows(Leniency::AdditionalDrop) {
                     self.pending.tolerated.insert(id, family);
                 }
             }
@@ -98,20 +108,19 @@ impl Execution {
         }
     }
 
-    /// Step 1 of the loop: `Again` to go on with step 2, `Rest` if history is over and nothing may be
-    /// written.
-    pub(crate) fn settle_asks(&mut self) -> Result<Progress, Fault> {
+    /// Step 1 of the loop.
+    pub(crate) fn settle_asks(&mut self) -> Result<Settled, Fault> {
         let settled = self.settle_pending();
         self.pending.let_go();
         self.tape.wake_bound();
         settled
     }
 
-    fn settle_pending(&mut self) -> Result<Progress, Fault> {
+    fn settle_pending(&mut self) -> Result<Settled, Fault> {
         while !self.pending.is_empty() {
             let Some(event) = self.journal.peek() else {
                 if self.live.is_none() {
-                    return Ok(Progress::Rest);
+                    return Ok(Settled::HistoryIsOver);
                 }
                 self.record_asks()?;
                 continue;
@@ -126,7 +135,7 @@ impl Execution {
                 break;
             }
         }
-        Ok(Progress::Again)
+        Ok(Settled::AsFarAsPossible)
     }
 
     /// Compares the oldest ask with the next event. `false`: this event belongs to a later poll.
@@ -208,8 +217,8 @@ impl Execution {
     fn record_asks(&mut self) -> Result<(), Fault> {
         while let Some(ask) = self.pending.asks.pop_front() {
             if let Some(message) = limit::violation(&ask) {
-                self.pending.clear();
-                return Err(fault::limit(message));
+                self.break_limit(message);
+                return Ok(());
             }
             self.record_ask(ask)?;
         }
@@ -220,10 +229,10 @@ impl Execution {
     }
 
     fn record_ask(&mut self, ask: Ask) -> Result<(), Fault> {
-        let Some(live) = &mut self.live else { return Ok(()) };
+        let Some(live) = &mut self.live else { return Err(fault::internal("an ask outside of a turn")) };
         let place = Place { execution_id: self.who.execution_id, id: self.journal.next_id()?, now: live.now };
         let token = ask.token;
-        let Some(recorded) = record(ask, place) else { return Ok(()) };
+        let recorded = record(ask, place);
         if let Some(work) = effect::work(&recorded, place.id, &self.who) {
             live.effects.set_in_motion(place.id, work);
         }
@@ -237,11 +246,13 @@ impl Execution {
     }
 
     fn record_drop(&mut self, id: EventId, family: Family) -> Result<(), Fault> {
-        let Some(live) = &mut self.live else { return Ok(()) };
-        let Some(entry) = breadcrumb(id, family, DROPPED_FUTURE) else { return Ok(()) };
-        self.journal.append(&self.who, live.now, entry)?;
-        let Some(ask) = self.ledger.cancel(id) else { return Ok(()) };
-        cancel_effect(live, id, ask, &child_of(&self.who.instance, &ask.child), CHILD_DROPPED);
+        let Some(live) = &mut self.live else { return Err(fault::internal("a drop outside of a turn")) };
+        if let Some(entry) = cancellation(id, family, DROPPED_FUTURE) {
+            self.journal.append(&self.who, live.now, entry)?;
+        }
+        if let Some(ask) = self.ledger.cancel(id) {
+            live.effects.take_back(&self.who, id, &ask, CHILD_DROPPED);
+        }
         Ok(())
     }
 
@@ -251,7 +262,7 @@ impl Execution {
         let id = EventId::new(event.event_id);
         let dropped = self.pending.unbound.remove(&token).is_some();
         let waiting = (!dropped).then_some(token);
-        self.ledger.open(id, OpenAsk { family, token: waiting, cancelled: false, child: child.to_owned() });
+        self.ledger.open(id, OpenAsk { family, token: waiting, child: child.to_owned() });
         if let EventKind::HistoryPruneRequested { keep_last, completed_before } = event.kind {
             self.host_calls.push_back((id, PruneOptions { keep_last, completed_before }));
         }
@@ -260,29 +271,6 @@ impl Execution {
         } else {
             self.tape.bind(token, id);
         }
-    }
-}
-
-/// The event that records a cancellation; `None` for kinds that leave no record.
-pub(crate) fn breadcrumb(id: EventId, family: Family, reason: &str) -> Option<Entry> {
-    let reason = reason.to_owned();
-    let kind = match family {
-        Family::Activity => EventKind::ActivityCancelRequested { reason },
-        Family::Child => EventKind::SubOrchestrationCancelRequested { reason },
-        Family::Wait => EventKind::ExternalSubscribedCancelled { reason },
-        Family::Dequeue => EventKind::QueueSubscriptionCancelled { reason },
-        Family::Timer | Family::Prune => return None,
-    };
-    Some(Entry::about(id, kind))
-}
-
-/// Takes back what an ask set in motion.
-pub(crate) fn cancel_effect(live: &mut Live, id: EventId, ask: &OpenAsk, child: &str, reason: &str) {
-    match ask.family {
-        Family::Activity => live.effects.cancel_activity(id),
-        Family::Timer => live.effects.remove_timer(id),
-        Family::Child => live.effects.cancel_child(id, child.to_owned(), reason),
-        Family::Wait | Family::Dequeue | Family::Prune => {}
     }
 }
 

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use abide_model::EventId;
 
-use crate::tape::Token;
+use crate::token::Token;
 
 /// The open positional waits, by name and age.
 #[derive(Debug, Default)]

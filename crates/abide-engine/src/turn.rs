@@ -1,18 +1,16 @@
 //! What goes into a turn and what comes out of it.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use abide_model::{
-    ErrorDetails, Event, KvEntry, PruneOptions, PruneResult, ScheduledActivityIdentifier, Timestamp, WorkItem,
+    ErrorDetails, Event, ExecutionStatus, KvEntry, PruneOptions, ScheduledActivityIdentifier, Timestamp,
+    WorkItem,
 };
 
-use crate::execution::Execution;
-use crate::handler::OrchestrationHandler;
 use crate::notice::{LogLine, Notice};
 
 /// Who an execution is: fixed before its first turn and for all of its life.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Identity {
     /// The instance, as the user named it.
     pub instance: String,
@@ -79,13 +77,21 @@ pub enum Outcome {
 }
 
 impl Outcome {
+    /// The status to store for it.
+    #[must_use]
+    pub const fn status(&self) -> ExecutionStatus {
+        match self {
+            Self::Running => ExecutionStatus::Running,
+            Self::Completed { .. } => ExecutionStatus::Completed,
+            Self::Failed { .. } => ExecutionStatus::Failed,
+            Self::ContinuedAsNew { .. } => ExecutionStatus::ContinuedAsNew,
+        }
+    }
+
     /// Whether nothing more can happen in this execution.
     #[must_use]
     pub const fn is_terminal(&self) -> bool {
-        match self {
-            Self::Running => false,
-            Self::Completed { .. } | Self::Failed { .. } | Self::ContinuedAsNew { .. } => true,
-        }
+        self.status().is_terminal()
     }
 }
 
@@ -184,28 +190,4 @@ pub enum TurnError {
     /// An answer came although no turn waits for one.
     #[error("no turn is waiting for a host call: there is nothing to resume")]
     NoHostCall,
-}
-
-/// Runs one cold turn: replays `input.history` through `code`, then takes `input.mail`.
-///
-/// `prune` answers the host calls of the turn.
-///
-/// # Errors
-///
-/// [`TurnError::NotStarted`] if there is neither a history nor a message that starts the execution.
-pub fn run_turn(
-    input: TurnInput,
-    code: Arc<dyn OrchestrationHandler>,
-    mut prune: impl FnMut(&PruneOptions) -> Result<PruneResult, String>,
-) -> Result<TurnOutput, TurnError> {
-    let TurnInput { identity, history, mail, kv, now } = input;
-    let mut execution = Execution::new(identity, kv, code);
-    execution.replay(history)?;
-    let mut step = execution.turn(mail, now)?;
-    loop {
-        step = match step {
-            Step::Done(output) => return Ok(*output),
-            Step::HostCall(HostCall::Prune { options }) => execution.resume(prune(&options))?,
-        };
-    }
 }

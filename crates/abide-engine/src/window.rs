@@ -8,7 +8,7 @@
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::task::Wake;
 
 /// What came from outside the execution's own poll.
@@ -36,7 +36,7 @@ impl fmt::Display for Foreign {
     }
 }
 
-/// Told of foreign asynchrony the moment it happens, on the thread where it happens.
+/// Told of foreign asynchrony the moment it first happens, on the thread where it happens.
 pub type ForeignListener = Arc<dyn Fn(Foreign) + Send + Sync>;
 
 /// Whether the code is being polled right now, by whom, and what happened around it.
@@ -46,7 +46,8 @@ pub(crate) struct Window {
     /// Set for good once the outcome is fixed or the execution was put away: nothing matters any more.
     sealed: AtomicBool,
     woken: AtomicBool,
-    foreign: Mutex<Option<Foreign>>,
+    /// The first foreign thing that happened: one is enough to fail, and to tell of.
+    foreign: OnceLock<Foreign>,
     listener: Option<ForeignListener>,
 }
 
@@ -56,7 +57,7 @@ impl Window {
             open_on: AtomicU64::new(0),
             sealed: AtomicBool::new(false),
             woken: AtomicBool::new(false),
-            foreign: Mutex::new(None),
+            foreign: OnceLock::new(),
             listener,
         })
     }
@@ -88,15 +89,16 @@ impl Window {
 
     /// The first foreign thing that happened, if any.
     pub(crate) fn foreign(&self) -> Option<Foreign> {
-        *self.foreign.lock().unwrap_or_else(PoisonError::into_inner)
+        self.foreign.get().copied()
     }
 
     fn report(&self, what: Foreign) {
         if self.sealed.load(Ordering::Acquire) {
             return;
         }
-        self.foreign.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(what);
-        if let Some(listener) = &self.listener {
+        if self.foreign.set(what).is_ok()
+            && let Some(listener) = &self.listener
+        {
             listener(what);
         }
     }

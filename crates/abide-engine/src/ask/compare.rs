@@ -8,36 +8,64 @@ use crate::policy::{Leniency, Policy};
 
 /// In what `ask` and the event that should record it differ; nothing, if it does.
 pub(crate) fn differences(ask: &Ask, event: &Event, policy: Policy) -> Vec<&'static str> {
-    match (&ask.action, &event.kind) {
-        (
-            Action::CallActivity { name, input, session_id, tag, .. },
-            EventKind::ActivityScheduled { name: n, input: i, session_id: s, tag: t },
-        ) => named([
-            ("name", name != n),
-            ("input", input != i),
-            ("session", session_id != s),
-            ("tag", tag != t),
-        ]),
-        (Action::CreateTimer { .. }, EventKind::TimerCreated { fire_at_ms }) => {
-            let is_same = policy.allows(Leniency::TimerDeadline)
-                || deadline(&ask.extra, Timestamp::from_millis(event.timestamp_ms)) == Some(*fire_at_ms);
-            named([("delay", !is_same)])
+    use EventKind as E;
+    let other_kind = || vec!["kind"];
+    match &ask.action {
+        Action::CallActivity { name, input, session_id, tag, .. } => {
+            let E::ActivityScheduled { name: n, input: i, session_id: s, tag: t } = &event.kind else {
+                return other_kind();
+            };
+            named([
+                ("name", name != n),
+                ("input", input != i),
+                ("session", session_id != s),
+                ("tag", tag != t),
+            ])
         }
-        (Action::WaitExternal { name, .. }, EventKind::ExternalSubscribed { name: n })
-        | (Action::DequeueEvent { name, .. }, EventKind::QueueSubscribed { name: n }) => {
+        Action::CreateTimer { .. } => {
+            let E::TimerCreated { fire_at_ms } = &event.kind else { return other_kind() };
+            let asked = deadline(&ask.extra, Timestamp::from_millis(event.timestamp_ms));
+            named([("delay", !policy.allows(Leniency::TimerDeadline) && asked != Some(*fire_at_ms))])
+        }
+        Action::WaitExternal { name, .. } => {
+            let E::ExternalSubscribed { name: n } = &event.kind else { return other_kind() };
             named([("name", name != n)])
         }
-        (
-            Action::StartSubOrchestration { name, instance, input, .. },
-            EventKind::SubOrchestrationScheduled { name: n, instance: c, input: i },
-        ) => {
-            let is_same_child = policy.allows(Leniency::ChildInstance) || same_child(instance, c, event);
-            named([("name", name != n), ("input", input != i), ("instance", !is_same_child)])
+        Action::DequeueEvent { name, .. } => {
+            let E::QueueSubscribed { name: n } = &event.kind else { return other_kind() };
+            named([("name", name != n)])
         }
-        (
-            Action::StartOrchestrationDetached { name, instance, input, .. },
-            EventKind::OrchestrationChained { name: n, instance: c, input: i },
-        ) => named([("name", name != n), ("instance", instance != c), ("input", input != i)]),
+        Action::StartSubOrchestration { name, instance, input, .. } => {
+            let E::SubOrchestrationScheduled { name: n, instance: c, input: i } = &event.kind else {
+                return other_kind();
+            };
+            let is_same = policy.allows(Leniency::ChildInstance) || same_child(instance, c, event);
+            named([("name", name != n), ("input", input != i), ("instance", !is_same)])
+        }
+        Action::StartOrchestrationDetached { name, instance, input, .. } => {
+            let E::OrchestrationChained { name: n, instance: c, input: i } = &event.kind else {
+                return other_kind();
+            };
+            named([("name", name != n), ("instance", instance != c), ("input", input != i)])
+        }
+        Action::PruneHistory { keep_last, completed_before, .. } => {
+            let E::HistoryPruneRequested { keep_last: k, completed_before: c } = &event.kind else {
+                return other_kind();
+            };
+            named([("keep_last", keep_last != k), ("completed_before", completed_before != c)])
+        }
+        Action::UpdateCustomStatus { .. }
+        | Action::SetKeyValue { .. }
+        | Action::ClearKeyValue { .. }
+        | Action::ClearKeyValues => state_differences(&ask.action, event, policy),
+        // Never an ask: it is the end.
+        Action::ContinueAsNew { .. } => other_kind(),
+    }
+}
+
+/// The same for asks that have no answer.
+fn state_differences(action: &Action, event: &Event, policy: Policy) -> Vec<&'static str> {
+    match (action, &event.kind) {
         (Action::UpdateCustomStatus { status }, EventKind::CustomStatusUpdated { status: s }) => {
             named([("status", !policy.allows(Leniency::StatusValue) && status != s)])
         }
@@ -47,10 +75,6 @@ pub(crate) fn differences(ask: &Ask, event: &Event, policy: Policy) -> Vec<&'sta
         }
         (Action::ClearKeyValue { key }, EventKind::KeyValueCleared { key: k }) => named([("key", key != k)]),
         (Action::ClearKeyValues, EventKind::KeyValuesCleared) => Vec::new(),
-        (
-            Action::PruneHistory { keep_last, completed_before, .. },
-            EventKind::HistoryPruneRequested { keep_last: k, completed_before: c },
-        ) => named([("keep_last", keep_last != k), ("completed_before", completed_before != c)]),
         _ => vec!["kind"],
     }
 }

@@ -5,45 +5,30 @@ use abide_model::{EventId, EventKind, INITIAL_EXECUTION_ID, WorkItem, build_chil
 use super::record::Recorded;
 use crate::turn::Identity;
 
-/// Where the work of an ask goes.
-#[derive(Debug)]
-pub(crate) enum Work {
-    /// To a worker.
-    Activity(WorkItem),
-    /// To this instance, when the time has come.
-    Timer(WorkItem),
-    /// To a child that reports back.
-    Child(WorkItem),
-    /// To an instance of its own.
-    Detached(WorkItem),
-}
-
 /// What recording this event sets in motion.
-pub(crate) fn work(recorded: &Recorded, id: EventId, who: &Identity) -> Option<Work> {
+pub(crate) fn work(recorded: &Recorded, id: EventId, who: &Identity) -> Option<WorkItem> {
     match &recorded.kind {
-        EventKind::ActivityScheduled { name, input, session_id, tag } => {
-            Some(Work::Activity(WorkItem::ActivityExecute {
-                instance: who.instance.clone(),
-                execution_id: who.execution_id,
-                id: id.get(),
-                name: name.clone(),
-                input: input.clone(),
-                session_id: session_id.clone(),
-                tag: tag.clone(),
-            }))
-        }
-        EventKind::TimerCreated { fire_at_ms } => Some(Work::Timer(WorkItem::TimerFired {
+        EventKind::ActivityScheduled { name, input, session_id, tag } => Some(WorkItem::ActivityExecute {
+            instance: who.instance.clone(),
+            execution_id: who.execution_id,
+            id: id.get(),
+            name: name.clone(),
+            input: input.clone(),
+            session_id: session_id.clone(),
+            tag: tag.clone(),
+        }),
+        EventKind::TimerCreated { fire_at_ms } => Some(WorkItem::TimerFired {
             instance: who.instance.clone(),
             execution_id: who.execution_id,
             id: id.get(),
             fire_at_ms: *fire_at_ms,
-        })),
+        }),
         EventKind::SubOrchestrationScheduled { name, instance, input } => {
             let child = build_child_instance_id(&who.instance, instance);
-            Some(Work::Child(start(child, [name, input], recorded.version.as_deref(), Some((who, id)))))
+            Some(start(child, [name, input], recorded.version.as_deref(), Some((who, id))))
         }
         EventKind::OrchestrationChained { name, instance, input } => {
-            Some(Work::Detached(start(instance.clone(), [name, input], recorded.version.as_deref(), None)))
+            Some(start(instance.clone(), [name, input], recorded.version.as_deref(), None))
         }
         EventKind::ExternalSubscribed { .. }
         | EventKind::QueueSubscribed { .. }

@@ -12,9 +12,9 @@ pub(crate) mod record;
 
 use std::time::Duration;
 
-use abide_model::{Action, PruneOptions};
+use abide_model::Action;
 
-use crate::tape::Token;
+use crate::token::Token;
 
 /// The kinds of ask that have an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,8 +57,6 @@ pub(crate) enum Extra {
     Delay(Duration),
     /// How many keys there are after a write that added one.
     Keys(usize),
-    /// What to prune when continuing as new.
-    Prune(PruneOptions),
 }
 
 impl Ask {
@@ -89,10 +87,5 @@ impl Ask {
         if let Action::CallActivity { tag, .. } = &mut self.action {
             *tag = Some(new);
         }
-    }
-
-    /// Whether this is the end rather than something recorded on its own.
-    pub(crate) const fn is_continue_as_new(&self) -> bool {
-        matches!(self.action, Action::ContinueAsNew { .. })
     }
 }

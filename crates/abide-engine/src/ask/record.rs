@@ -19,10 +19,10 @@ pub(crate) struct Recorded {
     pub(crate) version: Option<String>,
 }
 
-/// The event that records `ask`; `None` for continue-as-new, which is the terminal event itself.
-pub(crate) fn record(ask: Ask, place: Place) -> Option<Recorded> {
+/// The event that records `ask`.
+pub(crate) fn record(ask: Ask, place: Place) -> Recorded {
     let Ask { action, extra, .. } = ask;
-    let plain = |kind| Some(Recorded { kind, version: None });
+    let plain = |kind| Recorded { kind, version: None };
     match action {
         Action::CallActivity { name, input, session_id, tag, .. } => {
             plain(EventKind::ActivityScheduled { name, input, session_id, tag })
@@ -35,10 +35,10 @@ pub(crate) fn record(ask: Ask, place: Place) -> Option<Recorded> {
         Action::DequeueEvent { name, .. } => plain(EventKind::QueueSubscribed { name }),
         Action::StartSubOrchestration { name, version, instance, input, .. } => {
             let instance = child_instance(instance, place);
-            Some(Recorded { kind: EventKind::SubOrchestrationScheduled { name, instance, input }, version })
+            Recorded { kind: EventKind::SubOrchestrationScheduled { name, instance, input }, version }
         }
         Action::StartOrchestrationDetached { name, version, instance, input, .. } => {
-            Some(Recorded { kind: EventKind::OrchestrationChained { name, instance, input }, version })
+            Recorded { kind: EventKind::OrchestrationChained { name, instance, input }, version }
         }
         Action::UpdateCustomStatus { status } => plain(EventKind::CustomStatusUpdated { status }),
         Action::SetKeyValue { key, value, last_updated_at_ms } => {
@@ -49,7 +49,8 @@ pub(crate) fn record(ask: Ask, place: Place) -> Option<Recorded> {
         Action::PruneHistory { keep_last, completed_before, .. } => {
             plain(EventKind::HistoryPruneRequested { keep_last, completed_before })
         }
-        Action::ContinueAsNew { .. } => None,
+        // Never an ask: it is the end (`Tape::ask_next`).
+        Action::ContinueAsNew { input, .. } => plain(EventKind::OrchestrationContinuedAsNew { input }),
     }
 }
 
@@ -57,7 +58,7 @@ pub(crate) fn record(ask: Ask, place: Place) -> Option<Recorded> {
 pub(crate) fn deadline(extra: &Extra, now: Timestamp) -> Option<u64> {
     match extra {
         Extra::Delay(delay) => Some(now.saturating_add(*delay).as_millis()),
-        Extra::Nothing | Extra::Keys(_) | Extra::Prune(_) => None,
+        Extra::Nothing | Extra::Keys(_) => None,
     }
 }
 

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use abide_model::Action;
+use abide_model::{Action, Codec};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -34,7 +34,14 @@ impl OrchestrationContext {
     ///
     /// If the value cannot be encoded: this fails the orchestration.
     pub fn set_kv_value_typed<T: Serialize>(&self, key: impl Into<String>, value: &T) {
-        let text = serde_json::to_string(value)
+        let text = match self.tape.codec() {
+            Codec::Reference => serde_json::to_string(value),
+            Codec::Lossless => serde_json::to_value(value).map(|mut tree| {
+                tree.sort_all_objects();
+                tree.to_string()
+            }),
+        };
+        let text = text
             .unwrap_or_else(|error| panic!("a {} cannot be encoded: {error}", std::any::type_name::<T>()));
         self.set_kv_value(key, text);
     }

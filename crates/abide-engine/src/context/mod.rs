@@ -25,7 +25,8 @@ use abide_model::{Action, Event};
 pub use timer::Elapsed;
 
 use crate::ask::Ask;
-use crate::tape::{Tape, Token};
+use crate::tape::Tape;
+use crate::token::Token;
 use crate::turn::Identity;
 use crate::window::Window;
 
@@ -58,7 +59,9 @@ impl OrchestrationContext {
             orchestration: orchestration_name,
             version: orchestration_version,
         };
-        Self::of(Tape::new(who, Window::new(None), BTreeMap::new()))
+        let tape = Tape::new(who, Window::new(None), BTreeMap::new());
+        tape.close();
+        Self::of(tape)
     }
 
     pub(crate) fn of(tape: Arc<Tape>) -> Self {
@@ -96,10 +99,10 @@ impl OrchestrationContext {
         self.tape.is_replaying()
     }
 
-    /// Whether what `trace_*` is given now will be seen, which is whenever the code is not replaying.
+    /// Whether what `trace_*` is given now will be seen: while the code does something for the first time.
     #[must_use]
     pub fn is_logging_enabled(&self) -> bool {
-        !self.is_replaying()
+        self.tape.is_live()
     }
 
     /// Asks for something that needs nothing but its action.

@@ -2,11 +2,11 @@
 
 use std::future::{Future, pending};
 
-use abide_model::{Action, PruneOptions};
+use abide_model::PruneOptions;
 use serde::Serialize;
 
 use super::OrchestrationContext;
-use crate::ask::{Ask, Extra};
+use crate::tape::Next;
 
 /// Each returns a future that is never ready: `return ctx.continue_as_new(input).await`. The execution ends
 /// when the poll that asked for it ends, whether or not the future is awaited.
@@ -14,7 +14,7 @@ impl OrchestrationContext {
     /// Ends this execution and starts the next with `input`, under the version the registry's policy then
     /// chooses. Unread queue messages, key-value state and custom status go along.
     pub fn continue_as_new(&self, input: impl Into<String>) -> impl Future<Output = Result<String, String>> {
-        self.ask_next(None, input.into(), Extra::Nothing);
+        self.ask_next(None, input.into(), None);
         pending()
     }
 
@@ -27,7 +27,7 @@ impl OrchestrationContext {
         &self,
         input: &In,
     ) -> impl Future<Output = Result<String, String>> {
-        self.ask_next(None, self.encode_or_panic(input), Extra::Nothing);
+        self.ask_next(None, self.encode_or_panic(input), None);
         pending()
     }
 
@@ -37,7 +37,7 @@ impl OrchestrationContext {
         version: impl Into<String>,
         input: impl Into<String>,
     ) -> impl Future<Output = Result<String, String>> {
-        self.ask_next(Some(version.into()), input.into(), Extra::Nothing);
+        self.ask_next(Some(version.into()), input.into(), None);
         pending()
     }
 
@@ -47,7 +47,7 @@ impl OrchestrationContext {
         input: impl Into<String>,
         prune: PruneOptions,
     ) -> impl Future<Output = Result<String, String>> {
-        self.ask_next(None, input.into(), Extra::Prune(prune));
+        self.ask_next(None, input.into(), Some(prune));
         pending()
     }
 
@@ -61,7 +61,7 @@ impl OrchestrationContext {
         input: &In,
         prune: PruneOptions,
     ) -> impl Future<Output = Result<String, String>> {
-        self.ask_next(None, self.encode_or_panic(input), Extra::Prune(prune));
+        self.ask_next(None, self.encode_or_panic(input), Some(prune));
         pending()
     }
 
@@ -72,11 +72,11 @@ impl OrchestrationContext {
         input: impl Into<String>,
         prune: PruneOptions,
     ) -> impl Future<Output = Result<String, String>> {
-        self.ask_next(Some(version.into()), input.into(), Extra::Prune(prune));
+        self.ask_next(Some(version.into()), input.into(), Some(prune));
         pending()
     }
 
-    fn ask_next(&self, version: Option<String>, input: String, extra: Extra) {
-        self.tape.ask(|token, _| Ask { token, action: Action::ContinueAsNew { input, version }, extra });
+    fn ask_next(&self, version: Option<String>, input: String, prune: Option<PruneOptions>) {
+        self.tape.ask_next(Next { input, version, prune });
     }
 }

@@ -3,7 +3,7 @@
 //! Every attempt is an ordinary activity in history, and every pause a timer. Nothing is asked for before
 //! the future is first polled.
 
-use abide_model::{Either2, RetryPolicy, codec};
+use abide_model::{RetryPolicy, codec};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -107,9 +107,9 @@ impl OrchestrationContext {
         let Attempts { name, input, session, policy } = attempts;
         let activity = self.call_activity(name.clone(), input.clone(), session.clone());
         let Some(limit) = policy.timeout else { return activity.await.map_err(AttemptError::Failed) };
-        match self.select2(activity, async { self.schedule_timer(limit).await }).await {
-            Either2::First(result) => result.map_err(AttemptError::Failed),
-            Either2::Second(()) => Err(AttemptError::TimedOut),
+        match self.timeout(limit, activity).await {
+            Ok(result) => result.map_err(AttemptError::Failed),
+            Err(_) => Err(AttemptError::TimedOut),
         }
     }
 }

@@ -8,11 +8,12 @@ use abide_model::codec::Codec;
 use abide_model::{AppErrorKind, ErrorDetails, EventId, KvEntry, Timestamp};
 
 use super::slots::Slots;
-use super::{Answer, Cell, Collected, Phase, RecordedWrites, Tape, Token, Unwound};
+use super::{Answer, Cell, Collected, Phase, RecordedWrites, Tape, Unwound};
 use crate::ask::Family;
 use crate::notice::LogLine;
-use crate::program::catch_panic;
+use crate::panic::contained;
 use crate::signals::{Queues, Signals};
+use crate::token::Token;
 use crate::turn::Identity;
 use crate::window::Window;
 
@@ -160,8 +161,8 @@ impl Tape {
         self.cell().auto_prune
     }
 
-    pub(crate) fn future_polls(&self) -> u64 {
-        self.cell().future_polls
+    pub(crate) fn take_future_polls(&self) -> u64 {
+        std::mem::take(&mut self.cell().future_polls)
     }
 
     /// Fixes the outcome: later asks and drops are ignored, and nothing is foreign any more.
@@ -179,7 +180,7 @@ impl Tape {
     fn wake(&self, waker: Option<Waker>) {
         let Some(waker) = waker else { return };
         let _open = self.window.open();
-        if let Some(message) = catch_panic(|| waker.wake()) {
+        if let Err(message) = contained(|| waker.wake()) {
             let panicked =
                 ErrorDetails::Application { kind: AppErrorKind::Panicked, message, retryable: false };
             self.cell().collected.failure.get_or_insert(panicked);

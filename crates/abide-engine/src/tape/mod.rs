@@ -10,19 +10,18 @@ mod engine_side;
 mod slots;
 mod user_side;
 
-pub(crate) use slots::Token;
-
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 
 use abide_model::codec::Codec;
-use abide_model::{ErrorDetails, EventId, KvEntry, PruneResult, Timestamp};
+use abide_model::{ErrorDetails, EventId, KvEntry, PruneOptions, PruneResult, Timestamp};
 
 use crate::ask::{Ask, Family};
 use crate::notice::LogLine;
 use crate::signals::{Queues, Signals};
+use crate::token::Token;
 use crate::turn::Identity;
 use crate::window::Window;
 use slots::Slots;
@@ -67,6 +66,15 @@ pub(crate) enum TagRefused {
     Sealed,
 }
 
+/// A continue-as-new.
+#[derive(Debug, Clone)]
+pub(crate) struct Next {
+    pub(crate) input: String,
+    pub(crate) version: Option<String>,
+    /// What to prune in the same commit.
+    pub(crate) prune: Option<PruneOptions>,
+}
+
 /// What the code did in one poll.
 #[derive(Debug, Default)]
 pub(crate) struct Collected {
@@ -74,6 +82,8 @@ pub(crate) struct Collected {
     pub(crate) drops: Vec<Dropped>,
     /// The dequeues whose message the code took.
     pub(crate) read: Vec<EventId>,
+    /// The execution ends, and this is how the next begins.
+    pub(crate) next: Option<Next>,
     /// Why the execution must fail although the code has not returned.
     pub(crate) failure: Option<ErrorDetails>,
 }

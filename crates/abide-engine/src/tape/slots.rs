@@ -7,21 +7,7 @@ use slab::Slab;
 
 use super::Answer;
 use crate::ask::Family;
-
-/// Names one ask from the moment it is made; its event id is known only when it is recorded.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Token {
-    /// Counts the asks of an execution; never used twice.
-    number: u64,
-    /// Where its slot is, as long as it has one.
-    place: usize,
-}
-
-impl Token {
-    pub(crate) const fn get(self) -> u64 {
-        self.number
-    }
-}
+use crate::token::Token;
 
 /// One durable future, as the tape sees it.
 #[derive(Debug)]
@@ -45,25 +31,25 @@ impl Slots {
     /// The token for an ask that is about to be made.
     pub(super) fn next_token(&mut self) -> Token {
         self.last_number = self.last_number.saturating_add(1);
-        Token { number: self.last_number, place: self.slab.vacant_key() }
+        Token::new(self.last_number, self.slab.vacant_key())
     }
 
     /// Makes the slot of an ask that has an answer; nothing else may have been made since its token.
     pub(super) fn insert(&mut self, token: Token, slot: Slot) {
-        let place = self.slab.insert((token.number, slot));
-        debug_assert_eq!(place, token.place, "a slot is made right after its token");
+        let place = self.slab.insert((token.get(), slot));
+        debug_assert_eq!(place, token.place(), "a slot is made right after its token");
     }
 
     pub(super) fn get(&self, token: Token) -> Option<&Slot> {
-        self.slab.get(token.place).filter(|(number, _)| *number == token.number).map(|(_, slot)| slot)
+        self.slab.get(token.place()).filter(|(number, _)| *number == token.get()).map(|(_, slot)| slot)
     }
 
     pub(super) fn get_mut(&mut self, token: Token) -> Option<&mut Slot> {
-        self.slab.get_mut(token.place).filter(|(number, _)| *number == token.number).map(|(_, slot)| slot)
+        self.slab.get_mut(token.place()).filter(|(number, _)| *number == token.get()).map(|(_, slot)| slot)
     }
 
     pub(super) fn remove(&mut self, token: Token) -> Option<Slot> {
         self.get(token)?;
-        self.slab.try_remove(token.place).map(|(_, slot)| slot)
+        self.slab.try_remove(token.place()).map(|(_, slot)| slot)
     }
 }

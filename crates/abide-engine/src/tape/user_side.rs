@@ -7,9 +7,10 @@ use abide_model::codec::Codec;
 use abide_model::{ErrorDetails, KvEntry};
 
 use super::slots::Slot;
-use super::{Answer, Answered, Cell, Dropped, KvView, Phase, TagRefused, Tape, Token, Unwound};
+use super::{Answer, Answered, Cell, Dropped, KvView, Next, Phase, TagRefused, Tape, Unwound};
 use crate::ask::{Ask, Family};
 use crate::notice::{LineLevel, LogLine};
+use crate::token::Token;
 use crate::turn::Identity;
 use crate::window::Foreign;
 
@@ -41,6 +42,13 @@ impl Tape {
         Some(token)
     }
 
+    /// Writes down that the execution ends with this poll and how the next begins; the first one counts.
+    pub(crate) fn ask_next(&self, next: Next) {
+        if self.window.admits(Foreign::Ask) {
+            self.cell().collected.next.get_or_insert(next);
+        }
+    }
+
     /// Polls the future with this token.
     pub(crate) fn poll_answer(&self, token: Token, waker: &Waker) -> Poll<Answer> {
         if !self.window.admits(Foreign::Poll) {
@@ -48,28 +56,23 @@ impl Tape {
         }
         let mut cell = self.cell();
         cell.future_polls = cell.future_polls.saturating_add(1);
-        let Some(slot) = cell.slots.get_mut(token) else { return Poll::Pending };
-        if let Some(answer) = slot.answer.take() {
-            let finished = cell.slots.remove(token);
+        let Cell { slots, queues, collected, .. } = &mut *cell;
+        let Some(slot) = slots.get_mut(token) else { return Poll::Pending };
+        let answer = if let (Family::Dequeue, Some(id)) = (slot.family, slot.bound) {
+            queues.read(&slot.name, id).map(|data| {
+                collected.read.push(id);
+                Answer::Received(data)
+            })
+        } else {
+            slot.answer.take()
+        };
+        if let Some(answer) = answer {
+            let finished = slots.remove(token);
             drop(cell);
             drop(finished);
             return Poll::Ready(answer);
         }
-        if let (Family::Dequeue, Some(id)) = (slot.family, slot.bound) {
-            let name = std::mem::take(&mut slot.name);
-            let message = cell.queues.read(&name, id);
-            if let Some(data) = message {
-                cell.collected.read.push(id);
-                let finished = cell.slots.remove(token);
-                drop(cell);
-                drop(finished);
-                return Poll::Ready(Answer::Received(data));
-            }
-            if let Some(slot) = cell.slots.get_mut(token) {
-                slot.name = name;
-            }
-        }
-        let known = cell.slots.get_mut(token).and_then(|slot| slot.waker.take());
+        let known = slot.waker.take();
         drop(cell);
         // Cloning and dropping a waker may run the user's code.
         let watching = match known {
@@ -129,10 +132,9 @@ impl Tape {
             return Err(TagRefused::NotAnActivity(slot.family, slot.name.clone()));
         }
         let asks = &mut cell.collected.asks;
-        // Tokens ascend.
+        // Asks are in the order of their tokens.
         let place = asks.binary_search_by_key(&token, |ask| ask.token).map_err(|_| TagRefused::Sealed)?;
-        asks[place].set_tag(tag);
-        Ok(())
+        asks.get_mut(place).map(|ask| ask.set_tag(tag)).ok_or(TagRefused::Sealed)
     }
 
     /// Fails the execution at the end of this poll.
@@ -144,6 +146,9 @@ impl Tape {
 
     /// Writes a log line, unless it was written before in a turn that is now being replayed.
     pub(crate) fn say(&self, level: LineLevel, message: String) {
+        if !self.window.admits(Foreign::Ask) {
+            return;
+        }
         let mut cell = self.cell();
         if cell.phase == Phase::Live {
             cell.lines.push(LogLine { level, message });
@@ -165,6 +170,10 @@ impl Tape {
 
     pub(crate) fn codec(&self) -> Codec {
         self.cell().codec
+    }
+
+    pub(crate) fn is_live(&self) -> bool {
+        self.cell().phase == Phase::Live
     }
 
     pub(crate) fn is_replaying(&self) -> bool {

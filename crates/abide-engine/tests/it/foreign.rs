@@ -23,7 +23,7 @@ fn observed(code: &Code) -> (Execution, Shelf<Foreign>) {
         let told = told.clone();
         move |what| told.put(what)
     });
-    (Execution::with_listener(identity(1), [].into(), Arc::clone(code), listener), told)
+    (Execution::new_with_listener(identity(1), [].into(), Arc::clone(code), listener), told)
 }
 
 /// Code that leaves its waker on a shelf and waits for an activity.

@@ -9,6 +9,8 @@
 
 mod support;
 
+mod api_data;
+mod api_paths;
 mod compat;
 mod lessons;
 mod micro;
