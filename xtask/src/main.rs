@@ -1,7 +1,8 @@
 //! The chores of this workspace, as `cargo xtask <command>`.
 //!
-//! Three commands: [`tidy`] checks the rules no compiler knows, [`test_run`] is everything a change must pass, and
-//! [`planted`] breaks the code on purpose to show that the tests notice. Start at [`cli`], which lists them.
+//! [`tidy`] checks the rules no compiler knows, [`test_run`] is everything a change must pass, [`planted`] breaks the
+//! code on purpose to show that the tests notice, [`soak`] goes on where the tests stop, and [`bench`] measures. Start at
+//! [`cli`], which lists them.
 //!
 //! Deliberately absent: anything that needs more than a Rust toolchain and crates.io.
 

@@ -9,7 +9,7 @@ use abide_engine::{
     Execution, FnOrchestration, Identity, Mail, MailId, OrchestrationContext, OrchestrationHandler, Step,
     TurnOutput,
 };
-use abide_model::{Event, Timestamp, WorkItem};
+use abide_model::{Event, EventKind, Timestamp, WorkItem};
 
 /// A kind of orchestration, and the world that answers it.
 pub(crate) struct Shape {
@@ -119,7 +119,8 @@ fn answers(output: &TurnOutput) -> Vec<WorkItem> {
             });
         }
     }
-    let dequeues = output.events.iter().filter(|event| event.kind.name() == "QueueSubscribed").count();
+    let dequeues =
+        output.events.iter().filter(|event| matches!(event.kind, EventKind::QueueSubscribed { .. })).count();
     for _ in 0..dequeues {
         answers.push(WorkItem::QueueMessage {
             instance: "bench-1".to_owned(),

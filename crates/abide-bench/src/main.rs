@@ -42,6 +42,6 @@ fn run(arguments: &Arguments) -> ExitCode {
     if results.iter().all(report::Measured::meets_target) {
         return ExitCode::SUCCESS;
     }
-    println!("{}", report::WHAT_DOMINATES);
+    println!("{}", report::explanation(&results));
     ExitCode::FAILURE
 }

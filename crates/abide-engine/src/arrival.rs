@@ -154,7 +154,7 @@ impl Execution {
         };
         match self.ledger.standing(source, family) {
             Standing::Open | Standing::Cancelled => {}
-            Standing::Other(expected) => return Err(fault::wrong_kind(event, expected)),
+            Standing::Other(asked) => return Err(fault::wrong_kind(event, family, asked)),
             standing @ (Standing::Closed | Standing::Unknown) => {
                 return Err(fault::not_open(event, standing));
             }

@@ -67,11 +67,7 @@ impl Ending {
     pub(crate) fn returned(returned: Result<String, String>) -> Self {
         match returned {
             Ok(output) => Self::by_code(Verdict::Completed(output)),
-            Err(message) => Self::failed(ErrorDetails::Application {
-                kind: AppErrorKind::OrchestrationFailed,
-                message,
-                retryable: false,
-            }),
+            Err(message) => Self::failed(ErrorDetails::orchestration_failed(message)),
         }
     }
 
@@ -83,7 +79,7 @@ impl Ending {
         match &self.verdict {
             Verdict::Completed(output) => Outcome::Completed { output: output.clone() },
             Verdict::Failed(details) => Outcome::Failed { details: details.clone() },
-            Verdict::Cancelled { reason } => Outcome::Failed { details: cancelled_details(reason) },
+            Verdict::Cancelled { reason } => Outcome::Failed { details: ErrorDetails::cancelled(reason) },
             Verdict::ContinuedAsNew(next) => {
                 Outcome::ContinuedAsNew { input: next.input.clone(), version: next.version.clone() }
             }
@@ -96,7 +92,7 @@ impl Ending {
             Verdict::Completed(output) => EventKind::OrchestrationCompleted { output: output.clone() },
             Verdict::Failed(details) => EventKind::OrchestrationFailed { details: details.clone() },
             Verdict::Cancelled { reason } => {
-                EventKind::OrchestrationFailed { details: cancelled_details(reason) }
+                EventKind::OrchestrationFailed { details: ErrorDetails::cancelled(reason) }
             }
             Verdict::ContinuedAsNew(next) => {
                 EventKind::OrchestrationContinuedAsNew { input: next.input.clone() }
@@ -303,7 +299,7 @@ impl Execution {
             }),
             Verdict::Failed(details) => self.parent.clone().map(|parent| parent.failed(details)),
             Verdict::Cancelled { reason } => {
-                self.parent.clone().map(|parent| parent.failed(cancelled_details(&reason)))
+                self.parent.clone().map(|parent| parent.failed(ErrorDetails::cancelled(reason)))
             }
             Verdict::ContinuedAsNew(Next { input, version, prune }) => {
                 if let Some(live) = &mut self.live {
@@ -397,13 +393,5 @@ fn recorded_outcome(event: &Event) -> Option<Outcome> {
             Some(Outcome::ContinuedAsNew { input: input.clone(), version: None })
         }
         _ => None,
-    }
-}
-
-fn cancelled_details(reason: &str) -> ErrorDetails {
-    ErrorDetails::Application {
-        kind: AppErrorKind::Cancelled { reason: reason.to_owned() },
-        message: String::new(),
-        retryable: false,
     }
 }

@@ -18,9 +18,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use abide_model::limits::MAX_SELF_WAKES_PER_ARRIVAL;
-use abide_model::{
-    AppErrorKind, ErrorDetails, Event, EventId, EventKind, KvEntry, PruneOptions, PruneResult, Timestamp,
-};
+use abide_model::{ErrorDetails, Event, EventId, EventKind, KvEntry, PruneOptions, PruneResult, Timestamp};
 
 use crate::effects::Effects;
 use crate::ending::{Ending, ParentLink};
@@ -328,11 +326,7 @@ impl Execution {
         self.pending.add(asks);
         self.note_drops(drops);
         let ending = match (polled, failure, next) {
-            (Polled::Panicked(message), _, _) => Some(Ending::failed(ErrorDetails::Application {
-                kind: AppErrorKind::Panicked,
-                message,
-                retryable: false,
-            })),
+            (Polled::Panicked(message), _, _) => Some(Ending::failed(ErrorDetails::panicked(message))),
             (_, Some(details), _) => Some(Ending::failed(details)),
             (_, None, Some(next)) => Some(Ending::continued(next)),
             (Polled::Returned(returned), None, None) => Some(Ending::returned(returned)),

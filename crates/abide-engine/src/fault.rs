@@ -4,7 +4,7 @@
 //! where it happened, what history holds, what the code did, and what to do about it.
 
 use abide_model::limits::MAX_SELF_WAKES_PER_ARRIVAL;
-use abide_model::{AppErrorKind, ConfigErrorKind, ErrorDetails, Event, EventId, EventKind};
+use abide_model::{ConfigErrorKind, ErrorDetails, Event, EventId, EventKind};
 
 use crate::ask::compare::printed;
 use crate::ask::{Ask, Family};
@@ -119,12 +119,11 @@ pub(crate) fn not_open(event: &Event, standing: Standing) -> Fault {
     mismatch("completion without open schedule", event, &history_holds(event, &why), RESTORE)
 }
 
-/// An answer of the wrong kind.
-pub(crate) fn wrong_kind(event: &Event, expected: Family) -> Fault {
+/// An answer of one kind to an ask of another.
+pub(crate) fn wrong_kind(event: &Event, answered: Family, asked: Family) -> Fault {
     let source = event.source_event_id.unwrap_or_default();
-    let expected = expected.name();
-    let why = format!("it answers event {source}, which waits for another kind of answer ({expected})");
-    let text = format!("completion kind mismatch: expected {expected}");
+    let why = format!("it answers event {source}, which waits for another kind of answer ({})", asked.name());
+    let text = format!("completion kind mismatch: expected {}", answered.name());
     mismatch(&text, event, &history_holds(event, &why), RESTORE)
 }
 
@@ -190,7 +189,7 @@ pub(crate) fn after_the_end(event: &Event) -> Fault {
 
 /// An ask exceeds a limit.
 pub(crate) fn limit(message: String) -> Fault {
-    Fault(ErrorDetails::Application { kind: AppErrorKind::OrchestrationFailed, message, retryable: false })
+    Fault(ErrorDetails::orchestration_failed(message))
 }
 
 /// The engine contradicts itself. Better to say so than to go on and lose something.

@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use abide_model::{AppErrorKind, ErrorDetails, ScheduleKind};
+use abide_model::{ErrorDetails, ScheduleKind};
 
 use crate::ask::Family;
 use crate::tape::{Answer, TagRefused, Tape};
@@ -92,11 +92,7 @@ impl<T> Future for DurableFuture<T> {
         match convert(answer) {
             Ok(value) => Poll::Ready(value),
             Err(Undeliverable(message)) => {
-                self.claim.tape.fail(ErrorDetails::Application {
-                    kind: AppErrorKind::OrchestrationFailed,
-                    message,
-                    retryable: false,
-                });
+                self.claim.tape.fail(ErrorDetails::orchestration_failed(message));
                 Poll::Pending
             }
         }
@@ -152,7 +148,7 @@ impl Claim {
             ClaimState::Void | ClaimState::Answered(Family::Activity, _) => return None,
             ClaimState::Answered(family, _) => return Some(not_an_activity(family, String::new(), None)),
             ClaimState::Done => {
-                return Some("with_tag(): the activity has already completed".to_owned());
+                return Some("with_tag(): the future has already given its result".to_owned());
             }
         };
         match self.tape.tag_activity(token, tag) {

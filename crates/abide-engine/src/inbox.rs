@@ -7,7 +7,7 @@
 
 use std::collections::VecDeque;
 
-use abide_model::{AppErrorKind, ErrorDetails, EventId, EventKind, INITIAL_EXECUTION_ID, WorkItem, kind_of};
+use abide_model::{ErrorDetails, EventId, EventKind, INITIAL_EXECUTION_ID, WorkItem, kind_of};
 
 use crate::ask::Family;
 use crate::ending::ParentLink;
@@ -253,11 +253,9 @@ impl Execution {
         }
         let suffix = if self.ended.is_some() { " and is terminal" } else { "" };
         let notice = Notice::ChildIdTaken { parent_instance: asker.instance.clone() };
-        let refusal = asker.failed(ErrorDetails::Application {
-            kind: AppErrorKind::OrchestrationFailed,
-            message: format!("sub-orchestration instance id '{instance}' already exists{suffix}"),
-            retryable: false,
-        });
+        let refusal = asker.failed(ErrorDetails::orchestration_failed(format!(
+            "sub-orchestration instance id '{instance}' already exists{suffix}"
+        )));
         if let Some(live) = &mut self.live {
             live.effects.reply(refusal);
         }

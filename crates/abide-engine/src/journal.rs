@@ -70,7 +70,7 @@ impl Journal {
     /// The id the next event will have.
     pub(crate) fn next_id(&self) -> Result<EventId, Fault> {
         match self.last {
-            None => Ok(EventId::new(abide_model::INITIAL_EVENT_ID)),
+            None => Ok(EventId::FIRST),
             Some(last) => last.next().ok_or_else(fault::history_full),
         }
     }
@@ -79,10 +79,12 @@ impl Journal {
     pub(crate) fn compose(&mut self, who: &Identity, now: Timestamp, entry: Entry) -> Result<Event, Fault> {
         let id = self.next_id()?;
         let Entry { kind, source } = entry;
-        let mut event = Event::recorded(id.get(), who.instance.as_str(), who.execution_id, now, kind);
-        event.source_event_id = source.map(EventId::get);
+        let event = Event::recorded(id.get(), who.instance.as_str(), who.execution_id, now, kind);
         self.last = Some(id);
-        Ok(event)
+        Ok(match source {
+            Some(source) => event.with_source(source.get()),
+            None => event,
+        })
     }
 
     pub(crate) fn keep(&mut self, event: Event) {

@@ -1,7 +1,8 @@
 //! What a turn has to say to people: the code's own log lines, and what the engine noticed.
 //!
 //! Both are data. The engine has no logger: whoever commits the turn prints them, so that a line is
-//! printed by exactly one turn, however often that turn is replayed. Payloads never appear in notices.
+//! printed by exactly one turn, however often that turn is replayed. Inputs, results and messages never appear
+//! in notices.
 
 use std::fmt;
 
@@ -104,7 +105,7 @@ pub enum Notice {
         /// What the first event says.
         stamp: String,
     },
-    /// The code returned a panic from a `Drop` after its outcome was fixed; the outcome stands.
+    /// The code panicked in a `Drop` after its outcome was fixed; the outcome stands.
     PanicAfterEnd {
         /// The panic's message.
         message: String,

@@ -1,7 +1,7 @@
 //! What part an event plays in the stream.
 //!
-//! The one place that knows all kinds of events: everything else asks for the role. A new kind is a compile
-//! error here.
+//! Whoever decides by the kind of an event asks here for its role. A new kind is a compile error here, and in
+//! `news.rs`, which takes the content out of an arrival.
 
 use abide_model::{Event, EventId, EventKind};
 

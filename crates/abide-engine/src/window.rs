@@ -40,6 +40,9 @@ impl fmt::Display for Foreign {
 pub type ForeignListener = Arc<dyn Fn(Foreign) + Send + Sync>;
 
 /// Whether the code is being polled right now, by whom, and what happened around it.
+///
+/// Relaxed ordering suffices: the flags publish nothing, and a thread always sees what it stored itself, which
+/// is all that telling one's own poll from another's needs.
 pub(crate) struct Window {
     /// The mark of the thread it is open on; 0 when closed.
     open_on: AtomicU64,
@@ -64,18 +67,18 @@ impl Window {
 
     /// Opens the window on this thread until the guard is dropped.
     pub(crate) fn open(&self) -> OpenWindow<'_> {
-        self.open_on.store(this_thread(), Ordering::Release);
+        self.open_on.store(this_thread(), Ordering::Relaxed);
         OpenWindow { window: self }
     }
 
     /// From now on nothing is foreign, because nothing matters.
     pub(crate) fn seal(&self) {
-        self.sealed.store(true, Ordering::Release);
+        self.sealed.store(true, Ordering::Relaxed);
     }
 
     /// Whether the caller is inside the execution's own poll; if not, that is noted.
     pub(crate) fn admits(&self, what: Foreign) -> bool {
-        if self.open_on.load(Ordering::Acquire) == this_thread() {
+        if self.open_on.load(Ordering::Relaxed) == this_thread() {
             return true;
         }
         self.report(what);
@@ -84,7 +87,7 @@ impl Window {
 
     /// Whether the code woke itself since the last call.
     pub(crate) fn take_woken(&self) -> bool {
-        self.woken.swap(false, Ordering::AcqRel)
+        self.woken.swap(false, Ordering::Relaxed)
     }
 
     /// The first foreign thing that happened, if any.
@@ -93,7 +96,7 @@ impl Window {
     }
 
     fn report(&self, what: Foreign) {
-        if self.sealed.load(Ordering::Acquire) {
+        if self.sealed.load(Ordering::Relaxed) {
             return;
         }
         if self.foreign.set(what).is_ok()
@@ -111,7 +114,7 @@ impl Wake for Window {
 
     fn wake_by_ref(self: &Arc<Self>) {
         if self.admits(Foreign::Wake) {
-            self.woken.store(true, Ordering::Release);
+            self.woken.store(true, Ordering::Relaxed);
         }
     }
 }
@@ -123,7 +126,7 @@ pub(crate) struct OpenWindow<'a> {
 
 impl Drop for OpenWindow<'_> {
     fn drop(&mut self) {
-        self.window.open_on.store(0, Ordering::Release);
+        self.window.open_on.store(0, Ordering::Relaxed);
     }
 }
 

@@ -111,6 +111,26 @@ pub enum AppErrorKind {
 }
 
 impl ErrorDetails {
+    /// An orchestration failed with this message, by its own decision or for breaking a rule.
+    #[must_use]
+    pub fn orchestration_failed(message: impl Into<String>) -> Self {
+        let kind = AppErrorKind::OrchestrationFailed;
+        Self::Application { kind, message: message.into(), retryable: false }
+    }
+
+    /// An orchestration panicked with this message.
+    #[must_use]
+    pub fn panicked(message: impl Into<String>) -> Self {
+        Self::Application { kind: AppErrorKind::Panicked, message: message.into(), retryable: false }
+    }
+
+    /// An orchestration was cancelled for this reason.
+    #[must_use]
+    pub fn cancelled(reason: impl Into<String>) -> Self {
+        let kind = AppErrorKind::Cancelled { reason: reason.into() };
+        Self::Application { kind, message: String::new(), retryable: false }
+    }
+
     /// The category's name, for metrics and logs.
     #[must_use]
     pub fn category(&self) -> &'static str {

@@ -4,7 +4,7 @@
 //! [`EventKind`]. The field `duroxide_version` keeps the name the format was born with, because
 //! histories recorded under that name must replay here.
 //!
-//! Deliberately absent: any way to change an event once it is made. A history is only ever appended to.
+//! Deliberately absent: methods that change an event. A history is only ever appended to.
 
 use std::time::SystemTime;
 

@@ -1,7 +1,7 @@
 //! Numbers that identify: executions of an instance, events of an execution.
 //!
 //! The recorded types carry plain `u64`, because their shape is frozen. Code that counts events uses
-//! [`EventId`], which cannot run past what a store can hold.
+//! [`EventId`], whose `next` stops where a store's columns end.
 //!
 //! Deliberately absent: arithmetic. An id is followed by the next one, and that is all.
 

@@ -41,12 +41,10 @@ pub use action::Action;
 #[doc(hidden)]
 pub use action::CompletionResult;
 pub use action::ScheduleKind;
-pub use child_id::SUB_ORCH_AUTO_PREFIX;
-pub use child_id::auto_child_suffix;
-pub use child_id::build_child_instance_id;
-pub use child_id::is_auto_generated_sub_orch_id;
-pub use child_id::is_reserved_root_id;
-pub use child_id::pending_child_suffix;
+pub use child_id::{
+    SUB_ORCH_AUTO_PREFIX, auto_child_suffix, build_child_instance_id, is_auto_generated_sub_orch_id,
+    is_reserved_root_id, pending_child_suffix,
+};
 pub use codec::Codec;
 pub use error::{AppErrorKind, ConfigErrorKind, ErrorDetails, PoisonMessageType};
 pub use event::Event;
@@ -56,7 +54,7 @@ pub use kv::KvEntry;
 pub use log::LogLevel;
 pub use prune::{PruneOptions, PruneResult};
 pub use retry::{BackoffStrategy, RetryPolicy};
-pub use seams::{Clock, Entropy, Sleep, Spawn, Task};
+pub use seams::{Clock, Entropy, Sleep, Spawn, Task, Work};
 pub use select::{Either2, Either3};
 pub use stats::SystemStats;
 pub use status::{ExecutionStatus, OrchestrationDescriptor, OrchestrationStatus, UnknownExecutionStatus};

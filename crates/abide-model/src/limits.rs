@@ -1,4 +1,4 @@
-//! Every limit that orchestration code can run into, each with its reason.
+//! Every limit that orchestrations and workers can run into, each with its reason.
 //!
 //! Exactly at the limit is allowed. What violates one is not recorded, and the execution fails with a
 //! text that names the limit.

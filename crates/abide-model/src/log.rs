@@ -1,6 +1,7 @@
-//! How important a line of an orchestration's log is.
+//! How important a log line is, in three steps.
 //!
-//! Deliberately absent: debug and trace. A line that survives replay is written for an operator.
+//! Part of the offered API, and used by nothing here: what orchestrations say has finer levels, which the
+//! engine defines.
 
 /// The importance of a log line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

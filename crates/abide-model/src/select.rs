@@ -1,6 +1,6 @@
 //! Which of two or three durable futures was ready first.
 //!
-//! Deliberately absent: larger races. `futures::future::select_all` serves those, and works on durable futures.
+//! Deliberately absent: larger races. Their winner is a number, which `ctx.select_all` gives with its output.
 
 /// The winner of a race of two.
 #[derive(Debug, Clone, PartialEq, Eq)]

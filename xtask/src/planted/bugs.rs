@@ -159,10 +159,10 @@ pub(crate) const PLANTED_BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "children-run-on",
         story: "A parent that ends leaves its children running, and their work goes on for nobody.",
-        file: "crates/abide-engine/src/settle.rs",
+        file: "crates/abide-engine/src/effects.rs",
         edits: &[Edit {
-            find: "        Family::Child => live.effects.cancel_child(id, child.to_owned(), reason),",
-            replace: "        Family::Child => drop((id, child, reason)),",
+            find: "            Family::Child => {\n                if self.outgoing.remove(&id).is_none() {",
+            replace: "            Family::Child => {\n                if self.outgoing.remove(&id).is_none() && reason.is_empty() {",
         }],
         caught_by: &["properties::histories_are_well_formed"],
     },
@@ -171,8 +171,8 @@ pub(crate) const PLANTED_BUGS: &[PlantedBug] = &[
         story: "A timeout that was not needed comes back later as an event, and costs a turn.",
         file: "crates/abide-engine/src/inbox.rs",
         edits: &[Edit {
-            find: "            Standing::Open if family == Family::Timer && !self.ledger.is_awaited(source) => {",
-            replace: "            Standing::Open if family == Family::Timer && self.ledger.standing(source, family) == Standing::Closed => {",
+            find: "            Standing::Cancelled if family == Family::Timer => {",
+            replace: "            Standing::Cancelled if family == Family::Prune => {",
         }],
         caught_by: &["properties::histories_are_well_formed"],
     },
@@ -191,8 +191,8 @@ pub(crate) const PLANTED_BUGS: &[PlantedBug] = &[
         story: "Messages that arrive behind a continue-as-new in the same batch are used up by the execution that has ended.",
         file: "crates/abide-engine/src/inbox.rs",
         edits: &[Edit {
-            find: "        if matches!(self.ended, Some(Outcome::ContinuedAsNew { .. })) {\n            return Progress::Rest;\n        }\n",
-            replace: "",
+            find: "            self.use_up_repeated_starts();\n            return Progress::Rest;",
+            replace: "            self.use_up_repeated_starts();",
         }],
         caught_by: &["properties::what_follows_a_continue_as_new_stays_queued"],
     },
@@ -201,8 +201,8 @@ pub(crate) const PLANTED_BUGS: &[PlantedBug] = &[
         story: "A fire-and-forget start is recorded, but the instance is never started.",
         file: "crates/abide-engine/src/effects.rs",
         edits: &[Edit {
-            find: "            Work::Timer(item) | Work::Child(item) | Work::Detached(item) => self.outgoing.insert(id, item),",
-            replace: "            Work::Timer(item) | Work::Child(item) => self.outgoing.insert(id, item),\n            Work::Detached(item) => Some(item),",
+            find: "        queue.insert(id, item);",
+            replace: "        if !matches!(item, WorkItem::StartOrchestration { parent_instance: None, .. }) {\n            queue.insert(id, item);\n        }",
         }],
         caught_by: &["properties::histories_are_well_formed"],
     },
@@ -240,8 +240,8 @@ pub(crate) const PLANTED_BUGS: &[PlantedBug] = &[
         story: "A message that came before its dequeue is not seen until something else arrives.",
         file: "crates/abide-engine/src/tape/engine_side.rs",
         edits: &[Edit {
-            find: "        let woken = if ready { cell.resolve(token) } else { None };",
-            replace: "        let woken = if ready && token.get() == 0 { cell.resolve(token) } else { None };",
+            find: "        if ready {\n            let waker",
+            replace: "        if ready && token.get() == 0 {\n            let waker",
         }],
         caught_by: &[
             "traces::a_queue_message_waits_for_its_dequeue",
@@ -283,10 +283,40 @@ pub(crate) const PLANTED_BUGS: &[PlantedBug] = &[
         story: "A tokio sleep inside an orchestration hangs it for ever, without a word.",
         file: "crates/abide-engine/src/window.rs",
         edits: &[Edit {
-            find: "        self.foreign.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(what);\n",
-            replace: "",
+            find: "        self.foreign.get().copied()",
+            replace: "        self.foreign.get().copied().filter(|_| false)",
         }],
         caught_by: &["foreign::a_thread_that_wakes_it_later_fails_it_at_its_next_live_step"],
+    },
+    PlantedBug {
+        name: "start-begins-twice",
+        story: "A continue-as-new message that is delivered twice begins two executions with the same input, and the messages it carries are read twice.",
+        file: "crates/abide-engine/src/inbox.rs",
+        edits: &[Edit {
+            find: "            self.use_up_repeated_starts();\n            return Progress::Rest;",
+            replace: "            return Progress::Rest;",
+        }],
+        caught_by: &["properties::what_follows_a_continue_as_new_stays_queued"],
+    },
+    PlantedBug {
+        name: "shown-write-kept",
+        story: "A resident execution that is told of a commit in pieces records its next key-value write with an old time.",
+        file: "crates/abide-engine/src/tape/mod.rs",
+        edits: &[Edit {
+            find: "            Some(ahead) => self.ahead = ahead,",
+            replace: "            Some(_) => self.times.push_back(at_ms),",
+        }],
+        caught_by: &["properties::a_tail_of_history_can_be_replayed_into_a_resident_execution"],
+    },
+    PlantedBug {
+        name: "old-drops-refused",
+        story: "Instances that dropped a future under an older release cannot go on after the upgrade.",
+        file: "crates/abide-engine/src/settle.rs",
+        edits: &[Edit {
+            find: "        let made = self.pending.drops.remove(&source).or_else(|| self.pending.tolerated.remove(&source));",
+            replace: "        let made = if strict { self.pending.drops.remove(&source) } else { self.pending.tolerated.remove(&source) };",
+        }],
+        caught_by: &["properties::a_strict_history_replays_under_an_older_pin"],
     },
     PlantedBug {
         name: "join-polls-everything",
@@ -353,6 +383,16 @@ mod tests {
         assert!(
             PlantedBug { edits: &[Edit { find: "a + b", replace: "a + b" }], ..BUG }.apply("a + b").is_err()
         );
+    }
+
+    #[test]
+    fn every_property_is_shown_to_fail_for_some_bug() {
+        let properties = include_str!("../../../crates/abide-engine/tests/it/properties.rs");
+        let names = properties.split("#[test]\n    fn ").skip(1).filter_map(|rest| rest.split('(').next());
+        let named: BTreeSet<&str> = PLANTED_BUGS.iter().flat_map(|bug| bug.caught_by).copied().collect();
+        let unproven: Vec<&str> =
+            names.filter(|name| !named.contains(format!("properties::{name}").as_str())).collect();
+        assert!(unproven.is_empty(), "no planted bug shows that these can fail: {unproven:?}");
     }
 
     #[test]

@@ -49,7 +49,7 @@ pub(crate) const DIRECT: &[CrateRows] = &[
             row("async-trait", "the handler trait users implement is an async trait object"),
             without_defaults(
                 "futures-util",
-                "combinators and an atomic waker; its defaults bring macros and channels",
+                "joins that poll only what is ready; its defaults bring macros and channels",
             ),
             row("semver", "the version pin selects the replay policy"),
             row("serde", "typed inputs and outputs"),
@@ -60,18 +60,13 @@ pub(crate) const DIRECT: &[CrateRows] = &[
     },
     CrateRows {
         name: "abide-demo",
-        may_depend_on: &[
-            row("abide-engine", "what it shows"),
-            row("abide-model", "what it shows"),
-            row("async-trait", "a demo may implement the handler trait by hand"),
-        ],
+        may_depend_on: &[row("abide-engine", "what it shows"), row("abide-model", "what it shows")],
     },
     CrateRows {
         name: "abide-bench",
         may_depend_on: &[
             row("abide-engine", "what it measures"),
             row("abide-model", "what it measures"),
-            row("async-trait", "a workload may implement the handler trait by hand"),
             row("serde_json", "results are written as JSON"),
         ],
     },
@@ -103,7 +98,7 @@ pub(crate) const LINKED_INTO_ENGINE: &[(&str, &str)] = &[
     ("serde", "direct"),
     ("serde_core", "of serde: the traits"),
     ("serde_json", "direct"),
-    ("slab", "of futures-util: indexed storage"),
+    ("slab", "direct, and of futures-util"),
     ("thiserror", "direct"),
     ("zmij", "of serde_json: floats to text"),
 ];

@@ -2,7 +2,7 @@
 
 use std::future::Future;
 
-use abide_model::{Action, AppErrorKind, ErrorDetails, codec};
+use abide_model::{Action, ErrorDetails, codec};
 use serde::de::DeserializeOwned;
 
 use super::OrchestrationContext;
@@ -76,11 +76,10 @@ impl OrchestrationContext {
             match codec::decode::<T>(&message.await) {
                 Ok(value) => value,
                 Err(error) => {
-                    self.tape.fail(ErrorDetails::Application {
-                        kind: AppErrorKind::OrchestrationFailed,
-                        message: undecodable::<T>(&format!("a message of queue '{queue}'"), &error),
-                        retryable: false,
-                    });
+                    self.tape.fail(ErrorDetails::orchestration_failed(undecodable::<T>(
+                        &format!("a message of queue '{queue}'"),
+                        &error,
+                    )));
                     std::future::pending().await
                 }
             }
@@ -127,7 +126,7 @@ fn decode_received<T: DeserializeOwned>(what: &str, text: &str) -> Result<T, Str
     codec::decode(text).map_err(|error| undecodable::<T>(what, &error))
 }
 
-/// Says what could not be read, without repeating it: payloads do not belong into errors.
+/// Says what could not be read, and where in it.
 fn undecodable<T>(what: &str, error: &serde_json::Error) -> String {
     format!("{what} cannot be read as {}: {error}", std::any::type_name::<T>())
 }

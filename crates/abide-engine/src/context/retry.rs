@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 
 use super::OrchestrationContext;
 
-/// How the error of an attempt that took too long begins.
+/// The error of an attempt that took too long.
 const TIMED_OUT: &str = "timeout: activity timed out";
 
 impl OrchestrationContext {

@@ -4,7 +4,7 @@ use super::OrchestrationContext;
 use crate::notice::LineLevel;
 
 impl OrchestrationContext {
-    /// Logs at a level by name (`error`, `warn`, `info`, `debug`, `trace`, in any case); an unknown name is
+    /// Logs at a level by name (`error`, `warn` or `warning`, `info`, `debug`, `trace`, in any case); an unknown name is
     /// logged at trace level, with the name as a field.
     pub fn trace(&self, level: impl Into<String>, message: impl Into<String>) {
         self.tape.say(LineLevel::parse(&level.into()), message.into());

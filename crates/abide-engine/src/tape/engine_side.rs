@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::task::Waker;
 
 use abide_model::codec::Codec;
-use abide_model::{AppErrorKind, ErrorDetails, EventId, KvEntry, Timestamp};
+use abide_model::{ErrorDetails, EventId, KvEntry, Timestamp};
 
 use super::slots::Slots;
 use super::{Answer, Cell, Collected, Phase, RecordedWrites, Tape, Unwound};
@@ -22,7 +22,7 @@ impl Tape {
         let cell = Cell {
             phase: Phase::Replaying,
             codec: Codec::Lossless,
-            now: Timestamp::from_millis(0),
+            now: Timestamp::EPOCH,
             collected: Collected::default(),
             slots: Slots::default(),
             signals: Signals::default(),
@@ -181,8 +181,7 @@ impl Tape {
         let Some(waker) = waker else { return };
         let _open = self.window.open();
         if let Err(message) = contained(|| waker.wake()) {
-            let panicked =
-                ErrorDetails::Application { kind: AppErrorKind::Panicked, message, retryable: false };
+            let panicked = ErrorDetails::panicked(message);
             self.cell().collected.failure.get_or_insert(panicked);
         }
     }

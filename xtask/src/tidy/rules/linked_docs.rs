@@ -1,4 +1,4 @@
-//! Every page under `docs/` is reachable: another Markdown file links to it.
+//! Every page under `docs/` is reachable: another Markdown file links to it. And no link between pages is dead.
 
 use std::collections::BTreeSet;
 
@@ -6,6 +6,30 @@ use crate::tidy::tree::{TextFile, Tree};
 use crate::tidy::violation::Violation;
 
 pub(crate) fn check(tree: &Tree) -> Vec<Violation> {
+    let mut violations = unlinked_pages(tree);
+    violations.extend(tree.files_with_extension("md").flat_map(|file| dead_links(tree, file)));
+    violations
+}
+
+/// Links to pages that do not exist.
+fn dead_links(tree: &Tree, file: &TextFile) -> Vec<Violation> {
+    let folder = file.path.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let is_page = |target: &str| tree.files_with_extension("md").any(|page| page.path == target);
+    link_targets(&file.text)
+        .into_iter()
+        .filter(|target| target.ends_with(".md"))
+        .filter_map(|target| resolve(folder, target))
+        .filter(|target| !is_page(target))
+        .map(|target| Violation {
+            path: file.path.clone(),
+            line: 1 + file.text.lines().take_while(|line| !line.contains(target.as_str())).count(),
+            rule: "linked-docs",
+            message: format!("there is no page {target}; correct the link, or write the page"),
+        })
+        .collect()
+}
+
+fn unlinked_pages(tree: &Tree) -> Vec<Violation> {
     let linked: BTreeSet<String> = tree.files_with_extension("md").flat_map(pages_linked_from).collect();
     tree.files_with_extension("md")
         .filter(|page| page.path.starts_with("docs/") && !linked.contains(&page.path))
@@ -91,6 +115,14 @@ mod tests {
     fn a_page_that_only_links_to_itself_is_lost() {
         let files = [("README.md", "docs/a.md is not a link"), ("docs/a.md", "[me](a.md)")];
         assert_eq!(unlinked(&files), ["docs/a.md"]);
+    }
+
+    #[test]
+    fn a_link_to_a_page_that_does_not_exist_is_dead() {
+        let files = [("README.md", "text\n[gone](docs/gone.md) [elsewhere](https://example.org/x.md)")];
+        let violations = check(&Tree::of(&files));
+        assert_eq!(violations.len(), 1);
+        assert!(violations.iter().all(|it| it.line == 2 && it.message.contains("docs/gone.md")));
     }
 
     #[test]
