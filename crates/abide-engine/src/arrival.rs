@@ -34,6 +34,7 @@ impl Execution {
                 if let Some(event) = self.journal.take(&self.who, self.policy)? {
                     self.reset_idle_polls();
                     self.deliver(event)?;
+                    self.poll_before_binding()?;
                 }
             }
             Role::Ask(Asked::State) if self.policy.allows(Leniency::UnaskedState) => {
@@ -48,6 +49,16 @@ impl Execution {
             Role::Terminal => return Ok(self.meet_recorded_end()),
         }
         Ok(Progress::Again)
+    }
+
+    /// Under an older pin the code sees what arrived before its earlier asks are bound: the reference delivered
+    /// a whole batch, and polled after each message, before it recorded anything.
+    fn poll_before_binding(&mut self) -> Result<(), Fault> {
+        let is_late = self.policy.allows(Leniency::LateBinding) && self.ending.is_none();
+        if is_late && self.wants_poll()? {
+            self.poll();
+        }
+        Ok(())
     }
 
     /// A recorded drop is next, and the code has no drop pending.

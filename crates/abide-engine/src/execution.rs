@@ -283,7 +283,7 @@ impl Execution {
     }
 
     /// Whether there is anything new for the code to see.
-    fn wants_poll(&mut self) -> Result<bool, Fault> {
+    pub(crate) fn wants_poll(&mut self) -> Result<bool, Fault> {
         let Some(program) = &self.program else { return Ok(false) };
         if program.is_untouched() && self.may_be_cancelled_already() {
             return Ok(false);
@@ -311,7 +311,7 @@ impl Execution {
     }
 
     /// Step 2: polls the code and collects what it did.
-    fn poll(&mut self) {
+    pub(crate) fn poll(&mut self) {
         let Some(program) = &mut self.program else { return };
         self.program_polls = self.program_polls.saturating_add(1);
         let polled = program.poll();

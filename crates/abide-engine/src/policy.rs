@@ -17,7 +17,8 @@ pub(crate) enum Leniency {
     /// 1. Asks may be recorded later than the arrivals that followed them. The reference delivered a whole
     ///    batch first and recorded what the code had asked at the end of the turn, so its histories hold
     ///    arrivals between a poll and the asks of that poll. Until they are recorded such asks are unbound:
-    ///    a signal that arrives meanwhile does not reach them.
+    ///    a signal that arrives meanwhile does not reach them, and each arrival is polled for before they are
+    ///    bound. The drops of all polls of a turn stand at its end.
     LateBinding = 1,
     /// 2. The deadline of a timer is not compared. The reference took the time twice, once for the deadline
     ///    and once for the event, so the delay cannot be computed back from its records.

@@ -1,6 +1,7 @@
 //! Every page under `docs/` is reachable: another Markdown file links to it. And no link between pages is dead.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use crate::tidy::tree::{TextFile, Tree};
 use crate::tidy::violation::Violation;
@@ -17,7 +18,7 @@ fn dead_links(tree: &Tree, file: &TextFile) -> Vec<Violation> {
     let is_page = |target: &str| tree.files_with_extension("md").any(|page| page.path == target);
     link_targets(&file.text)
         .into_iter()
-        .filter(|target| target.ends_with(".md"))
+        .filter(|target| Path::new(target).extension().is_some_and(|extension| extension == "md"))
         .filter_map(|target| resolve(folder, target))
         .filter(|target| !is_page(target))
         .map(|target| Violation {
