@@ -95,7 +95,6 @@ mod fault;
 mod notice;
 mod policy;
 
-mod combine;
 mod context;
 mod future;
 mod handler;

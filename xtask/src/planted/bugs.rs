@@ -139,7 +139,7 @@ pub(crate) const PLANTED_BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "times-stamped-anew",
         story: "On replay every key-value write looks as young as the replay, and pruning by age decides differently.",
-        file: "crates/abide-engine/src/tape/mod.rs",
+        file: "crates/abide-engine/src/tape/kv.rs",
         edits: &[Edit {
             find: "        let at_ms = self.recorded_writes.next().unwrap_or_else(|| self.now.as_millis());",
             replace: "        let at_ms = self.recorded_writes.next().map_or_else(|| self.now.as_millis(), |_| self.now.as_millis());",
@@ -301,7 +301,7 @@ pub(crate) const PLANTED_BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "shown-write-kept",
         story: "A resident execution that is told of a commit in pieces records its next key-value write with an old time.",
-        file: "crates/abide-engine/src/tape/mod.rs",
+        file: "crates/abide-engine/src/tape/kv.rs",
         edits: &[Edit {
             find: "            Some(ahead) => self.ahead = ahead,",
             replace: "            Some(_) => self.times.push_back(at_ms),",
@@ -321,15 +321,15 @@ pub(crate) const PLANTED_BUGS: &[PlantedBug] = &[
     PlantedBug {
         name: "join-polls-everything",
         story: "A join of ten thousand polls every future for every result.",
-        file: "crates/abide-engine/src/combine.rs",
+        file: "crates/abide-engine/src/context/several.rs",
         edits: &[
             Edit {
-                find: "    futures.into_iter().collect::<FuturesOrdered<_>>().collect().await",
+                find: "        futures.into_iter().collect::<FuturesOrdered<_>>().collect().await",
                 replace: "    let mut open: Vec<_> = futures.into_iter().map(|future| Box::pin(future_util_done(future))).collect();\n    poll_fn(|cx| {\n        let waiting = open.iter_mut().filter_map(|future| future.as_mut().poll(cx).is_pending().then_some(())).count();\n        if waiting == 0 { Poll::Ready(()) } else { Poll::Pending }\n    })\n    .await;\n    open.into_iter().filter_map(|mut future| future.as_mut().take_output()).collect()",
             },
             Edit {
-                find: "/// Both results.",
-                replace: "use futures_util::future::maybe_done as future_util_done;\n\n/// Both results.",
+                find: "use futures_util::future;",
+                replace: "use futures_util::future::{self, maybe_done as future_util_done};",
             },
         ],
         caught_by: &["counts::a_join_costs_two_polls_a_future"],

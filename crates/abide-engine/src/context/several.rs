@@ -1,11 +1,17 @@
 //! Waiting for several things; any future will do, not only durable ones.
+//!
+//! These use real wakers: a join of N polls each child once at first, and then only the child that has
+//! something new, N polls more in all. If several futures of a race are ready at once, the first argument wins.
 
-use std::future::Future;
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::task::Poll;
 
 use abide_model::{Either2, Either3};
+use futures_util::future;
+use futures_util::stream::{FuturesOrdered, StreamExt};
 
 use super::OrchestrationContext;
-use crate::combine;
 
 impl OrchestrationContext {
     /// Waits for all, and gives their results in the order of the futures.
@@ -23,7 +29,7 @@ impl OrchestrationContext {
     where
         F: Future<Output = T>,
     {
-        combine::join(futures).await
+        futures.into_iter().collect::<FuturesOrdered<_>>().collect().await
     }
 
     /// Waits for both.
@@ -32,7 +38,7 @@ impl OrchestrationContext {
         F1: Future<Output = T1>,
         F2: Future<Output = T2>,
     {
-        combine::join2(f1, f2).await
+        future::join(f1, f2).await
     }
 
     /// Waits for all three.
@@ -42,7 +48,7 @@ impl OrchestrationContext {
         F2: Future<Output = T2>,
         F3: Future<Output = T3>,
     {
-        combine::join3(f1, f2, f3).await
+        future::join3(f1, f2, f3).await
     }
 
     /// Waits for the first, and drops the other: what it stands for is taken back. Pass `&mut future` to
@@ -52,7 +58,15 @@ impl OrchestrationContext {
         F1: Future<Output = T1>,
         F2: Future<Output = T2>,
     {
-        combine::select2(f1, f2).await
+        let mut f1 = pin!(f1);
+        let mut f2 = pin!(f2);
+        poll_fn(|cx| {
+            if let Poll::Ready(value) = f1.as_mut().poll(cx) {
+                return Poll::Ready(Either2::First(value));
+            }
+            f2.as_mut().poll(cx).map(Either2::Second)
+        })
+        .await
     }
 
     /// Waits for the first of three, and drops the others.
@@ -62,7 +76,11 @@ impl OrchestrationContext {
         F2: Future<Output = T2>,
         F3: Future<Output = T3>,
     {
-        combine::select3(f1, f2, f3).await
+        match self.select2(f1, self.select2(f2, f3)).await {
+            Either2::First(value) => Either3::First(value),
+            Either2::Second(Either2::First(value)) => Either3::Second(value),
+            Either2::Second(Either2::Second(value)) => Either3::Third(value),
+        }
     }
 
     /// Waits for the first of many, drops the others, and says which one it was.
@@ -85,6 +103,19 @@ impl OrchestrationContext {
     where
         F: Future<Output = T>,
     {
-        combine::select_all(futures).await
+        assert!(
+            !futures.is_empty(),
+            "select_all() needs at least one future: with none it would wait for ever"
+        );
+        let mut futures: Vec<_> = futures.into_iter().map(Box::pin).collect();
+        poll_fn(|cx| {
+            for (index, future) in futures.iter_mut().enumerate() {
+                if let Poll::Ready(value) = future.as_mut().poll(cx) {
+                    return Poll::Ready((index, value));
+                }
+            }
+            Poll::Pending
+        })
+        .await
     }
 }

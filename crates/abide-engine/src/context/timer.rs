@@ -8,7 +8,6 @@ use abide_model::{Action, Either2};
 
 use super::OrchestrationContext;
 use crate::ask::{Ask, Extra};
-use crate::combine;
 use crate::future::{DurableFuture, Undeliverable};
 use crate::tape::Answer;
 
@@ -45,7 +44,7 @@ impl OrchestrationContext {
     pub async fn timeout<F: Future>(&self, limit: Duration, future: F) -> Result<F::Output, Elapsed> {
         // The timer is made when it is first polled, so that in history it follows what it limits.
         let deadline = async { self.schedule_timer(limit).await };
-        match combine::select2(future, deadline).await {
+        match self.select2(future, deadline).await {
             Either2::First(value) => Ok(value),
             Either2::Second(()) => Err(Elapsed { limit }),
         }

@@ -7,10 +7,11 @@
 //! user are dropped, after it is released, because either may come back here.
 
 mod engine_side;
+mod kv;
 mod slots;
 mod user_side;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
@@ -24,6 +25,7 @@ use crate::signals::{Queues, Signals};
 use crate::token::Token;
 use crate::turn::Identity;
 use crate::window::Window;
+use kv::{KvView, RecordedWrites};
 use slots::Slots;
 
 /// What a durable future is told.
@@ -161,60 +163,5 @@ impl Cell {
     fn resolve(&mut self, token: Token) -> Option<Waker> {
         self.resolved = true;
         self.slots.get_mut(token)?.waker.take()
-    }
-}
-
-/// The key-value state while an ask changes it.
-pub(crate) struct KvView<'a> {
-    entries: &'a mut BTreeMap<String, KvEntry>,
-    recorded_writes: &'a mut RecordedWrites,
-    now: Timestamp,
-}
-
-/// The times of key-value writes that history holds and the code has not made again yet.
-#[derive(Debug, Default)]
-struct RecordedWrites {
-    times: VecDeque<u64>,
-    /// Writes the code made before their record was shown, because history came in pieces.
-    ahead: usize,
-}
-
-impl RecordedWrites {
-    fn show(&mut self, at_ms: u64) {
-        match self.ahead.checked_sub(1) {
-            Some(ahead) => self.ahead = ahead,
-            None => self.times.push_back(at_ms),
-        }
-    }
-
-    fn skip(&mut self) {
-        self.times.pop_front();
-    }
-
-    fn next(&mut self) -> Option<u64> {
-        let time = self.times.pop_front();
-        if self.times.is_empty() {
-            self.times = VecDeque::new();
-        }
-        self.ahead = self.ahead.saturating_add(usize::from(time.is_none()));
-        time
-    }
-}
-
-impl KvView<'_> {
-    /// Writes a key; says when it was written and, if the key is new, how many there are now.
-    pub(crate) fn set(&mut self, key: &str, value: &str) -> (u64, Option<usize>) {
-        let at_ms = self.recorded_writes.next().unwrap_or_else(|| self.now.as_millis());
-        let entry = KvEntry { value: value.to_owned(), last_updated_at_ms: at_ms };
-        let is_new = self.entries.insert(key.to_owned(), entry).is_none();
-        (at_ms, is_new.then_some(self.entries.len()))
-    }
-
-    pub(crate) fn clear(&mut self, key: &str) {
-        self.entries.remove(key);
-    }
-
-    pub(crate) fn clear_all(&mut self) {
-        self.entries.clear();
     }
 }
