@@ -1,4 +1,4 @@
-//! The data model, type by type, variant by variant and field by field (`api.md` §4).
+//! The data model, type by type, variant by variant and field by field, as stores of the reference write it.
 //!
 //! Checked by compiling: nothing here runs. Patterns and literals name every field, so an additional or a
 //! missing one does not compile; matches over the shared enums have no wildcard, so a new variant is noticed.

@@ -1,4 +1,4 @@
-//! The authoring API, name by name and signature by signature (`api.md` §0.3, §1, §3, §6.2).
+//! The authoring API, name by name and signature by signature, as users of the reference call it.
 //!
 //! Checked by compiling: nothing here runs. Each generic wrapper has exactly the documented bounds, so a bound
 //! that became stricter does not compile. What the facade will re-export under other paths is named here by the

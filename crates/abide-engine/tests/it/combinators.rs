@@ -38,7 +38,7 @@ fn ends<Fut>(
 }
 
 #[test]
-fn join_macro() {
+fn the_join_macro_works_and_replays() {
     ends(
         |ctx| async move {
             let (a, b, c) = futures::join!(call(&ctx, "a"), call(&ctx, "b"), call(&ctx, "c"));
@@ -50,7 +50,7 @@ fn join_macro() {
 }
 
 #[test]
-fn join_all_of_few_and_of_many() {
+fn join_all_of_few_and_of_many_works_and_replays() {
     for count in [3_u64, 29, 30, 31, 64] {
         ends(
             move |ctx| async move { join_all((0..count).map(|i| call(&ctx, format!("a{i}")))).await.concat() },
@@ -73,7 +73,7 @@ fn futures_unordered_gives_results_as_they_arrive() {
 }
 
 #[test]
-fn futures_unordered_that_grows_while_it_is_drained() {
+fn futures_unordered_may_grow_while_it_is_drained() {
     ends(
         |ctx| async move {
             let mut all = FuturesUnordered::new();
@@ -123,7 +123,7 @@ fn select_all_gives_the_first_and_the_rest() {
 }
 
 #[test]
-fn select_biased_in_a_loop() {
+fn select_biased_in_a_loop_works_and_replays() {
     ends(
         |ctx| async move {
             let mut log = String::new();
@@ -143,7 +143,7 @@ fn select_biased_in_a_loop() {
 }
 
 #[test]
-fn catch_unwind_around_a_durable_future() {
+fn catch_unwind_around_a_durable_future_works_and_replays() {
     ends(
         |ctx| async move {
             let caught = AssertUnwindSafe(ctx.schedule_activity("a", "")).catch_unwind().await;
@@ -266,7 +266,7 @@ fn a_shared_future_wakes_all_who_wait() {
 }
 
 #[test]
-fn nested_blocks_nested_joins() {
+fn nested_joins_in_nested_blocks_work_and_replay() {
     ends(
         |ctx| async move {
             let inner = async {
@@ -285,7 +285,7 @@ fn nested_blocks_nested_joins() {
 }
 
 #[test]
-fn select_ok_and_try_join() {
+fn select_ok_and_try_join_work_and_replay() {
     ends(
         |ctx| async move {
             let tries = ["a", "b"].map(|name| ctx.schedule_activity(name, ""));
@@ -299,7 +299,7 @@ fn select_ok_and_try_join() {
 }
 
 #[test]
-fn a_future_that_is_made_in_one_poll_and_awaited_in_a_later_one() {
+fn a_future_may_be_made_in_one_poll_and_awaited_in_a_later_one() {
     ends(
         |ctx| async move {
             let early = call(&ctx, "early");

@@ -1,7 +1,7 @@
 //! Costs that can be counted, pinned: polls and events, never seconds.
 
 use abide_engine::model::{Event, WorkItem};
-use abide_engine::{Execution, OrchestrationContext, TurnOutput, TurnStats};
+use abide_engine::{Execution, OrchestrationContext, Outcome, TurnOutput, TurnStats};
 use futures::future::join_all;
 use futures::stream::{FuturesUnordered, StreamExt};
 
@@ -181,4 +181,60 @@ fn a_hundred_thousand_messages_for_nobody_cost_no_poll() {
     let output = feed(&mut execution, batch);
     assert_eq!((output.events.len(), output.consumed.len()), (100_000, 100_000));
     assert_eq!(output.stats, TurnStats::default());
+}
+
+/// Reads a queue with a deadline, again and again.
+fn patient_reader() -> Code {
+    code(|ctx, _| async move {
+        loop {
+            if let Ok(message) = ctx.timeout(std::time::Duration::from_secs(1), ctx.dequeue_event("q")).await
+            {
+                return Ok(message);
+            }
+        }
+    })
+}
+
+#[test]
+fn a_resident_that_timed_out_on_five_thousand_dequeues_costs_and_decides_the_same() {
+    let mut execution = fresh(&patient_reader());
+    let mut output = feed(&mut execution, vec![start("in")]);
+    let mut history = output.events.clone();
+    let mut costs = Vec::new();
+    for _ in 0..5_000 {
+        let timer = output.orchestrator_items.pop().expect("it set a timer");
+        output = feed(&mut execution, vec![timer]);
+        history.extend(output.events.clone());
+        assert_eq!(output.events.len(), 4, "fired, dequeue, timer, and the dropped dequeue");
+        costs.push(output.stats);
+    }
+    assert!(costs.iter().all(|cost| *cost == costs[0]), "every turn costs the same: {:?}", costs[0]);
+    assert_eq!((costs[0].events_replayed, costs[0].program_polls), (0, 1));
+
+    let last = feed(&mut execution, vec![message("q", "at last")]);
+    assert_eq!((returned(&last).as_str(), last.stats.program_polls), ("at last", 1));
+    let again = feed(&mut cold(&patient_reader(), history), vec![message("q", "at last")]);
+    assert_eq!(again.events, last.events, "a cold one decides the same");
+}
+
+#[test]
+fn tags_that_come_after_all_activities_were_asked_cost_no_poll() {
+    costs_of_a_join(&code(|ctx, _| async move {
+        let tagged = calls(&ctx).into_iter().map(|call| call.with_tag("gpu")).collect();
+        Ok(ctx.join(tagged).await.len().to_string())
+    }));
+}
+
+#[test]
+fn a_mismatch_with_many_open_requests_and_messages_polls_the_code_once() {
+    let was = code(|ctx, _| async move { Ok(ctx.join(calls(&ctx)).await.len().to_string()) });
+    let mut execution = fresh(&was);
+    let mut history = feed(&mut execution, vec![start("in")]).events;
+    history.extend(feed(&mut execution, (0..MANY).map(|_| message("q", "m")).collect()).events);
+
+    let is = code(|ctx, _| async move { ctx.schedule_activity("b", "").await });
+    let output = feed(&mut cold(&is, history), vec![]);
+    assert!(matches!(output.outcome, Outcome::Failed { .. }));
+    assert_eq!((output.stats.program_polls, output.stats.future_polls), (1, 1));
+    assert_eq!(u64::try_from(output.cancelled_activities.len()), Ok(MANY), "all are taken back");
 }

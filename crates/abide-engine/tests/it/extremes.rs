@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use abide_engine::Outcome;
 use abide_engine::model::{Event, EventKind, Timestamp, WorkItem};
 use expect_test::expect;
 
@@ -177,6 +178,7 @@ fn what_breaks_a_limit_is_no_better_explanation_than_a_panic() {
     let first = feed(&mut fresh(&code), vec![start("in")]);
     let mut again = cold(&code2, first.events.clone());
     assert_eq!((end(&feed(&mut again, vec![])), again.mismatch()), (end(&first), None));
+    expect!["Failed application | orchestration panicked: later"].assert_eq(&end(&first));
 }
 
 #[test]
@@ -195,4 +197,19 @@ fn rows_that_old_code_did_not_ask_for_do_not_shift_the_times_of_writes() {
     let output = feed_at(&mut cold(&code, history), 9_000, vec![signal("go", "")]);
     let mine = EventKind::KeyValueSet { key: "mine".into(), value: "1".into(), last_updated_at_ms: 9_000 };
     assert!(output.events.iter().any(|event| event.kind == mine), "{}", text(&output));
+}
+
+// Whose child it is stands in the first row: when that very row was damaged, the parent waited for ever.
+#[test]
+fn a_parent_hears_of_a_child_whose_first_row_is_damaged() {
+    let mut history = recorded(&waits(), &[vec![start_by(("p", 7, 1), "in")]]);
+    history[0].execution_id = 9;
+    let output = feed(&mut cold(&waits(), history), vec![]);
+    assert!(matches!(output.outcome, Outcome::Failed { .. }), "{}", end(&output));
+    let [WorkItem::SubOrchFailed { parent_instance, parent_execution_id: 1, parent_id: 7, .. }] =
+        &output.orchestrator_items[..]
+    else {
+        panic!("the parent is told: {:?}", output.orchestrator_items)
+    };
+    assert_eq!(parent_instance, "p");
 }

@@ -1,17 +1,19 @@
 //! Whatever else could break it: leaks, late uses, extreme sizes and numbers, messages that make no sense.
 
-use std::future::pending;
+use std::future::{Future, pending, poll_fn};
 use std::mem::ManuallyDrop;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex};
+use std::task::{Context, Wake, Waker};
 use std::time::Duration;
 
 use abide_engine::model::{Event, Timestamp, WorkItem};
-use abide_engine::{DurableFuture, Execution, OrchestrationContext, Outcome, TurnError, TurnStats};
+use abide_engine::{DurableFuture, OrchestrationContext, Outcome, TurnError, TurnStats};
 use expect_test::expect;
 
 use crate::support::drive::{Shelf, cold, elsewhere, end, feed, fresh, mail, recorded, returned, text};
 use crate::support::mail::{cancel, continued, done, message, signal, start, start_by};
-use crate::support::{Code, INSTANCE, check, check_from, code, identity};
+use crate::support::{Code, Given, INSTANCE, Turn, check, check_from, code};
 
 fn waits() -> Code {
     code(|ctx, _| async move { ctx.schedule_activity("a", "").await })
@@ -150,7 +152,7 @@ fn futures_that_are_leaked_are_cancelled_by_the_end() {
 
 #[test]
 fn a_start_does_not_begin_a_later_execution() {
-    let mut second = Execution::new(identity(2), [].into(), waits());
+    let mut second = Given::execution(2).fresh(&waits());
     let refused = second.turn(mail(vec![start("in"), signal("s", "")]), Timestamp::EPOCH);
     let expected = TurnError::NotStarted { instance: INSTANCE.to_owned(), execution_id: 2, mail: 2 };
     assert_eq!(refused, Err(expected));
@@ -335,4 +337,74 @@ fn carried_messages_come_before_all_others() {
               => Completed "oldnew"
         "#]],
     );
+}
+
+/// A waker of the user's own that drops something when it is called.
+struct Dropper(Mutex<Option<Box<dyn Send>>>, Waker);
+
+impl Wake for Dropper {
+    fn wake(self: Arc<Self>) {
+        drop(self.0.lock().unwrap().take());
+        self.1.wake_by_ref();
+    }
+}
+
+/// Reads a message that is there already: the dequeue is ready the moment it is recorded, between two asks
+/// of one poll, and its waker drops the activity that was asked for behind it.
+async fn reads_and_drops_an_activity(ctx: &OrchestrationContext) -> String {
+    ctx.schedule_wait("go").await;
+    let mut dequeue = ctx.dequeue_event("q");
+    let mut activity = Some(ctx.schedule_activity("a", ""));
+    poll_fn(move |cx| {
+        let Some(activity) = activity.take() else { return Pin::new(&mut dequeue).poll(cx) };
+        let dropper = Dropper(Mutex::new(Some(Box::new(activity))), cx.waker().clone());
+        Pin::new(&mut dequeue).poll(&mut Context::from_waker(&Waker::from(Arc::new(dropper))))
+    })
+    .await
+}
+
+fn with_a_message_there() -> Vec<Turn> {
+    vec![vec![start("in")], vec![message("q", "m")], vec![signal("go", "")]]
+}
+
+// A drop that happened while the engine woke the code, of a future whose own ask was recorded next, was lost.
+#[test]
+fn a_drop_inside_a_waker_between_two_asks_of_one_poll_is_recorded() {
+    check(
+        code(|ctx, _| async move {
+            let message = reads_and_drops_an_activity(&ctx).await;
+            ctx.schedule_wait("end").await;
+            Ok(message)
+        }),
+        with_a_message_there(),
+        expect![[r#"
+            T1
+              1 OrchestrationStarted { input: "in" }
+              2 ExternalSubscribed { name: "go" }
+              => Running
+            T2
+              3 QueueEventDelivered { name: "q", data: "m" }
+              => Running
+            T3
+              4 ExternalEvent { name: "go", data: "" }
+              5 QueueSubscribed { name: "q" }
+              6 ActivityScheduled { name: "a", input: "" }
+              7 ExternalSubscribed { name: "end" }
+              8 ActivityCancelRequested[6] { reason: "dropped_future" }
+              -> cancel activity 6
+              => Running
+        "#]],
+    );
+}
+
+// The same drop closed the last durable thing: code that then waits for nothing must not wait for ever.
+#[test]
+fn waiting_for_nothing_is_seen_after_a_drop_inside_a_waker() {
+    let code = code(|ctx, _| async move {
+        reads_and_drops_an_activity(&ctx).await;
+        pending().await
+    });
+    let last = crate::support::run(&code, &with_a_message_there()).pop();
+    let last = last.map(|output| end(&output)).unwrap_or_default();
+    assert!(last.contains("the orchestration waits, but nothing durable is open"), "{last}");
 }

@@ -15,7 +15,7 @@ use crate::support::{Code, Turn, code};
 const MINUTE: Duration = Duration::from_secs(60);
 
 #[test]
-fn the_input_of_an_activity_changed() {
+fn a_changed_input_is_named() {
     disagree(
         asks(|ctx| ctx.schedule_activity("charge", "10 EUR")),
         started(),
@@ -29,7 +29,7 @@ fn the_input_of_an_activity_changed() {
 }
 
 #[test]
-fn the_name_of_an_activity_changed() {
+fn a_changed_name_is_named() {
     disagree(
         steps(&["charge"]),
         started(),
@@ -43,7 +43,7 @@ fn the_name_of_an_activity_changed() {
 }
 
 #[test]
-fn the_tag_of_an_activity_changed() {
+fn a_changed_tag_is_named() {
     disagree(
         asks(|ctx| ctx.schedule_activity("charge", "").with_tag("gpu")),
         started(),
@@ -57,7 +57,7 @@ fn the_tag_of_an_activity_changed() {
 }
 
 #[test]
-fn the_session_of_an_activity_changed() {
+fn a_changed_session_is_named() {
     disagree(
         asks(|ctx| ctx.schedule_activity_on_session("charge", "", "s1")),
         started(),
@@ -71,7 +71,7 @@ fn the_session_of_an_activity_changed() {
 }
 
 #[test]
-fn another_kind_of_ask() {
+fn another_kind_of_ask_is_named() {
     disagree(
         asks(|ctx| ctx.schedule_activity("charge", "")),
         started(),
@@ -85,7 +85,7 @@ fn another_kind_of_ask() {
 }
 
 #[test]
-fn the_name_of_a_wait_changed() {
+fn a_changed_name_of_a_wait_is_named() {
     disagree(
         asks(|ctx| ctx.schedule_wait("yes")),
         started(),
@@ -99,7 +99,7 @@ fn the_name_of_a_wait_changed() {
 }
 
 #[test]
-fn a_wait_became_a_queue_of_the_same_name() {
+fn a_wait_that_became_a_queue_of_the_same_name_is_another_kind() {
     disagree(
         asks(|ctx| ctx.schedule_wait("mail")),
         started(),
@@ -132,7 +132,7 @@ fn an_additional_ask_before_an_arrival() {
 }
 
 #[test]
-fn an_additional_ask_before_the_recorded_end() {
+fn an_additional_ask_before_the_recorded_end_is_shown_with_the_end() {
     disagree(
         steps(&["a"]),
         vec![vec![start("in")], vec![done(2, "r")]],
@@ -146,15 +146,16 @@ fn an_additional_ask_before_the_recorded_end() {
 }
 
 #[test]
-fn an_additional_ask_before_a_recorded_drop() {
+fn an_additional_ask_before_a_recorded_drop_is_shown_with_the_drop() {
     let race = |more: &'static [&'static str]| {
         code(move |ctx, _| async move {
             let slow = ctx.schedule_activity("slow", "");
             ctx.select2(slow, ctx.schedule_timer(MINUTE)).await;
+            let next = ctx.schedule_activity("next", "");
             for name in more {
                 ctx.set_custom_status(*name);
             }
-            ctx.schedule_activity("next", "").await
+            next.await
         })
     };
     disagree(
@@ -162,15 +163,15 @@ fn an_additional_ask_before_a_recorded_drop() {
         vec![vec![start("in")], vec![fired(3, 61_000)]],
         race(&["late"]),
         expect![[r#"
-            schedule mismatch: action=UpdateCustomStatus { status: Some("late") } vs event=ActivityScheduled { name: "next", input: "", session_id: None, tag: None }
-              at event 5 of execution 1 of instance 'i', recorded by version 0.2.0
-              what the code asks for differs in its kind
+            schedule mismatch: action=UpdateCustomStatus { status: Some("late") } vs event=ActivityCancelRequested { reason: "dropped_future" }
+              at event 6 of execution 1 of instance 'i', recorded by version 0.2.0
+              what the code asks for is not recorded before this event
               The code was changed in a way its running executions cannot follow: restore it, or register the change as a new version."#]],
     );
 }
 
 #[test]
-fn a_missing_ask() {
+fn a_missing_ask_is_shown_with_what_stands_in_its_place() {
     disagree(
         asks(|ctx| {
             (ctx.schedule_activity("a", ""), ctx.schedule_activity("b", ""), ctx.schedule_activity("c", ""))
@@ -190,7 +191,7 @@ fn a_missing_ask() {
 }
 
 #[test]
-fn nothing_is_asked_where_history_goes_on() {
+fn code_that_asks_for_nothing_where_history_goes_on_is_told_what_is_recorded() {
     disagree(
         steps(&["a", "b"]),
         vec![vec![start("in")], vec![done(2, "r")]],
@@ -208,7 +209,7 @@ fn nothing_is_asked_where_history_goes_on() {
 }
 
 #[test]
-fn the_code_returns_before_a_recorded_ask() {
+fn a_return_before_a_recorded_ask_shows_both() {
     disagree(
         steps(&["a", "b"]),
         vec![vec![start("in")], vec![done(2, "r")]],
@@ -223,7 +224,7 @@ fn the_code_returns_before_a_recorded_ask() {
 }
 
 #[test]
-fn the_code_returns_before_a_recorded_arrival() {
+fn a_return_before_a_recorded_arrival_shows_both() {
     disagree(
         code(|ctx, _| async move {
             let both = (ctx.schedule_activity("a", ""), ctx.schedule_activity("b", ""));
@@ -244,7 +245,7 @@ fn the_code_returns_before_a_recorded_arrival() {
 }
 
 #[test]
-fn the_code_continues_as_new_before_a_recorded_ask() {
+fn a_continue_as_new_before_a_recorded_ask_shows_both() {
     disagree(
         steps(&["a", "b"]),
         vec![vec![start("in")], vec![done(2, "r")]],
@@ -262,7 +263,7 @@ fn the_code_continues_as_new_before_a_recorded_ask() {
 }
 
 #[test]
-fn the_code_still_waits_though_it_is_recorded_as_completed() {
+fn code_that_still_waits_does_not_fit_a_recorded_end() {
     let was = steps(&["a"]);
     let mut history = recorded(&was, &[vec![start("in")], vec![done(2, "r")]]);
     let completed = history.remove(2);
@@ -276,7 +277,7 @@ fn the_code_still_waits_though_it_is_recorded_as_completed() {
 }
 
 #[test]
-fn the_code_returns_something_else_than_recorded() {
+fn another_return_value_is_shown_with_the_recorded_one() {
     let returns = |text: &'static str| code(move |_, _| async move { Ok::<_, String>(text.to_owned()) });
     disagree(
         returns("17"),
@@ -292,7 +293,7 @@ fn the_code_returns_something_else_than_recorded() {
 }
 
 #[test]
-fn the_code_fails_though_it_is_recorded_as_completed() {
+fn a_failure_does_not_fit_a_recorded_return() {
     disagree(
         code(|_, _| async move { Ok("17".to_owned()) }),
         started(),
@@ -339,7 +340,7 @@ fn timer_fired_and_more() -> Vec<Turn> {
 }
 
 #[test]
-fn a_recorded_drop_is_no_longer_made() {
+fn a_recorded_drop_that_is_no_longer_made_is_shown() {
     disagree(
         drops(&["activity"]),
         timer_fired(),
@@ -387,7 +388,7 @@ fn a_recorded_drop_is_no_longer_made() {
 }
 
 #[test]
-fn another_future_is_dropped_than_recorded() {
+fn a_drop_of_another_future_shows_both() {
     disagree(
         drops(&["queue"]),
         timer_fired(),
@@ -402,7 +403,7 @@ fn another_future_is_dropped_than_recorded() {
 }
 
 #[test]
-fn an_additional_drop() {
+fn an_additional_drop_is_shown_with_what_is_recorded() {
     disagree(
         drops(&[]),
         timer_fired_and_more(),
@@ -428,7 +429,7 @@ fn an_additional_drop() {
 }
 
 #[test]
-fn a_timer_of_another_duration() {
+fn a_timer_of_another_duration_is_named() {
     disagree(
         asks(|ctx| ctx.schedule_timer(MINUTE)),
         started(),

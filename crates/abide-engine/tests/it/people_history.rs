@@ -26,11 +26,11 @@ fn completed(id: u64, source: u64) -> Event {
 }
 
 #[test]
-fn a_completion_of_the_wrong_kind() {
+fn a_completion_of_the_wrong_kind_is_refused() {
     let (code, mut history) = two_steps();
     history.push(event(5, EventKind::TimerFired { fire_at_ms: 7 }).with_source(4));
     expect![[r#"
-        completion kind mismatch: expected activity
+        completion kind mismatch: expected timer
           at event 5 of execution 1 of instance 'i', recorded by version 0.2.0
           history holds: TimerFired { fire_at_ms: 7 }
           but it answers event 4, which waits for another kind of answer (activity)
@@ -38,7 +38,7 @@ fn a_completion_of_the_wrong_kind() {
 }
 
 #[test]
-fn an_activity_completion_for_a_timer() {
+fn an_activity_completion_for_a_timer_is_refused() {
     let code = code(|ctx, _| async move {
         ctx.schedule_timer(std::time::Duration::ZERO).await;
         Ok(String::new())
@@ -46,7 +46,7 @@ fn an_activity_completion_for_a_timer() {
     let mut history = recorded(&code, &[vec![start("in")]]);
     history.push(completed(3, 2));
     expect![[r#"
-        completion kind mismatch: expected timer
+        completion kind mismatch: expected activity
           at event 3 of execution 1 of instance 'i', recorded by version 0.2.0
           history holds: ActivityCompleted { result: "r" }
           but it answers event 2, which waits for another kind of answer (timer)
@@ -54,7 +54,7 @@ fn an_activity_completion_for_a_timer() {
 }
 
 #[test]
-fn a_completion_for_something_that_was_never_scheduled() {
+fn a_completion_for_something_that_was_never_scheduled_is_refused() {
     let (code, mut history) = two_steps();
     history.push(completed(5, 77));
     expect![[r#"
@@ -66,7 +66,7 @@ fn a_completion_for_something_that_was_never_scheduled() {
 }
 
 #[test]
-fn a_completion_that_is_recorded_twice() {
+fn a_completion_that_is_recorded_twice_is_refused() {
     let (code, mut history) = two_steps();
     history.push(completed(5, 2));
     expect![[r#"
@@ -78,7 +78,7 @@ fn a_completion_that_is_recorded_twice() {
 }
 
 #[test]
-fn a_completion_that_names_no_source() {
+fn a_completion_that_names_no_source_is_refused() {
     let (code, mut history) = two_steps();
     history.push(event(5, EventKind::ActivityCompleted { result: "r".to_owned() }));
     expect![[r#"
@@ -90,7 +90,7 @@ fn a_completion_that_names_no_source() {
 }
 
 #[test]
-fn a_drop_that_names_no_source() {
+fn a_drop_that_names_no_source_is_refused() {
     let (code, mut history) = two_steps();
     history.push(event(5, EventKind::ActivityCancelRequested { reason: "dropped_future".to_owned() }));
     expect![[r#"
@@ -102,7 +102,7 @@ fn a_drop_that_names_no_source() {
 }
 
 #[test]
-fn the_first_event_is_no_start() {
+fn a_first_event_that_is_no_start_is_refused() {
     let (code, mut history) = two_steps();
     history.remove(0);
     let said = complaint(&code, history);
@@ -111,7 +111,7 @@ fn the_first_event_is_no_start() {
 }
 
 #[test]
-fn the_first_event_is_a_message() {
+fn a_first_event_that_is_a_message_is_refused() {
     let (code, _) = two_steps();
     let early = event(1, EventKind::ExternalEvent { name: "s".to_owned(), data: "d".to_owned() });
     expect![[r#"
@@ -123,7 +123,7 @@ fn the_first_event_is_a_message() {
 }
 
 #[test]
-fn there_are_two_starts() {
+fn a_second_start_is_refused() {
     let (code, mut history) = two_steps();
     let again = Event { event_id: 5, ..history[0].clone() };
     history.push(again);
@@ -136,7 +136,7 @@ fn there_are_two_starts() {
 }
 
 #[test]
-fn event_ids_are_out_of_order() {
+fn event_ids_out_of_order_are_refused() {
     let (code, mut history) = two_steps();
     history[2].event_id = 2;
     expect![[r#"
@@ -148,7 +148,7 @@ fn event_ids_are_out_of_order() {
 }
 
 #[test]
-fn an_event_belongs_to_another_execution() {
+fn an_event_of_another_execution_is_refused() {
     let (code, mut history) = two_steps();
     history[2].execution_id = 9;
     expect![[r#"
@@ -160,7 +160,7 @@ fn an_event_belongs_to_another_execution() {
 }
 
 #[test]
-fn an_event_belongs_to_another_instance() {
+fn an_event_of_another_instance_is_refused() {
     let (code, mut history) = two_steps();
     history[2].instance_id = "somebody else".to_owned();
     expect![[r#"
@@ -180,7 +180,7 @@ fn answered_by(item: WorkItem) -> String {
 }
 
 #[test]
-fn a_message_answers_what_was_never_asked() {
+fn a_message_that_answers_what_was_never_asked_says_so() {
     expect![[r#"
         Failed configuration | nondeterministic: no matching schedule for completion id=7
           A message answers event 7, but this execution recorded no such request. Was its history edited, or the instance deleted and created again?"#]].assert_eq(&answered_by(done(7, "r")));
@@ -193,7 +193,7 @@ fn a_message_answers_what_was_never_asked() {
 }
 
 #[test]
-fn a_message_answers_with_the_wrong_kind() {
+fn a_message_that_answers_with_the_wrong_kind_says_so() {
     expect![[r#"
         Failed configuration | nondeterministic: completion kind mismatch for id=2, expected 'activity', got 'timer'
           A message answers event 2, which asks for another kind of answer."#]].assert_eq(&answered_by(fired(2, 0)));
@@ -203,7 +203,7 @@ fn a_message_answers_with_the_wrong_kind() {
 }
 
 #[test]
-fn a_message_answers_the_start() {
+fn a_message_that_answers_the_start_says_so() {
     expect![[r#"
         Failed configuration | nondeterministic: no matching schedule for completion id=1
           A message answers event 1, but this execution recorded no such request. Was its history edited, or the instance deleted and created again?"#]].assert_eq(&answered_by(done(1, "r")));

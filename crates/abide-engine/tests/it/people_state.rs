@@ -12,7 +12,7 @@ use crate::support::drive::recorded;
 use crate::support::mail::start;
 
 #[test]
-fn the_name_of_a_child_changed() {
+fn a_changed_name_of_a_child_is_named() {
     disagree(
         asks(|ctx| ctx.schedule_sub_orchestration("Child", "1")),
         started(),
@@ -26,7 +26,7 @@ fn the_name_of_a_child_changed() {
 }
 
 #[test]
-fn the_input_of_a_child_changed() {
+fn a_changed_input_of_a_child_is_named() {
     disagree(
         asks(|ctx| ctx.schedule_sub_orchestration("Child", "1")),
         started(),
@@ -40,7 +40,7 @@ fn the_input_of_a_child_changed() {
 }
 
 #[test]
-fn the_instance_of_a_child_changed() {
+fn a_changed_instance_of_a_child_is_named() {
     disagree(
         asks(|ctx| ctx.schedule_sub_orchestration_with_id("Child", "one", "1")),
         started(),
@@ -54,7 +54,7 @@ fn the_instance_of_a_child_changed() {
 }
 
 #[test]
-fn a_child_lost_the_id_it_was_given() {
+fn a_child_that_lost_the_id_it_was_given_is_named() {
     disagree(
         asks(|ctx| ctx.schedule_sub_orchestration_with_id("Child", "one", "1")),
         started(),
@@ -68,7 +68,7 @@ fn a_child_lost_the_id_it_was_given() {
 }
 
 #[test]
-fn a_detached_start_changed() {
+fn a_changed_detached_start_is_named() {
     let was = || asks(|ctx| ctx.schedule_orchestration("Mailer", "m-1", "1"));
     disagree(
         was(),
@@ -103,7 +103,7 @@ fn a_detached_start_changed() {
 }
 
 #[test]
-fn a_detached_start_is_no_longer_made() {
+fn a_detached_start_that_is_no_longer_made_is_shown() {
     disagree(
         code(|ctx, _| async move {
             ctx.schedule_timer(std::time::Duration::ZERO).await;
@@ -125,7 +125,7 @@ fn a_detached_start_is_no_longer_made() {
 }
 
 #[test]
-fn the_custom_status_changed() {
+fn a_changed_custom_status_is_named() {
     let was = || asks(|ctx| ctx.set_custom_status("half"));
     disagree(
         was(),
@@ -160,7 +160,7 @@ fn the_custom_status_changed() {
 }
 
 #[test]
-fn a_key_value_write_changed() {
+fn a_changed_key_value_write_is_named() {
     let was = || asks(|ctx| ctx.set_kv_value("k", "1"));
     disagree(
         was(),
@@ -195,7 +195,7 @@ fn a_key_value_write_changed() {
 }
 
 #[test]
-fn a_clear_changed() {
+fn a_changed_clear_is_named() {
     let was = || asks(|ctx| ctx.clear_kv_value("k"));
     disagree(
         was(),
@@ -220,7 +220,7 @@ fn a_clear_changed() {
 }
 
 #[test]
-fn a_clear_of_all_changed() {
+fn a_changed_clear_of_all_is_named() {
     disagree(
         asks(OrchestrationContext::clear_all_kv_values),
         started(),
@@ -234,7 +234,7 @@ fn a_clear_of_all_changed() {
 }
 
 #[test]
-fn prune_options_changed() {
+fn changed_prune_options_are_named() {
     let keeps = |keep_last, completed_before| {
         code(move |ctx, _| async move {
             let pruned = ctx.prune_history(PruneOptions { keep_last, completed_before }).await;
@@ -265,7 +265,7 @@ fn prune_options_changed() {
 }
 
 #[test]
-fn a_prune_is_no_longer_made() {
+fn a_prune_that_is_no_longer_made_is_shown() {
     disagree(
         code(|ctx, _| async move {
             let options = PruneOptions { keep_last: Some(2), completed_before: None };
@@ -283,7 +283,7 @@ fn a_prune_is_no_longer_made() {
 }
 
 #[test]
-fn the_input_of_the_successor_changed() {
+fn a_changed_input_of_the_successor_is_shown() {
     let goes_on = |input: &'static str| code(move |ctx, _| async move { ctx.continue_as_new(input).await });
     expect![[r#"
         outcome mismatch: history ends in another way than the code

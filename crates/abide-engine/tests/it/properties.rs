@@ -10,7 +10,7 @@ use crate::program::interpret::interpret;
 use crate::program::play::{Episode, Time, feed, play};
 use crate::program::program;
 use crate::support::cases::cases;
-use crate::support::decisions;
+use crate::support::{decisions, forget_version, history_of};
 
 fn moves() -> impl Strategy<Value = Vec<u16>> {
     prop::collection::vec(any::<u16>(), 0..32)
@@ -34,7 +34,7 @@ proptest! {
                 prop_assert_eq!(&again.events, &vec![]);
                 prop_assert_eq!(&again.lines, &vec![]);
                 prop_assert_eq!(again.worker_items.len() + again.orchestrator_items.len(), 0);
-                prop_assert_eq!(without_version(&again.outcome), without_version(&turn.outcome));
+                prop_assert_eq!(forget_version(again.outcome), forget_version(turn.outcome.clone()));
             }
         }
     }
@@ -111,7 +111,7 @@ proptest! {
             let mut execution = episode.fresh(&code);
             let turns: Vec<TurnOutput> =
                 script.into_iter().map(|item| feed(&mut execution, vec![item], Time::Standing.of(0))).collect();
-            prop_assert_eq!(events(&turns), episode.history());
+            prop_assert_eq!(history_of(&turns), episode.history());
             prop_assert_eq!(effects(&turns), effects(&episode.turns));
         }
     }
@@ -132,7 +132,7 @@ proptest! {
                 prop_assert_eq!(consumed, (0..length).collect::<BTreeSet<_>>());
                 turns.push(turn);
             }
-            prop_assert_eq!(events(&turns), episode.history());
+            prop_assert_eq!(history_of(&turns), episode.history());
             prop_assert_eq!(effects(&turns), effects(&episode.turns));
             prop_assert_eq!(spoken(&turns), spoken(&episode.turns));
             prop_assert_eq!(&turns.last().unwrap().outcome, episode.outcome());
@@ -204,15 +204,6 @@ proptest! {
     }
 }
 
-fn without_version(outcome: &Outcome) -> Outcome {
-    match outcome {
-        Outcome::ContinuedAsNew { input, .. } => {
-            Outcome::ContinuedAsNew { input: input.clone(), version: None }
-        }
-        other => other.clone(),
-    }
-}
-
 /// The script with some messages delivered again, somewhere behind the first time.
 fn with_repeats(script: &[WorkItem], repeats: &[(u8, u8)]) -> Vec<WorkItem> {
     let mut repeated = script.to_vec();
@@ -241,10 +232,6 @@ fn batches(script: &[WorkItem], cuts: u64) -> Vec<Vec<WorkItem>> {
     }
     batches.retain(|batch| !batch.is_empty());
     batches
-}
-
-fn events(turns: &[TurnOutput]) -> Vec<Event> {
-    turns.iter().flat_map(|turn| turn.events.clone()).collect()
 }
 
 fn spoken(turns: &[TurnOutput]) -> Vec<abide_engine::LogLine> {

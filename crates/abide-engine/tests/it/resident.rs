@@ -2,7 +2,6 @@
 //!
 //! Whatever was done to it before, it decides what a cold one would.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,8 +14,8 @@ use futures::stream::{FuturesUnordered, StreamExt};
 use crate::support::drive::{
     Shelf, cold, elsewhere, end, feed, feed_at, fresh, mail, recorded, returned, text,
 };
-use crate::support::mail::{done, fired, message, signal, start, start_by};
-use crate::support::{Code, Turn, code, decisions, identity};
+use crate::support::mail::{cancel, done, fired, message, signal, start, start_by};
+use crate::support::{Code, Turn, code, decisions};
 
 const fn assert_send<T: Send>() {}
 const _: () = assert_send::<Execution>();
@@ -325,7 +324,7 @@ fn an_execution_may_move_between_threads() {
 fn identity_and_key_value_state_come_from_outside() {
     let code =
         code(|ctx, _| async move { Ok(format!("{} {:?}", ctx.execution_id(), ctx.get_kv_value("k"))) });
-    let mut execution = Execution::new(identity(1), BTreeMap::new(), Arc::clone(&code));
+    let mut execution = fresh(&code);
     assert_eq!(returned(&feed(&mut execution, vec![start("in")])), "1 None");
 }
 
@@ -383,7 +382,7 @@ fn an_ended_execution_holds_nothing_of_the_users() {
     let code = holds(&witness);
     let mut execution = fresh(&code);
     feed(&mut execution, vec![start("in"), done(2, "r"), done(5, "r")]);
-    feed(&mut execution, vec![crate::support::mail::cancel("stop")]);
+    feed(&mut execution, vec![cancel("stop")]);
     assert_eq!(Arc::strong_count(&witness), 2, "the test's and the handler's");
 }
 
@@ -414,6 +413,20 @@ fn a_context_that_is_kept_keeps_nothing_else() {
     let ctx = contexts.take();
     assert_eq!(Arc::strong_count(&witness), 2);
     drop(ctx);
+}
+
+// A cancel may stand before the first poll: fed row by row, the code was polled before the cancel was seen.
+#[test]
+fn a_cancel_older_than_the_start_replays_in_pieces() {
+    let waits = code(|ctx, _| async move { Ok(ctx.schedule_wait("s").await) });
+    let history = recorded(&waits, &[vec![cancel("why"), start("in")]]);
+    let mut execution = fresh(&waits);
+    for event in history {
+        execution.replay(vec![event]).unwrap();
+    }
+    assert_eq!(execution.mismatch(), None);
+    let silent = feed(&mut execution, vec![]);
+    assert_eq!((silent.events.len(), end(&silent).as_str()), (0, "Failed application | canceled: why"));
 }
 
 fn time(number: usize) -> u64 {

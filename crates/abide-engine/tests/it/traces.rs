@@ -1,8 +1,8 @@
-//! The worked traces of the design (`semantics.md` §28), with messages taken one at a time.
+//! Whole executions, turn by turn: what each kind of orchestration leaves in its history.
 //!
-//! Where the reference delivers a whole batch before it records what the code asked, the expected history
-//! here is ours (`decisions.md` §3). Left out: 28.12, the poison of an unknown orchestration, which is
-//! decided by the runtime without the engine.
+//! Messages are taken one at a time. The reference delivers a whole batch before it records what the code
+//! asked: where that differs, the expected history here is ours; `compat/order.rs` and `histories.rs` have the
+//! reference's. Left out: the poison of an unknown orchestration, which is decided by the runtime.
 
 use std::time::Duration;
 
@@ -12,7 +12,6 @@ use expect_test::expect;
 use crate::support::mail::{cancel, continued, done, failed, fired, message, signal, start};
 use crate::support::{Given, check, check_from, code};
 
-// 28.1
 #[test]
 fn one_activity_takes_two_turns() {
     check(
@@ -32,7 +31,6 @@ fn one_activity_takes_two_turns() {
     );
 }
 
-// 28.2
 #[test]
 fn a_fan_out_completes_in_any_order_and_joins_in_its_own() {
     check(
@@ -66,7 +64,6 @@ fn a_fan_out_completes_in_any_order_and_joins_in_its_own() {
     );
 }
 
-// 28.3
 #[test]
 fn the_loser_of_a_select_is_cancelled_and_may_still_complete() {
     check(
@@ -103,7 +100,6 @@ fn the_loser_of_a_select_is_cancelled_and_may_still_complete() {
     );
 }
 
-// 28.4
 #[test]
 fn an_activity_dropped_where_it_was_scheduled_never_starts() {
     check(
@@ -124,7 +120,6 @@ fn an_activity_dropped_where_it_was_scheduled_never_starts() {
     );
 }
 
-// 28.5
 #[test]
 fn cancelling_a_parent_cancels_its_child_and_its_activity() {
     check(
@@ -154,7 +149,7 @@ fn cancelling_a_parent_cancels_its_child_and_its_activity() {
     );
 }
 
-// 28.6, the execution that ends
+// The execution that ends
 #[test]
 fn continue_as_new_carries_unread_messages_and_the_status() {
     check(
@@ -181,7 +176,7 @@ fn continue_as_new_carries_unread_messages_and_the_status() {
     );
 }
 
-// 28.6, its successor: the code is polled before the carried messages are taken
+// Its successor: the code is polled before the carried messages are taken
 #[test]
 fn a_successor_takes_carried_messages_before_all_others() {
     check_from(
@@ -208,7 +203,6 @@ fn a_successor_takes_carried_messages_before_all_others() {
     );
 }
 
-// 28.7
 #[test]
 fn a_queue_message_waits_for_its_dequeue() {
     check(
@@ -235,7 +229,6 @@ fn a_queue_message_waits_for_its_dequeue() {
     );
 }
 
-// 28.8
 #[test]
 fn a_signal_that_nobody_waits_for_is_lost() {
     check(
@@ -266,7 +259,7 @@ fn a_signal_that_nobody_waits_for_is_lost() {
     );
 }
 
-// 28.9: the wait is bound before the next message of the batch is taken
+// The wait is bound before the next message of the batch is taken
 #[test]
 fn a_wait_made_by_one_message_of_a_batch_gets_the_next() {
     check(
@@ -291,7 +284,6 @@ fn a_wait_made_by_one_message_of_a_batch_gets_the_next() {
     );
 }
 
-// 28.10
 #[test]
 fn dropping_the_older_of_two_waits_gives_the_signal_to_the_younger() {
     check(
@@ -323,7 +315,7 @@ fn dropping_the_older_of_two_waits_gives_the_signal_to_the_younger() {
     );
 }
 
-// 28.10, the other one dropped
+// The other one dropped
 #[test]
 fn dropping_the_younger_of_two_waits_leaves_the_signal_to_the_older() {
     check(
@@ -353,7 +345,7 @@ fn dropping_the_younger_of_two_waits_leaves_the_signal_to_the_older() {
     );
 }
 
-// 28.10, none dropped
+// None dropped
 #[test]
 fn two_waits_get_two_signals_in_the_order_they_were_made() {
     check(
@@ -382,7 +374,6 @@ fn two_waits_get_two_signals_in_the_order_they_were_made() {
     );
 }
 
-// 28.11
 #[test]
 fn a_retry_with_timeout_succeeds_at_its_second_attempt() {
     check(
@@ -424,7 +415,6 @@ fn a_retry_with_timeout_succeeds_at_its_second_attempt() {
     );
 }
 
-// 28.13
 #[test]
 fn a_key_is_read_modified_and_written_again_in_every_turn() {
     check_from(
@@ -465,7 +455,6 @@ fn a_key_is_read_modified_and_written_again_in_every_turn() {
     );
 }
 
-// 28.14
 #[test]
 fn a_detached_start_is_sent_though_the_function_returns() {
     check(

@@ -9,6 +9,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::cases::cases;
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 enum Shape {
     Dot,
@@ -170,6 +172,8 @@ fn any_shape() -> impl Strategy<Value = Shape> {
 }
 
 proptest! {
+    #![proptest_config(cases())]
+
     #[test]
     fn any_string_comes_back(text in json_like()) {
         comes_back(&text);

@@ -9,6 +9,7 @@
     reason = "a test that cannot go on should say where; clippy exempts the tests but not what they call"
 )]
 
+mod cases;
 mod wire;
 
 mod codec;

@@ -5,6 +5,8 @@ use std::time::Duration;
 use abide_model::{BackoffStrategy, RetryPolicy};
 use proptest::prelude::*;
 
+use crate::cases::cases;
+
 fn millis(delays: impl IntoIterator<Item = Duration>) -> Vec<u128> {
     delays.into_iter().map(|delay| delay.as_millis()).collect()
 }
@@ -115,6 +117,8 @@ fn any_factor() -> impl Strategy<Value = f64> {
 }
 
 proptest! {
+    #![proptest_config(cases())]
+
     #[test]
     fn no_delay_panics_or_exceeds_the_maximum(
         base in any_duration(), multiplier in any_factor(), max in any_duration(), attempt in any::<u32>(),

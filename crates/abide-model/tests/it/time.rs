@@ -5,6 +5,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use abide_model::Timestamp;
 use proptest::prelude::*;
 
+use crate::cases::cases;
+
 fn at(millis: u64) -> Timestamp {
     Timestamp::from_millis(millis)
 }
@@ -66,6 +68,8 @@ fn any_duration() -> impl Strategy<Value = Duration> {
 }
 
 proptest! {
+    #![proptest_config(cases())]
+
     #[test]
     fn no_timer_is_early_and_none_a_whole_millisecond_late(start in any::<u64>(), wait in any_duration()) {
         let due = at(start).saturating_add(wait);

@@ -1,4 +1,4 @@
-//! Determinism (`lessons.md` §3.2): replay decides what the first run decided.
+//! Determinism: replay decides what the first run decided.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Liveness (`lessons.md` §3.1): whoever waits is told, and what was started is cancelled.
+//! Liveness: whoever waits is told, and what was started is cancelled.
 
 use abide_engine::OrchestrationContext;
 use expect_test::{Expect, expect};

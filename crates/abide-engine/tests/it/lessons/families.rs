@@ -1,4 +1,4 @@
-//! Dropped dequeues and waits, and what continue-as-new carries (`lessons.md` §7, 0.1.32).
+//! Dropped dequeues and waits, and what continue-as-new carries as 0.1.32 of the reference had it wrong.
 //!
 //! In the reference a dropped dequeue kept its place until the next turn, a dropped wait shifted values that
 //! were not its own, and continue-as-new carried messages that had been read, or lost some that had not.

@@ -1,4 +1,4 @@
-//! Crashes, memory and bookkeeping (`lessons.md` §3.3 and §3.4).
+//! Crashes, memory and bookkeeping: what is kept too long, and what is lost when a process dies.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What went wrong elsewhere (`lessons.md` §3 and §7), as cases that must go right here.
+//! What went wrong in other durable engines and in the reference, as cases that must go right here.
 //!
 //! Each test opens with its story. Left out are the cases that belong to the runtime, the client or a store.
 

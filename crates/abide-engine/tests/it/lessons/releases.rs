@@ -1,17 +1,16 @@
-//! Bugs that releases of the reference fixed (`lessons.md` §7), as far as an engine can have them.
+//! Bugs that releases of the reference fixed, as far as an engine can have them.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
-use abide_engine::{Execution, Mail, MailId};
 use expect_test::expect;
 
+use crate::support::drive::mail;
 use crate::support::mail::{
     child_done, child_done_in, continued, continued_by, done, done_in, fired, message, signal, start,
     start_by,
 };
 use crate::support::past::{OURS, REFERENCE, fit_in_short, past, started, timer, timer_fired};
-use crate::support::{Given, check, check_from, code, history_of, identity, print, run, time_of};
+use crate::support::{Given, check, check_from, code, history_of, print, run, time_of};
 
 // 0.1.12: a select loser that completed late blocked the next await, which waited for answers in order.
 #[test]
@@ -445,11 +444,8 @@ fn keys_are_pruned_in_order() {
 // 0.1.32: a message that arrived while nobody could take it was lost with the start it waited for.
 #[test]
 fn messages_wait_for_the_start_of_their_execution() {
-    let mut execution =
-        Execution::new(identity(2), BTreeMap::new(), code(|_, input| async move { Ok(input) }));
-    let mail = [message("q", "x"), start("wrong")].into_iter().zip(1..);
-    let mail = mail.map(|(item, id)| Mail { id: MailId(id), item }).collect();
-    let refused = execution.turn(mail, time_of(0)).unwrap_err();
+    let mut execution = Given::execution(2).fresh(&code(|_, input| async move { Ok(input) }));
+    let refused = execution.turn(mail(vec![message("q", "x"), start("wrong")]), time_of(0)).unwrap_err();
     expect!["execution 2 of instance 'i' cannot start: it has no history, and none of its 2 queued messages starts it; leave them queued until the start arrives"].assert_eq(&refused.to_string());
 }
 

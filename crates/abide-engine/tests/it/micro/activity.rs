@@ -369,8 +369,8 @@ fn of_two_that_are_ready_at_once_the_first_argument_wins() {
         code(|ctx, _| async move {
             let (a, b) = (ctx.schedule_activity("a", ""), ctx.schedule_activity("b", ""));
             ctx.schedule_timer(SECOND).await;
-            ctx.select2(a, b).await;
-            Ok(String::new())
+            let (place, winner) = ctx.select2(a, b).await.into_tuple();
+            Ok(format!("{place} {winner:?}"))
         }),
         vec![vec![start("in")], vec![done(3, "first in history"), done(2, "first argument"), fired(4, 2000)]],
         expect![[r#"
@@ -387,8 +387,8 @@ fn of_two_that_are_ready_at_once_the_first_argument_wins() {
               5 ActivityCompleted[3] { result: "first in history" }
               6 ActivityCompleted[2] { result: "first argument" }
               7 TimerFired[4] { fire_at_ms: 2000 }
-              8 OrchestrationCompleted { output: "" }
-              => Completed ""
+              8 OrchestrationCompleted { output: "0 Ok(\"first argument\")" }
+              => Completed "0 Ok(\"first argument\")"
         "#]],
     );
 }

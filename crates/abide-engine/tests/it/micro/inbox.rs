@@ -1,16 +1,16 @@
 //! Messages that come too late, twice, or to the wrong place, and small histories.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use abide_engine::model::WorkItem;
-use abide_engine::{Execution, Mail, MailId, Step, TurnOutput};
+use abide_engine::{Mail, MailId, Step, TurnOutput};
 use expect_test::expect;
 
+use crate::support::drive::{feed, fresh};
 use crate::support::mail::{
     cancel, child_done, child_done_in, continued, done, done_in, fired, message, signal, start, start_by,
 };
-use crate::support::{Code, INSTANCE, check, code, identity, print, run, time_of};
+use crate::support::{Code, Given, INSTANCE, check, code, print, run, time_of};
 
 #[test]
 fn an_error_returned_at_once_makes_two_rows() {
@@ -254,7 +254,7 @@ fn a_start_that_is_not_first_is_taken_first_and_all_are_used_up() {
 #[test]
 fn a_turn_that_cannot_begin_leaves_the_execution_as_it_was() {
     let returns = code(|_, input| async move { Ok(input) });
-    let mut execution = Execution::new(identity(1), BTreeMap::new(), returns);
+    let mut execution = fresh(&returns);
     let now = time_of(0);
     let mail = |item| vec![Mail { id: MailId(7), item }];
     assert!(execution.turn(mail(signal("s", "")), now).is_err());
@@ -265,4 +265,22 @@ fn a_turn_that_cannot_begin_leaves_the_execution_as_it_was() {
     let Ok(Step::Done(turn)) = execution.turn(mail(start("in")), now) else { panic!("it runs") };
     assert_eq!(turn.consumed, ids([7]));
     assert_eq!(print::outcome(&turn.outcome), "Completed \"in\"");
+}
+
+// A continue-as-new that was delivered twice in one batch stayed queued behind its own successor's, and the
+// third execution began with the input of the second.
+#[test]
+fn a_repeated_continue_as_new_does_not_begin_the_successor() {
+    let again = code(|ctx, input| async move {
+        let n: u32 = input.parse().map_err(|error| format!("{error}"))?;
+        if n < 3 { ctx.continue_as_new((n + 1).to_string()).await } else { Ok(input) }
+    });
+    let opener = || continued("1", &[("q", "m")], None);
+    let mut second = Given::execution(2).fresh(&again);
+    let output = feed(&mut second, vec![opener(), opener()]);
+    let consumed = output.consumed.len();
+    let successor = output.orchestrator_items.into_iter();
+    let inbox = std::iter::repeat_with(opener).take(2 - consumed).chain(successor).collect();
+    let output = feed(&mut Given::execution(3).fresh(&again), inbox);
+    assert!(print::line(&output.events[0]).contains("input: \"2\""), "{}", print::line(&output.events[0]));
 }

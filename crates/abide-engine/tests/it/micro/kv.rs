@@ -1,10 +1,15 @@
 //! Key-value state and custom status.
 
+use std::collections::BTreeMap;
+
 use abide_engine::StatusUpdate;
+use abide_engine::model::EventKind;
 use expect_test::expect;
 
+use crate::support::drive::{cold, feed};
 use crate::support::mail::{continued, done, done_in, start};
-use crate::support::{Given, check, check_from, code, run};
+use crate::support::past::OURS;
+use crate::support::{Given, check, check_from, code, history_of, run};
 
 #[test]
 fn reads_see_what_previous_executions_left_and_what_this_one_wrote() {
@@ -206,4 +211,25 @@ fn a_status_set_while_failing_is_kept() {
     });
     let turns = run(&tells, &[vec![start("in")]]);
     assert_eq!(turns[0].custom_status, Some(StatusUpdate::Set("last words".to_owned())));
+}
+
+#[test]
+#[expect(clippy::disallowed_types, reason = "users have maps without an order")]
+fn a_typed_hash_map_is_written_sorted_and_replays() {
+    let code = code(|ctx, _| async move {
+        let map: std::collections::HashMap<String, u32> = (0..20).map(|n| (format!("k{n:02}"), n)).collect();
+        ctx.set_kv_value_typed("map", &map);
+        Ok(ctx.schedule_wait("end").await)
+    });
+    let history = history_of(&run(&code, &[vec![start("in")]]));
+    assert_eq!(history[0].duroxide_version, OURS);
+    let EventKind::KeyValueSet { value, .. } = &history[1].kind else { panic!("{:?}", history[1]) };
+    let sorted: BTreeMap<String, u32> = (0..20).map(|n| (format!("k{n:02}"), n)).collect();
+    assert_eq!(*value, serde_json::to_string(&sorted).unwrap());
+    // Every map has an order of its own.
+    for _ in 0..16 {
+        let mut execution = cold(&code, history.clone());
+        assert_eq!(execution.mismatch(), None);
+        assert_eq!(feed(&mut execution, vec![]).events, vec![]);
+    }
 }

@@ -1,4 +1,4 @@
-//! Small facts, one each (`semantics.md` §8.4, §9, §11, §12, §16–§18, §29.3, §32; `cancellation-and-pruning.md`).
+//! Small facts, one each, by what the code asks for: how it is recorded, answered, dropped and limited.
 
 mod activity;
 mod cancel;
@@ -9,3 +9,4 @@ mod kv;
 mod limit;
 mod next;
 mod prune;
+mod trace;

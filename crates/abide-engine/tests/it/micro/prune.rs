@@ -1,13 +1,12 @@
 //! `prune_history`: asked in code, done by the host, recorded, and not done again.
 
-use std::collections::BTreeMap;
-
+use abide_engine::Step;
 use abide_engine::model::{PruneOptions, PruneResult, WorkItem};
-use abide_engine::{Execution, HostCall, Mail, MailId, Step};
 use expect_test::expect;
 
+use crate::support::drive::{cold, feed, fresh, mail, returned, through};
 use crate::support::mail::{cancel, done, message, start};
-use crate::support::{Code, check, code, history_of, identity, run, time_of};
+use crate::support::{Code, check, code, history_of, run, time_of};
 
 fn keep(keep_last: u32) -> PruneOptions {
     PruneOptions { keep_last: Some(keep_last), completed_before: None }
@@ -81,15 +80,13 @@ fn two_prunes_of_one_poll_are_done_one_after_the_other() {
 
 /// How often the host is asked to prune while `code` runs `turns`.
 fn host_calls(code: &Code, turns: &[Vec<WorkItem>]) -> Vec<PruneOptions> {
-    let mut execution = Execution::new(identity(1), BTreeMap::new(), code.clone());
+    let mut execution = fresh(code);
     let mut calls = Vec::new();
     for (number, turn) in turns.iter().enumerate() {
-        let mail = (0..).zip(turn.clone()).map(|(id, item)| Mail { id: MailId(id), item }).collect();
-        let mut step = execution.turn(mail, time_of(number)).unwrap();
-        while let Step::HostCall(HostCall::Prune { options }) = step {
-            calls.push(options);
-            step = execution.resume(Ok(PruneResult::default())).unwrap();
-        }
+        through(&mut execution, turn.clone(), time_of(number), |options| {
+            calls.push(options.clone());
+            Ok(PruneResult::default())
+        });
     }
     calls
 }
@@ -148,18 +145,14 @@ fn replay_does_not_prune_again() {
         ctx.schedule_activity("a", pruned.events_deleted.to_string()).await
     });
     let history = history_of(&run(&prunes, &[vec![start("in")]]));
-    let mut execution = Execution::new(identity(1), BTreeMap::new(), prunes);
-    execution.replay(history).unwrap();
-    let answer = vec![Mail { id: MailId(0), item: done(4, "r") }];
-    assert!(matches!(execution.turn(answer, time_of(1)), Ok(Step::Done(_))));
+    assert_eq!(returned(&feed(&mut cold(&prunes, history), vec![done(4, "r")])), "r");
 }
 
 #[test]
 fn a_turn_that_waits_for_its_host_takes_no_other() {
     let prunes = code(|ctx, _| async move { ctx.prune_history(keep(1)).await.map(|_| String::new()) });
-    let mut execution = Execution::new(identity(1), BTreeMap::new(), prunes);
-    let mail = vec![Mail { id: MailId(0), item: start("in") }];
-    assert!(matches!(execution.turn(mail, time_of(0)), Ok(Step::HostCall(_))));
+    let mut execution = fresh(&prunes);
+    assert!(matches!(execution.turn(mail(vec![start("in")]), time_of(0)), Ok(Step::HostCall(_))));
     assert_eq!(
         execution.turn(Vec::new(), time_of(0)).unwrap_err().to_string(),
         "a turn is waiting for its host call: answer it with `resume` first"

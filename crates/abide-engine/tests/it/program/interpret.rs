@@ -6,7 +6,6 @@
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::Poll;
 use std::time::Duration;
 
 use abide_engine::model::{BackoffStrategy, Either2, PruneOptions, RetryPolicy};
@@ -15,6 +14,7 @@ use futures::StreamExt;
 use futures::stream::FuturesUnordered;
 
 use super::{Fate, Leaf, Program, Step};
+use crate::support::drive::yield_now;
 use crate::support::{Code, code};
 
 /// A program as code. Its input counts the executions before it.
@@ -69,7 +69,7 @@ async fn take(ctx: &OrchestrationContext, step: &Step, executions: u32, learnt: 
         }
         Step::Guid => Ok(format!("{:?}", ctx.new_guid().await)),
         Step::Yield => {
-            yield_once().await;
+            yield_now(1).await;
             Ok(String::new())
         }
         Step::Prune(keep) => {
@@ -191,18 +191,4 @@ fn make(ctx: &OrchestrationContext, leaf: Leaf) -> DurableFuture<String> {
 
 fn ms(millis: u16) -> Duration {
     Duration::from_millis(u64::from(millis))
-}
-
-/// Gives way once: wakes itself and is ready the next time.
-async fn yield_once() {
-    let mut yielded = false;
-    futures::future::poll_fn(|cx| {
-        if yielded {
-            return Poll::Ready(());
-        }
-        yielded = true;
-        cx.waker().wake_by_ref();
-        Poll::Pending
-    })
-    .await;
 }

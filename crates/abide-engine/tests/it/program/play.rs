@@ -4,16 +4,16 @@
 //! smaller. It is also a small model: it keeps the key-value state between executions.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use abide_engine::model::{
     AppErrorKind, ErrorDetails, Event, EventKind, KvEntry, PruneResult, Timestamp, WorkItem,
 };
-use abide_engine::{Execution, Mail, MailId, Outcome, Step, TurnOutput};
+use abide_engine::{Execution, Outcome, TurnOutput};
 
 use super::Program;
 use super::interpret::interpret;
-use crate::support::{Code, INSTANCE, identity, mail};
+use crate::support::drive::through;
+use crate::support::{Code, Given, INSTANCE, history_of, mail, time_of};
 
 /// When the turns of a play happen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub(crate) enum Time {
 impl Time {
     pub(crate) fn of(self, turn: usize) -> Timestamp {
         match self {
-            Self::Passing => Timestamp::from_millis(1_000 * (u64::try_from(turn).unwrap() + 1)),
+            Self::Passing => time_of(turn),
             Self::Standing => Timestamp::from_millis(7_000),
         }
     }
@@ -44,7 +44,7 @@ pub(crate) struct Episode {
 
 impl Episode {
     pub(crate) fn history(&self) -> Vec<Event> {
-        self.turns.iter().flat_map(|turn| turn.events.clone()).collect()
+        history_of(&self.turns)
     }
 
     pub(crate) fn outcome(&self) -> &Outcome {
@@ -53,7 +53,8 @@ impl Episode {
 
     /// A new execution of the same program that has not begun.
     pub(crate) fn fresh(&self, code: &Code) -> Execution {
-        Execution::new(identity(self.execution_id), self.kv.clone(), Arc::clone(code))
+        let (kv, execution_id) = (self.kv.clone(), Some(self.execution_id));
+        Given { kv, execution_id, ..Given::default() }.fresh(code)
     }
 }
 
@@ -92,16 +93,9 @@ pub(crate) fn play(program: &Program, moves: &[u16], time: Time) -> Vec<Episode>
 
 /// Feeds messages to an execution; the host of plays prunes one execution of five events.
 pub(crate) fn feed(execution: &mut Execution, items: Vec<WorkItem>, now: Timestamp) -> TurnOutput {
-    let mail = (0..).zip(items).map(|(id, item)| Mail { id: MailId(id), item }).collect();
-    let mut step = execution.turn(mail, now).expect("the turn can begin");
-    loop {
-        step = match step {
-            Step::Done(output) => return *output,
-            Step::HostCall(_) => execution
-                .resume(Ok(PruneResult { instances_processed: 1, executions_deleted: 1, events_deleted: 5 }))
-                .expect("the turn waits for its host"),
-        }
-    }
+    through(execution, items, now, |_| {
+        Ok(PruneResult { instances_processed: 1, executions_deleted: 1, events_deleted: 5 })
+    })
 }
 
 fn successor_of(turn: &TurnOutput) -> Option<WorkItem> {

@@ -1,9 +1,7 @@
 //! Batch invariance: a batch of k messages gives exactly the history of k batches of one.
 
-use std::sync::Arc;
-
 use abide_engine::model::{Event, WorkItem};
-use abide_engine::{Execution, Outcome, TurnOutput};
+use abide_engine::{Outcome, TurnOutput};
 
 use super::{Code, Given, Turn, history_of, take_turn};
 
@@ -30,8 +28,7 @@ fn begins_with_its_start(given: &Given, turns: &[Turn]) -> bool {
 }
 
 fn one_by_one(given: &Given, code: &Code, turns: &[Turn]) -> (Vec<Event>, Outcome) {
-    let mut execution = Execution::new(given.who(), given.kv.clone(), Arc::clone(code));
-    execution.replay(given.history.clone()).unwrap();
+    let mut execution = given.cold(code, Vec::new());
     let mut events = Vec::new();
     for (number, turn) in turns.iter().enumerate() {
         let singles = turn.iter().map(|item| vec![item.clone()]);

@@ -1,31 +1,57 @@
 //! Driving an execution step by step, for tests whose script is not only turns.
 
-use std::collections::BTreeMap;
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Poll;
 
-use abide_engine::model::{Event, Timestamp, WorkItem};
-use abide_engine::{Execution, Mail, MailId, Outcome, Step, TurnOutput};
+use abide_engine::model::{Event, PruneOptions, PruneResult, Timestamp, WorkItem};
+use abide_engine::{Execution, Foreign, HostCall, Mail, MailId, Outcome, Step, TurnOutput};
 
-use super::{Code, Turn, identity, print};
+use super::{Code, Given, Turn, print};
 
 /// An execution that has not begun.
 pub(crate) fn fresh(code: &Code) -> Execution {
-    Execution::new(identity(1), BTreeMap::new(), Arc::clone(code))
+    Given::default().fresh(code)
+}
+
+/// An execution whose listener puts what it is told on a shelf.
+pub(crate) fn observed(code: &Code) -> (Execution, Shelf<Foreign>) {
+    let told = Shelf::new();
+    let listener = Arc::new({
+        let told = told.clone();
+        move |what| told.put(what)
+    });
+    (Execution::new_with_listener(super::identity(1), [].into(), Arc::clone(code), listener), told)
 }
 
 /// An execution made from its history.
 pub(crate) fn cold(code: &Code, history: Vec<Event>) -> Execution {
-    let mut execution = fresh(code);
-    execution.replay(history).unwrap();
-    execution
+    Given::default().cold(code, history)
 }
 
 /// What the inbox holds.
 pub(crate) fn mail(items: Vec<WorkItem>) -> Vec<Mail> {
     (0..).zip(items).map(|(id, item)| Mail { id: MailId(id), item }).collect()
+}
+
+/// One turn to its end: `host` answers what only a host can do.
+#[track_caller]
+pub(crate) fn through(
+    execution: &mut Execution,
+    items: Vec<WorkItem>,
+    now: Timestamp,
+    mut host: impl FnMut(&PruneOptions) -> Result<PruneResult, String>,
+) -> TurnOutput {
+    let mut step = execution.turn(mail(items), now).expect("the turn can begin");
+    loop {
+        step = match step {
+            Step::Done(output) => return *output,
+            Step::HostCall(HostCall::Prune { options }) => {
+                execution.resume(host(&options)).expect("the turn waits for its host")
+            }
+        }
+    }
 }
 
 /// One turn, at second 1.
@@ -37,10 +63,9 @@ pub(crate) fn feed(execution: &mut Execution, items: Vec<WorkItem>) -> TurnOutpu
 /// One turn, at a time of its own.
 #[track_caller]
 pub(crate) fn feed_at(execution: &mut Execution, now_ms: u64, items: Vec<WorkItem>) -> TurnOutput {
-    match execution.turn(mail(items), Timestamp::from_millis(now_ms)) {
-        Ok(Step::Done(output)) => *output,
-        other => panic!("the turn is done, but: {other:?}"),
-    }
+    through(execution, items, Timestamp::from_millis(now_ms), |options| {
+        panic!("there is no host: {options:?}")
+    })
 }
 
 /// The same, or the panic that came out of the engine: there must never be one.
@@ -110,10 +135,6 @@ impl<T> Shelf<T> {
         std::mem::take(&mut *self.things())
     }
 
-    pub(crate) fn len(&self) -> usize {
-        self.things().len()
-    }
-
     fn things(&self) -> MutexGuard<'_, Vec<T>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -128,7 +149,7 @@ pub(crate) fn elsewhere<T: Send>(f: impl FnOnce() -> T + Send) -> T {
 /// Runs a script resident, cold and in one batch: all decide the same, and the history replays in silence.
 #[track_caller]
 pub(crate) fn agree(code: &Code, turns: &[Turn]) -> Vec<TurnOutput> {
-    let given = super::Given::default();
+    let given = Given::default();
     let resident = super::run_resident(&given, code, turns);
     let cold_turns = super::run_cold(&given, code, turns);
     let decisions = |outputs: &[TurnOutput]| outputs.iter().map(super::decisions).collect::<Vec<_>>();

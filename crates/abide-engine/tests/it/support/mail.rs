@@ -4,30 +4,27 @@ use abide_engine::model::{AppErrorKind, ErrorDetails, PoisonMessageType, WorkIte
 
 use super::INSTANCE;
 
+/// A parent: its instance, the event that scheduled the child, its execution.
+type Parent<'a> = (&'a str, u64, u64);
+
 pub(crate) fn start(input: &str) -> WorkItem {
-    WorkItem::StartOrchestration {
-        instance: INSTANCE.to_owned(),
-        orchestration: "N".to_owned(),
-        input: input.to_owned(),
-        version: None,
-        parent_instance: None,
-        parent_id: None,
-        parent_execution_id: None,
-        execution_id: 1,
-    }
+    start_of(None, input)
 }
 
-/// A start by a parent: its instance, the event that scheduled it, its execution.
-pub(crate) fn start_by(parent: (&str, u64, u64), input: &str) -> WorkItem {
-    let (parent_instance, parent_id, parent_execution_id) = parent;
+/// A start by a parent.
+pub(crate) fn start_by(parent: Parent<'_>, input: &str) -> WorkItem {
+    start_of(Some(parent), input)
+}
+
+fn start_of(parent: Option<Parent<'_>>, input: &str) -> WorkItem {
     WorkItem::StartOrchestration {
         instance: INSTANCE.to_owned(),
         orchestration: "N".to_owned(),
         input: input.to_owned(),
         version: None,
-        parent_instance: Some(parent_instance.to_owned()),
-        parent_id: Some(parent_id),
-        parent_execution_id: Some(parent_execution_id),
+        parent_instance: parent.map(|(instance, ..)| instance.to_owned()),
+        parent_id: parent.map(|(_, id, _)| id),
+        parent_execution_id: parent.map(|(.., execution_id)| execution_id),
         execution_id: 1,
     }
 }
@@ -46,8 +43,8 @@ pub(crate) fn continued(input: &str, carry: &[(&str, &str)], status: Option<&str
     }
 }
 
-/// A continue-as-new of a child: its parent's instance, the event that scheduled it, its execution.
-pub(crate) fn continued_by(parent: (&str, u64, u64), input: &str) -> WorkItem {
+/// A continue-as-new of a child.
+pub(crate) fn continued_by(parent: Parent<'_>, input: &str) -> WorkItem {
     let (parent_instance, parent_id, parent_execution_id) = parent;
     WorkItem::ContinueAsNew {
         instance: INSTANCE.to_owned(),
@@ -103,12 +100,7 @@ pub(crate) fn cancel(reason: &str) -> WorkItem {
 }
 
 pub(crate) fn child_done(id: u64, result: &str) -> WorkItem {
-    WorkItem::SubOrchCompleted {
-        parent_instance: INSTANCE.to_owned(),
-        parent_execution_id: 1,
-        parent_id: id,
-        result: result.to_owned(),
-    }
+    child_done_in(1, id, result)
 }
 
 /// A child's result for the execution of its parent that scheduled it.

@@ -1,8 +1,9 @@
 //! What all engine tests share: a script of turns, and one `check` that runs it every way it can be run.
 //!
-//! `check` is the only function that knows the engine's signature. It runs a script with a resident
-//! execution and again with a cold one per turn, demands the same decisions, replays the final history in
-//! silence, and compares what happened with the expected text.
+//! `check` runs a script with a resident execution and again with a cold one per turn, demands the same
+//! decisions, replays the final history in silence, and compares what happened with the expected text. The
+//! engine's signature is known to [`Given`], [`run_cold`] and [`drive::through`]: who runs, a turn in one call,
+//! and a turn step by step. `drive` is for tests whose script is not only turns.
 
 mod batch;
 pub(crate) mod cases;
@@ -18,8 +19,8 @@ use std::sync::Arc;
 
 use abide_engine::model::{Event, KvEntry, PruneOptions, PruneResult, Timestamp, WorkItem};
 use abide_engine::{
-    Execution, FnOrchestration, Identity, Mail, MailId, OrchestrationContext, OrchestrationHandler, Outcome,
-    Step, TurnOutput,
+    Execution, FnOrchestration, Identity, OrchestrationContext, OrchestrationHandler, Outcome, TurnInput,
+    TurnOutput, run_turn,
 };
 use expect_test::Expect;
 
@@ -74,6 +75,18 @@ impl Given {
     fn who(&self) -> Identity {
         identity(self.execution_id.unwrap_or(1))
     }
+
+    /// An execution that has not begun: what was recorded of it is not replayed yet.
+    pub(crate) fn fresh(&self, code: &Code) -> Execution {
+        Execution::new(self.who(), self.kv.clone(), Arc::clone(code))
+    }
+
+    /// An execution that replayed what was recorded before, and then `more`.
+    pub(crate) fn cold(&self, code: &Code, more: Vec<Event>) -> Execution {
+        let mut execution = self.fresh(code);
+        execution.replay([self.history.clone(), more].concat()).unwrap();
+        execution
+    }
 }
 
 /// One turn of a script: its messages, in queue order.
@@ -111,19 +124,23 @@ pub(crate) fn history_of(turns: &[TurnOutput]) -> Vec<Event> {
 
 /// One execution is fed turn after turn.
 pub(crate) fn run_resident(given: &Given, code: &Code, turns: &[Turn]) -> Vec<TurnOutput> {
-    let mut execution = Execution::new(given.who(), given.kv.clone(), Arc::clone(code));
-    execution.replay(given.history.clone()).unwrap();
+    let mut execution = given.cold(code, Vec::new());
     turns.iter().enumerate().map(|(number, turn)| take_turn(&mut execution, number, turn)).collect()
 }
 
-/// Every turn begins by replaying what was committed before.
+/// Every turn is one call that begins by replaying what was committed before.
 pub(crate) fn run_cold(given: &Given, code: &Code, turns: &[Turn]) -> Vec<TurnOutput> {
     let mut history = given.history.clone();
     let mut outputs = Vec::new();
     for (number, turn) in turns.iter().enumerate() {
-        let mut execution = Execution::new(given.who(), given.kv.clone(), Arc::clone(code));
-        execution.replay(history.clone()).unwrap();
-        let output = take_turn(&mut execution, number, turn);
+        let input = TurnInput {
+            identity: given.who(),
+            history: history.clone(),
+            mail: drive::mail(turn.clone()),
+            kv: given.kv.clone(),
+            now: time_of(number),
+        };
+        let output = run_turn(input, Arc::clone(code), prune).expect("the turn can begin");
         history.extend(output.events.clone());
         outputs.push(output);
     }
@@ -136,19 +153,12 @@ pub(crate) fn time_of(turn: usize) -> Timestamp {
 }
 
 fn take_turn(execution: &mut Execution, number: usize, turn: &Turn) -> TurnOutput {
-    let mail = (0..).zip(turn.clone()).map(|(id, item)| Mail { id: MailId(id), item }).collect();
-    let mut step = execution.turn(mail, time_of(number)).expect("the turn can begin");
-    loop {
-        step = match step {
-            Step::Done(output) => return *output,
-            Step::HostCall(call) => execution.resume(prune(&call)).expect("the turn waits for its host"),
-        }
-    }
+    drive::through(execution, turn.clone(), time_of(number), prune)
 }
 
 /// The host of scripts prunes all but what is to be kept of three executions of ten events, and cannot
 /// prune by time.
-fn prune(abide_engine::HostCall::Prune { options }: &abide_engine::HostCall) -> Result<PruneResult, String> {
+fn prune(options: &PruneOptions) -> Result<PruneResult, String> {
     match options {
         PruneOptions { keep_last: Some(keep), completed_before: None } => {
             let deleted = u64::from(3_u32.saturating_sub(*keep));
@@ -170,13 +180,10 @@ pub(crate) fn decisions(output: &TurnOutput) -> TurnOutput {
 /// Replaying what was committed appends nothing, says nothing, and stands where it stood.
 #[track_caller]
 fn assert_silent(given: &Given, code: &Code, turns: &[TurnOutput]) {
-    let mut history = given.history.clone();
-    history.extend(history_of(turns));
-    if history.is_empty() {
+    if given.history.is_empty() && history_of(turns).is_empty() {
         return;
     }
-    let mut execution = Execution::new(given.who(), given.kv.clone(), Arc::clone(code));
-    execution.replay(history).unwrap();
+    let mut execution = given.cold(code, history_of(turns));
     assert_eq!(execution.mismatch(), None, "the code fits the history it made");
     let again = take_turn(&mut execution, turns.len(), &Vec::new());
     assert_eq!(again.events, vec![], "replay appends nothing");
@@ -188,7 +195,7 @@ fn assert_silent(given: &Given, code: &Code, turns: &[TurnOutput]) {
 }
 
 /// The version a successor was asked to run under is not recorded.
-fn forget_version(outcome: Outcome) -> Outcome {
+pub(crate) fn forget_version(outcome: Outcome) -> Outcome {
     match outcome {
         Outcome::ContinuedAsNew { input, .. } => Outcome::ContinuedAsNew { input, version: None },
         other @ (Outcome::Running | Outcome::Completed { .. } | Outcome::Failed { .. }) => other,

@@ -1,11 +1,8 @@
 //! Histories, as tests write them: rows in order, numbered from 1.
 
-use std::sync::Arc;
-
-use abide_engine::Execution;
 use abide_engine::model::{Event, EventKind};
 
-use super::{Code, INSTANCE, identity};
+use super::{Code, INSTANCE};
 
 /// The release whose histories must replay here.
 pub(crate) const REFERENCE: &str = "0.1.32";
@@ -33,8 +30,7 @@ pub(crate) fn past(version: &str, rows: Vec<Row>) -> Vec<Event> {
 
 /// Whether `code` could have made `history`: `fits`, or why not.
 pub(crate) fn fit(code: &Code, history: Vec<Event>) -> String {
-    let mut execution = Execution::new(identity(1), std::collections::BTreeMap::new(), Arc::clone(code));
-    execution.replay(history).unwrap();
+    let execution = super::drive::cold(code, history);
     let finished_but_different = execution.mismatch().map(ToString::to_string);
     let cannot_go_on = match execution.outcome() {
         abide_engine::Outcome::Failed { details } if details.category() == "configuration" => {

@@ -6,6 +6,7 @@ use proptest::prelude::*;
 
 use super::samples::{event, every_error, every_event_kind};
 use super::{check_json, variants_of};
+use crate::cases::cases;
 
 #[test]
 fn the_stored_form_of_an_event_is_one_flat_object() {
@@ -178,6 +179,8 @@ fn any_kind() -> impl Strategy<Value = EventKind> {
 }
 
 proptest! {
+    #![proptest_config(cases())]
+
     #[test]
     fn any_event_comes_back_as_it_went_in(
         kind in any_kind(),
