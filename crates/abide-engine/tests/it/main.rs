@@ -31,8 +31,11 @@ mod people_history;
 mod people_state;
 mod resident;
 mod spinning;
+mod threads;
 
 mod coverage;
 mod mutants;
 mod program;
 mod properties;
+mod properties_older;
+mod reference;

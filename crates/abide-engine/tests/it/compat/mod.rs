@@ -1,11 +1,13 @@
 //! Histories that the reference recorded replay here; the same differences in one of our own are mismatches.
 //!
 //! `leniency.rs` has one test for each difference that is let pass, `order.rs` the order in which the
-//! reference wrote a turn, and `pin.rs` which rules a recorded version stands for.
+//! reference wrote a turn, `turns.rs` turns of several polls, and `pin.rs` which rules a recorded version
+//! stands for.
 
 mod leniency;
 mod order;
 mod pin;
+mod turns;
 
 use crate::support::Code;
 use crate::support::past::{OURS, REFERENCE, Row, fit_in_short, past};

@@ -13,6 +13,8 @@ use abide_engine::{DurableFuture, OrchestrationContext};
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
 
+use super::odd::{AsksWhenDropped, ask, go_too_far};
+use super::several::{bag, keep, take_side_by_side, take_tangled};
 use super::{Fate, Leaf, Program, Step};
 use crate::support::drive::yield_now;
 use crate::support::{Code, code};
@@ -31,9 +33,9 @@ pub(crate) fn interpret(program: &Program) -> Code {
 }
 
 /// What a list of steps comes to: what it learnt, or the end of the whole program.
-type Ran = Result<String, Result<String, String>>;
+pub(super) type Ran = Result<String, Result<String, String>>;
 
-fn run<'a>(
+pub(super) fn run<'a>(
     ctx: &'a OrchestrationContext,
     steps: &'a [Step],
     executions: u32,
@@ -72,47 +74,27 @@ async fn take(ctx: &OrchestrationContext, step: &Step, executions: u32, learnt: 
             yield_now(1).await;
             Ok(String::new())
         }
-        Step::Prune(keep) => {
-            let options = PruneOptions { keep_last: Some(u32::from(*keep)), completed_before: None };
-            Ok(format!("{:?}", ctx.prune_history(options).await))
+        Step::Prune(keep) => Ok(make(ctx, Leaf::Prune(*keep)).await),
+        Step::Bag(ops) => Ok(bag(ctx, ops).await),
+        Step::Keep(kept, each, times) => Ok(keep(ctx, *kept, *each, *times).await),
+        Step::PanicInMap(leaf) => {
+            let leaf = *leaf;
+            Ok(make(ctx, leaf).map(move |_| -> String { panic!("{leaf:?} panicked") }).await)
         }
-        Step::Join(_) | Step::Select(_) | Step::Hold(..) | Step::Timeout(..) => {
-            take_several(ctx, step, executions).await
+        Step::Join(_) | Step::Select(_) | Step::Hold(..) | Step::Timeout(..) | Step::Drain(..) => {
+            take_side_by_side(ctx, step, executions).await
+        }
+        Step::Catch(_) | Step::Guarded(..) | Step::Shared(..) | Step::Channel(..) | Step::Nested(..) => {
+            take_tangled(ctx, step, executions).await
+        }
+        Step::NextUnawaited | Step::NextTwice | Step::NextAnd(..) | Step::TooMuch(_) => {
+            go_too_far(ctx, step, executions);
+            Ok(String::new())
         }
         Step::Next | Step::NextPruned | Step::Return | Step::Fail | Step::Panic => {
             end(ctx, step, executions, learnt).await
         }
         state => Ok(take_state(ctx, state, learnt)),
-    }
-}
-
-/// Steps that have steps inside.
-async fn take_several(ctx: &OrchestrationContext, step: &Step, executions: u32) -> Ran {
-    match step {
-        Step::Join(branches) => {
-            let branches = branches.iter().map(|steps| run(ctx, steps, executions)).collect();
-            let learnt: Result<Vec<_>, _> = ctx.join(branches).await.into_iter().collect();
-            Ok(learnt?.join("&"))
-        }
-        Step::Select(branches) => {
-            let branches = branches.iter().map(|steps| run(ctx, steps, executions)).collect();
-            let (winner, learnt) = ctx.select_all(branches).await;
-            Ok(format!("{winner}:{}", learnt?))
-        }
-        Step::Hold(leaf, steps, fate) => {
-            let held = make(ctx, *leaf);
-            let mut learnt = run(ctx, steps, executions).await?;
-            match fate {
-                Fate::Awaited => learnt.push_str(&held.await),
-                Fate::Dropped => drop(held),
-            }
-            Ok(learnt)
-        }
-        Step::Timeout(limit, steps) => match ctx.timeout(ms(*limit), run(ctx, steps, executions)).await {
-            Ok(learnt) => learnt,
-            Err(elapsed) => Ok(elapsed.to_string()),
-        },
-        other => unreachable!("{other:?} has no steps inside"),
     }
 }
 
@@ -165,7 +147,8 @@ async fn race(ctx: &OrchestrationContext, first: Leaf, second: Leaf, fate: Fate)
     }
 }
 
-fn make(ctx: &OrchestrationContext, leaf: Leaf) -> DurableFuture<String> {
+/// One thing that has an answer, as a future.
+pub(super) fn make(ctx: &OrchestrationContext, leaf: Leaf) -> DurableFuture<String> {
     let ended = |result: Result<String, String>| format!("{result:?}");
     match leaf {
         Leaf::Activity(name) => ctx.schedule_activity(format!("a{name}"), "in").map(ended),
@@ -186,9 +169,37 @@ fn make(ctx: &OrchestrationContext, leaf: Leaf) -> DurableFuture<String> {
         Leaf::NamedChild(name) => {
             ctx.schedule_sub_orchestration_with_id("Named", format!("c{name}"), "in").map(ended)
         }
+        Leaf::Typed(name) => ctx
+            .schedule_activity_typed::<_, String>(format!("typed{name}"), &12_u32)
+            .map(ended)
+            .with_tag("late"),
+        Leaf::Prune(keep) => {
+            let options = PruneOptions { keep_last: Some(u32::from(keep)), completed_before: None };
+            ctx.prune_history(options).map(|result| format!("{result:?}"))
+        }
+        Leaf::AsksInMap(what) => {
+            let asking = ctx.clone();
+            ctx.schedule_activity("asks", "").map(move |result| {
+                ask(&asking, what, 0);
+                ended(result)
+            })
+        }
+        Leaf::AsksWhenGone(what) => {
+            let guard = AsksWhenDropped { ctx: ctx.clone(), what, executions: 9 };
+            ctx.schedule_activity("guarded", "").map(move |result| {
+                drop(guard);
+                ended(result)
+            })
+        }
+        Leaf::TryTypedWait(name) => {
+            ctx.try_schedule_wait_typed::<u32>(format!("w{name}")).map(|result| format!("{result:?}"))
+        }
+        Leaf::TypedWait(name) => {
+            ctx.schedule_wait_typed::<String>(format!("w{name}")).map(|result| format!("{result:?}"))
+        }
     }
 }
 
-fn ms(millis: u16) -> Duration {
+pub(super) fn ms(millis: u16) -> Duration {
     Duration::from_millis(u64::from(millis))
 }

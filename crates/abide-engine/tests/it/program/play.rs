@@ -91,10 +91,11 @@ pub(crate) fn play(program: &Program, moves: &[u16], time: Time) -> Vec<Episode>
     episodes
 }
 
-/// Feeds messages to an execution; the host of plays prunes one execution of five events.
+/// Feeds messages to an execution; the host of plays prunes one execution of five events, or cannot.
 pub(crate) fn feed(execution: &mut Execution, items: Vec<WorkItem>, now: Timestamp) -> TurnOutput {
-    through(execution, items, now, |_| {
-        Ok(PruneResult { instances_processed: 1, executions_deleted: 1, events_deleted: 5 })
+    through(execution, items, now, |options| match options.keep_last {
+        Some(3) => Err("cannot prune".to_owned()),
+        _ => Ok(PruneResult { instances_processed: 1, executions_deleted: 1, events_deleted: 5 }),
     })
 }
 
