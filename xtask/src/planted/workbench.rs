@@ -63,6 +63,8 @@ impl Workbench {
         let mut command = cargo();
         command.args(arguments).arg("--message-format=json-render-diagnostics");
         command.arg("--target-dir").arg(&self.target).current_dir(&self.copy);
+        // Nobody debugs a planted bug, and without the symbols every build is a good deal faster.
+        command.env("CARGO_PROFILE_TEST_DEBUG", "none").env("CARGO_PROFILE_DEV_DEBUG", "none");
         let answer = command.output().with_context(|| format!("cannot run {command:?}"))?;
         if !answer.status.success() {
             bail!("the tests do not build:\n{}", String::from_utf8_lossy(&answer.stderr));
