@@ -389,9 +389,9 @@ mod tests {
     fn every_property_is_shown_to_fail_for_some_bug() {
         let properties = include_str!("../../../crates/abide-engine/tests/it/properties.rs");
         let names = properties.split("#[test]\n    fn ").skip(1).filter_map(|rest| rest.split('(').next());
-        let named: BTreeSet<&str> = PLANTED_BUGS.iter().flat_map(|bug| bug.caught_by).copied().collect();
+        let catchers: BTreeSet<&str> = PLANTED_BUGS.iter().flat_map(|bug| bug.caught_by).copied().collect();
         let unproven: Vec<&str> =
-            names.filter(|name| !named.contains(format!("properties::{name}").as_str())).collect();
+            names.filter(|name| !catchers.contains(format!("properties::{name}").as_str())).collect();
         assert!(unproven.is_empty(), "no planted bug shows that these can fail: {unproven:?}");
     }
 
