@@ -1,7 +1,7 @@
 //! The chores of this workspace, as `cargo xtask <command>`.
 //!
 //! [`tidy`] checks the rules no compiler knows, [`test_run`] is everything a change must pass, [`planted`] breaks the
-//! code on purpose to show that the tests notice, [`soak`] goes on where the tests stop, and [`bench`] measures. Start at
+//! code on purpose to show that the tests notice, [`soak`] goes on where the tests stop, and [`mod@bench`] measures. Start at
 //! [`cli`], which lists them.
 //!
 //! Deliberately absent: anything that needs more than a Rust toolchain and crates.io.
