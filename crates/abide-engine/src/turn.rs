@@ -148,12 +148,12 @@ pub struct TurnStats {
     pub future_polls: u64,
 }
 
-/// Where a call into an [`Execution`] stopped.
+/// Where a call into an [`Execution`](crate::Execution) stopped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
     /// The turn is over.
     Done(Box<TurnOutput>),
-    /// The turn needs the host to do something under the turn's lease; answer with [`Execution::resume`].
+    /// The turn needs the host to do something under the turn's lease; answer with [`Execution::resume`](crate::Execution::resume).
     HostCall(HostCall),
 }
 
