@@ -1,0 +1,42 @@
+//! The machine's clock.
+
+use std::time::{Duration, Instant, SystemTime};
+
+use abide_model::{Clock, Sleep, Timestamp};
+use futures_timer::Delay;
+
+/// The machine's clock: wall time as the system has it, monotonic time since this value was made.
+#[derive(Debug, Clone)]
+pub struct SystemClock {
+    started: Instant,
+}
+
+impl SystemClock {
+    /// Starts counting monotonic time from here.
+    #[must_use]
+    #[expect(clippy::disallowed_methods, reason = "this is the clock that others take as an argument")]
+    pub fn new() -> Self {
+        Self { started: Instant::now() }
+    }
+}
+
+impl Default for SystemClock {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Clock for SystemClock {
+    #[expect(clippy::disallowed_methods, reason = "this is the clock that others take as an argument")]
+    fn wall(&self) -> Timestamp {
+        SystemTime::now().into()
+    }
+
+    fn monotonic(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    fn sleep_until(&self, monotonic: Duration) -> Sleep {
+        Box::pin(Delay::new(monotonic.saturating_sub(self.monotonic())))
+    }
+}

@@ -1,0 +1,123 @@
+//! The administrative side of a store.
+
+use std::any::Any;
+
+use abide_model::{Event, PruneOptions, PruneResult};
+use async_trait::async_trait;
+
+use crate::{
+    DeleteInstanceResult, ExecutionInfo, InstanceFilter, InstanceInfo, InstanceTree, ProviderError,
+    QueueDepths, SystemMetrics,
+};
+
+/// Looking at instances, deleting them, and pruning their executions.
+#[async_trait]
+pub trait ProviderAdmin: Any + Send + Sync {
+    /// All instances, newest first.
+    async fn list_instances(&self) -> Result<Vec<String>, ProviderError>;
+
+    /// The instances whose current execution stands like this, newest first.
+    async fn list_instances_by_status(&self, status: &str) -> Result<Vec<String>, ProviderError>;
+
+    /// The executions of an instance, ascending; empty for an unknown one.
+    async fn list_executions(&self, instance: &str) -> Result<Vec<u64>, ProviderError>;
+
+    /// The history of one execution.
+    async fn read_history_with_execution_id(
+        &self,
+        instance: &str,
+        execution_id: u64,
+    ) -> Result<Vec<Event>, ProviderError>;
+
+    /// The history of the latest execution.
+    async fn read_history(&self, instance: &str) -> Result<Vec<Event>, ProviderError>;
+
+    /// The latest execution.
+    async fn latest_execution_id(&self, instance: &str) -> Result<u64, ProviderError>;
+
+    /// What is known about an instance. An error that says "not found" if there is none.
+    async fn get_instance_info(&self, instance: &str) -> Result<InstanceInfo, ProviderError>;
+
+    /// What is known about one execution. An error that says "not found" if there is none.
+    async fn get_execution_info(
+        &self,
+        instance: &str,
+        execution_id: u64,
+    ) -> Result<ExecutionInfo, ProviderError>;
+
+    /// How much there is of everything.
+    async fn get_system_metrics(&self) -> Result<SystemMetrics, ProviderError>;
+
+    /// How much waits in the queues.
+    async fn get_queue_depths(&self) -> Result<QueueDepths, ProviderError>;
+
+    /// The direct children of an instance.
+    async fn list_children(&self, instance_id: &str) -> Result<Vec<String>, ProviderError>;
+
+    /// The parent of an instance, if it has one. An error that says "not found" if there is no such instance.
+    async fn get_parent_id(&self, instance_id: &str) -> Result<Option<String>, ProviderError>;
+
+    /// Deletes these instances with everything they have, all or nothing.
+    ///
+    /// Without `force` none of them may be running; with it or not, no child may be left behind.
+    #[expect(clippy::fn_params_excessive_bools, reason = "the signature is frozen")]
+    async fn delete_instances_atomic(
+        &self,
+        ids: &[String],
+        force: bool,
+    ) -> Result<DeleteInstanceResult, ProviderError>;
+
+    /// An instance and everything below it.
+    async fn get_instance_tree(&self, instance_id: &str) -> Result<InstanceTree, ProviderError> {
+        let mut all_ids = vec![instance_id.to_owned()];
+        let mut next = 0;
+        while let Some(parent) = all_ids.get(next) {
+            for child in self.list_children(parent).await? {
+                if !all_ids.contains(&child) {
+                    all_ids.push(child);
+                }
+            }
+            next += 1;
+        }
+        Ok(InstanceTree { root_id: instance_id.to_owned(), all_ids })
+    }
+
+    /// Deletes an instance with everything below it. Children are deleted with their root only.
+    #[expect(clippy::fn_params_excessive_bools, reason = "the signature is frozen")]
+    async fn delete_instance(
+        &self,
+        instance_id: &str,
+        force: bool,
+    ) -> Result<DeleteInstanceResult, ProviderError> {
+        if self.get_parent_id(instance_id).await?.is_some() {
+            return Err(ProviderError::permanent(
+                "delete_instance",
+                format!(
+                    "Cannot delete sub-orchestration {instance_id} directly. Delete root instance instead."
+                ),
+            ));
+        }
+        let tree = self.get_instance_tree(instance_id).await?;
+        self.delete_instances_atomic(&tree.all_ids, force).await
+    }
+
+    /// Deletes finished root instances with everything below them.
+    async fn delete_instance_bulk(
+        &self,
+        filter: InstanceFilter,
+    ) -> Result<DeleteInstanceResult, ProviderError>;
+
+    /// Deletes finished executions of an instance; never the current one.
+    async fn prune_executions(
+        &self,
+        instance_id: &str,
+        options: PruneOptions,
+    ) -> Result<PruneResult, ProviderError>;
+
+    /// Deletes finished executions of many instances.
+    async fn prune_executions_bulk(
+        &self,
+        filter: InstanceFilter,
+        options: PruneOptions,
+    ) -> Result<PruneResult, ProviderError>;
+}

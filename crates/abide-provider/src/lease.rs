@@ -1,0 +1,111 @@
+//! Leasing instances: the right to run one turn.
+//!
+//! A lease is a row with a token and an end, judged by the store's clock. It fences: a commit with a token that
+//! is not the row's any more writes nothing. It does not carry the history: a node that ran the instance before
+//! still has it, and others read it under the lease.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use abide_model::{Event, ExecutionStatus, KvEntry, Timestamp, WorkItem};
+
+use crate::{DispatcherCapabilityFilter, Position};
+
+/// A lease hands out at most this many messages. The rest stays queued.
+pub const BATCH_MESSAGES: usize = 1_000;
+
+/// A lease hands out messages up to this size in total, and always at least one.
+pub const BATCH_BYTES: usize = 4 * 1024 * 1024;
+
+/// Which of the provided methods a store does better than their defaults.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Abilities {
+    /// A lease call that finds nothing waits in the store until there is something. Otherwise the caller polls.
+    pub parks: bool,
+    /// [`Authority::FinishedWork`](crate::Authority::FinishedWork) is understood.
+    pub fuses_steps: bool,
+    /// [`Provider::stolen_leases`](crate::Provider::stolen_leases) tells of every lease taken away in this process.
+    pub pushes_cancellations: bool,
+}
+
+impl Abilities {
+    /// Everything this version knows.
+    pub const ALL: Self = Self { parks: true, fuses_steps: true, pushes_cancellations: true };
+}
+
+/// Ask for instances that have mail.
+#[derive(Debug, Clone)]
+pub struct LeaseInstances {
+    /// At most this many.
+    pub limit: usize,
+    /// How long each lease lasts.
+    pub lease_for: Duration,
+    /// How long to wait in the store if there is none; zero answers at once.
+    pub wait: Duration,
+    /// What the caller can replay; `None` takes everything.
+    pub capabilities: Option<DispatcherCapabilityFilter>,
+}
+
+/// The right to run one turn of one instance.
+#[derive(Debug, Clone)]
+pub struct InstanceLease {
+    /// The instance.
+    pub instance: String,
+    /// Proof of the lease.
+    pub token: String,
+    /// How often its messages have been leased, this time included: the most of any of them.
+    pub attempt: u32,
+    /// When the store granted it, by the store's clock.
+    pub store_time: Timestamp,
+    /// Where the instance stands. Its execution is zero if it has none yet.
+    pub position: Position,
+    /// How its current execution stands; `None` if it has none yet.
+    pub status: Option<ExecutionStatus>,
+    /// The registered name of its orchestration.
+    pub orchestration_name: String,
+    /// The version of its handler, `"unknown"` if the start left it to the registry.
+    pub orchestration_version: String,
+    /// Who waits for its result.
+    pub parent: Option<ParentLink>,
+    /// Its mail: what starts it first, then in the order of enqueueing. Ids ascend in that order throughout.
+    pub messages: Vec<Message>,
+    /// What the store read already, if it cannot lease without reading.
+    pub preloaded: Option<Box<Preloaded>>,
+}
+
+/// Which message of a store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct MessageId(pub u64);
+
+/// One message of a leased instance.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Message {
+    /// Its name in a commit.
+    pub id: MessageId,
+    /// How often it has been leased, this time included.
+    pub attempt: u32,
+    /// What it says.
+    pub item: WorkItem,
+}
+
+/// Who waits for the result of an instance, kept apart from its history so that they can be told even if that
+/// cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ParentLink {
+    /// The instance that waits.
+    pub instance: String,
+    /// Its execution that asked; unknown for children started by older versions.
+    pub execution_id: Option<u64>,
+    /// Its event that asked; unknown if only the instance was given.
+    pub event_id: Option<u64>,
+}
+
+/// History and snapshot that came with a lease.
+#[derive(Debug, Clone)]
+pub struct Preloaded {
+    /// The history of the current execution, or why it cannot be read.
+    pub history: Result<Vec<Event>, String>,
+    /// What earlier executions left in the key-value store.
+    pub kv: BTreeMap<String, KvEntry>,
+}

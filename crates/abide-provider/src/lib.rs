@@ -1,0 +1,50 @@
+//! What abide asks of a store.
+//!
+//! A store keeps histories, two queues and a few tables around them. [`Provider`] is the contract: nineteen
+//! required methods, and provided ones that a fast store replaces (leases in batches, commits in groups, fused
+//! steps, waiting instead of polling). A provider that implements only the required ones works, more slowly.
+//!
+//! Start with [`Provider`]. Then [`CommitRows`]: what a turn writes, computed once and purely, so that two
+//! stores cannot disagree about what an event means. [`StoreError`] says what became of a call that failed.
+//!
+//! Deliberately absent: a store. `abide-memory` is the reference model, `abide-sqlite` the embedded default.
+
+mod provider;
+mod provider_defaults;
+
+mod item;
+mod lease;
+mod turn;
+mod work;
+
+pub mod rows;
+
+mod error;
+mod filter;
+
+mod admin;
+pub mod management;
+
+pub use abide_model::limits::MAX_WORKER_TAGS;
+pub use abide_model::{
+    KvEntry, PruneOptions, PruneResult, ScheduledActivityIdentifier, SemverRange, SystemStats, WorkItem,
+    current_build_version,
+};
+pub use admin::ProviderAdmin;
+pub use error::{ErrorKind, Operation, ProviderError, Rejection, StoreError};
+pub use filter::{DispatcherCapabilityFilter, TagFilter};
+pub use item::{ExecutionMetadata, OrchestrationItem, SessionFetchConfig};
+pub use lease::{
+    Abilities, BATCH_BYTES, BATCH_MESSAGES, InstanceLease, LeaseInstances, Message, MessageId, ParentLink,
+    Preloaded,
+};
+pub use management::{
+    DeleteInstanceResult, ExecutionInfo, InstanceFilter, InstanceInfo, InstanceTree, ManagementProvider,
+    QueueDepths, SystemMetrics,
+};
+pub use provider::Provider;
+pub use rows::{CommitRows, InvalidTurn};
+pub use turn::{Authority, Consumed, Position, Turn, TurnCommit};
+pub use work::{
+    Enqueue, FinishedWork, Lane, LeaseWork, RequestKey, StolenBecause, StolenLease, StolenLeases, WorkLease,
+};

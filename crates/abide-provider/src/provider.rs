@@ -1,0 +1,259 @@
+//! The contract of a store.
+//!
+//! The required methods come first, in the order a turn meets them. The provided ones follow; each says what its
+//! default gives up. `abide-runtime` calls only the provided ones, so a store may implement either.
+//!
+//! What holds for all of them:
+//!
+//! - Peek-lock: what is fetched is leased, not removed. A lease ends by ack, by abandon, or by time, judged by
+//!   the store's clock when the decision is made. A stale token changes nothing.
+//! - All or nothing: whatever one call writes is one transaction.
+//! - Dropping a returned future at any point loses nothing and leaks no lease beyond its time.
+//! - One row that cannot be read, one instance that does not exist, harms nobody else.
+
+use std::any::Any;
+use std::collections::{BTreeMap, HashMap};
+use std::time::Duration;
+
+use abide_model::{Event, KvEntry, ScheduledActivityIdentifier, SystemStats, Timestamp, WorkItem};
+use async_trait::async_trait;
+
+use crate::{
+    Abilities, DispatcherCapabilityFilter, Enqueue, ExecutionMetadata, FinishedWork, InstanceLease, Lane,
+    LeaseInstances, LeaseWork, OrchestrationItem, ProviderAdmin, ProviderError, SessionFetchConfig,
+    StolenLeases, StoreError, TagFilter, TurnCommit, WorkLease, provider_defaults,
+};
+
+/// A store of histories and queues.
+#[async_trait]
+pub trait Provider: Any + Send + Sync {
+    /// What to call this store in logs and metrics.
+    #[expect(clippy::unnecessary_literal_bound, reason = "a store may compute it")]
+    fn name(&self) -> &str {
+        "unknown"
+    }
+
+    /// The version of this store.
+    #[expect(clippy::unnecessary_literal_bound, reason = "a store may compute it")]
+    fn version(&self) -> &str {
+        "0.0.0"
+    }
+
+    /// Leases one instance that has visible mail, is not leased, and passes the filter.
+    ///
+    /// The batch is what is visible now, in the order of enqueueing; mail that comes later waits for the next
+    /// lease. Returns the item, the token of the lease, and how often the messages were leased. A history that
+    /// cannot be read is `history_error`, with the lease held. `Err` holds no lease.
+    ///
+    /// A store may wait up to `poll_timeout`; with `Duration::ZERO` it answers at once. An instance that does not
+    /// exist has no turn until something starts it: queue messages for it are dropped, other mail waits.
+    async fn fetch_orchestration_item(
+        &self,
+        lock_timeout: Duration,
+        poll_timeout: Duration,
+        filter: Option<&DispatcherCapabilityFilter>,
+    ) -> Result<Option<(OrchestrationItem, String, u32)>, ProviderError>;
+
+    /// Commits a turn and gives the lease back, all or nothing.
+    ///
+    /// Removes exactly the leased messages; creates the instance from the metadata if it is new; appends the
+    /// events without reading what is there (an id of zero or one that is taken is an error); applies status,
+    /// custom status and key-value events; enqueues work, then removes cancelled work; enqueues messages. A
+    /// token that is unknown or expired is a permanent error.
+    #[expect(clippy::too_many_arguments, reason = "the signature is frozen; `commit_turns` takes a struct")]
+    async fn ack_orchestration_item(
+        &self,
+        lock_token: &str,
+        execution_id: u64,
+        history_delta: Vec<Event>,
+        worker_items: Vec<WorkItem>,
+        orchestrator_items: Vec<WorkItem>,
+        metadata: ExecutionMetadata,
+        cancelled_activities: Vec<ScheduledActivityIdentifier>,
+    ) -> Result<(), ProviderError>;
+
+    /// Gives a lease back without a commit. Its messages, and only they, are hidden for `delay`; with
+    /// `ignore_attempt` the lease does not count as one.
+    #[expect(clippy::fn_params_excessive_bools, reason = "the signature is frozen")]
+    async fn abandon_orchestration_item(
+        &self,
+        lock_token: &str,
+        delay: Option<Duration>,
+        ignore_attempt: bool,
+    ) -> Result<(), ProviderError>;
+
+    /// The history of the latest execution; empty for an unknown instance, an error if it cannot be read.
+    async fn read(&self, instance: &str) -> Result<Vec<Event>, ProviderError>;
+
+    /// The history of one execution.
+    async fn read_with_execution(
+        &self,
+        instance: &str,
+        execution_id: u64,
+    ) -> Result<Vec<Event>, ProviderError>;
+
+    /// Appends events without a lease, for tests that need a past.
+    async fn append_with_execution(
+        &self,
+        instance: &str,
+        execution_id: u64,
+        new_events: Vec<Event>,
+    ) -> Result<(), ProviderError>;
+
+    /// Enqueues an activity.
+    async fn enqueue_for_worker(&self, item: WorkItem) -> Result<(), ProviderError>;
+
+    /// Leases one activity, oldest first among those that are visible, not leased, and wanted.
+    ///
+    /// With a `session` configuration, activities of sessions are wanted too, if their session is free or owned
+    /// by the caller; taking one claims the session.
+    async fn fetch_work_item(
+        &self,
+        lock_timeout: Duration,
+        poll_timeout: Duration,
+        session: Option<&SessionFetchConfig>,
+        tag_filter: &TagFilter,
+    ) -> Result<Option<(WorkItem, String, u32)>, ProviderError>;
+
+    /// Removes a leased activity and tells its instance, in one transaction.
+    async fn ack_work_item(&self, token: &str, completion: Option<WorkItem>) -> Result<(), ProviderError>;
+
+    /// Makes the lease on an activity last at least `extend_for` from now. A permanent error means it is lost.
+    async fn renew_work_item_lock(&self, token: &str, extend_for: Duration) -> Result<(), ProviderError>;
+
+    /// Extends the sessions of these owners that are still theirs and were used within `idle_timeout`; says how
+    /// many.
+    async fn renew_session_lock(
+        &self,
+        owner_ids: &[&str],
+        extend_for: Duration,
+        idle_timeout: Duration,
+    ) -> Result<usize, ProviderError>;
+
+    /// Forgets sessions that nobody owns any more and that have no work queued; says how many.
+    async fn cleanup_orphaned_sessions(&self, idle_timeout: Duration) -> Result<usize, ProviderError>;
+
+    /// Gives a leased activity back, hidden for `delay`; with `ignore_attempt` the lease does not count as one.
+    #[expect(clippy::fn_params_excessive_bools, reason = "the signature is frozen")]
+    async fn abandon_work_item(
+        &self,
+        token: &str,
+        delay: Option<Duration>,
+        ignore_attempt: bool,
+    ) -> Result<(), ProviderError>;
+
+    /// Makes the lease on an instance last at least `extend_for` from now. A permanent error means it is lost.
+    async fn renew_orchestration_item_lock(
+        &self,
+        token: &str,
+        extend_for: Duration,
+    ) -> Result<(), ProviderError>;
+
+    /// Enqueues a message for an instance, which need not exist. Never creates one.
+    async fn enqueue_for_orchestrator(
+        &self,
+        item: WorkItem,
+        delay: Option<Duration>,
+    ) -> Result<(), ProviderError>;
+
+    /// The administrative side of this store, if it has one.
+    fn as_management_capability(&self) -> Option<&dyn ProviderAdmin> {
+        None
+    }
+
+    /// The custom status and its version, if that is above `last_seen_version`.
+    async fn get_custom_status(
+        &self,
+        instance: &str,
+        last_seen_version: u64,
+    ) -> Result<Option<(Option<String>, u64)>, ProviderError>;
+
+    /// One value, as the current execution left it.
+    async fn get_kv_value(&self, instance: &str, key: &str) -> Result<Option<String>, ProviderError>;
+
+    /// All values, as the current execution left them.
+    async fn get_kv_all_values(&self, instance: &str) -> Result<HashMap<String, String>, ProviderError>;
+
+    /// The size of an instance; `None` if there is no such instance.
+    async fn get_instance_stats(&self, instance: &str) -> Result<Option<SystemStats>, ProviderError>;
+
+    /// Which of the methods below are better than their defaults.
+    fn abilities(&self) -> Abilities {
+        Abilities::default()
+    }
+
+    /// Leases up to `request.limit` instances. None is no error.
+    ///
+    /// The default fetches one, with its history.
+    async fn lease_instances(&self, request: LeaseInstances) -> Result<Vec<InstanceLease>, StoreError> {
+        provider_defaults::lease_instances(self, request).await
+    }
+
+    /// The events behind `after` in the leased execution. Unreadable ones are [`Rejection::Corrupt`](crate::Rejection::Corrupt).
+    ///
+    /// The default reads the whole history.
+    async fn read_history_after(&self, lease: &InstanceLease, after: u64) -> Result<Vec<Event>, StoreError> {
+        provider_defaults::read_history_after(self, lease, after).await
+    }
+
+    /// What earlier executions of the leased instance left in the key-value store.
+    ///
+    /// The default knows it only from a lease of its own.
+    async fn read_kv_snapshot(&self, lease: &InstanceLease) -> Result<BTreeMap<String, KvEntry>, StoreError> {
+        provider_defaults::read_kv_snapshot(lease)
+    }
+
+    /// Commits turns, each for itself: one answer per turn, in order.
+    ///
+    /// The default acks one after the other. What a turn did not consume it sends again: behind the successor's
+    /// start, or in its carry list.
+    async fn commit_turns(&self, turns: Vec<TurnCommit>) -> Vec<Result<(), StoreError>> {
+        provider_defaults::commit_turns(self, turns).await
+    }
+
+    /// Leases up to `request.limit` activities. None is no error.
+    ///
+    /// The default fetches one, and does not know who asked for it.
+    async fn lease_work(&self, request: LeaseWork) -> Result<Vec<WorkLease>, StoreError> {
+        provider_defaults::lease_work(self, request).await
+    }
+
+    /// Removes finished activities and tells their instances, each for itself: one answer per activity, in order.
+    ///
+    /// The default acks one after the other.
+    async fn finish_work(&self, finished: Vec<FinishedWork>) -> Vec<Result<(), StoreError>> {
+        provider_defaults::finish_work(self, finished).await
+    }
+
+    /// Sends a message once, however often the call is repeated with the same key.
+    ///
+    /// The default cannot know a repetition from a new message, and sends again.
+    async fn enqueue_once(&self, request: Enqueue) -> Result<(), StoreError> {
+        provider_defaults::enqueue_once(self, request).await
+    }
+
+    /// Returns when there may be something to lease: new mail or work, a lease given back while mail waits, or a
+    /// time reached. May return for nothing.
+    ///
+    /// The default never returns: poll.
+    async fn wait_for_work(&self, lane: Lane) {
+        let _ = lane;
+        std::future::pending::<()>().await;
+    }
+
+    /// When something becomes leasable by the passing of time alone: a timer, a delayed message, the end of a
+    /// lease. `None` if nothing will.
+    ///
+    /// The default knows nothing.
+    async fn next_due(&self, lane: Lane) -> Result<Option<Timestamp>, StoreError> {
+        let _ = lane;
+        Ok(None)
+    }
+
+    /// Leases on activities that are taken away from now on, by cancellation or deletion.
+    ///
+    /// The default has none: the next renewal finds out.
+    fn stolen_leases(&self) -> Option<StolenLeases> {
+        None
+    }
+}

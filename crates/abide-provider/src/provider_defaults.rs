@@ -1,0 +1,242 @@
+//! The provided methods, in terms of the required ones.
+//!
+//! A required method cannot say "unknown", so its retryable errors count as such: whoever repeats the call is
+//! then told "invalid token" if the first one was applied after all.
+
+use std::collections::BTreeMap;
+
+use abide_model::{Event, ExecutionStatus, KvEntry, WorkItem};
+
+use crate::{
+    Authority, Consumed, Enqueue, ErrorKind, FinishedWork, InstanceLease, LeaseInstances, LeaseWork, Message,
+    MessageId, Operation, OrchestrationItem, ParentLink, Position, Preloaded, Provider, ProviderError,
+    Rejection, StoreError, Turn, TurnCommit, WorkLease,
+};
+
+pub(crate) async fn lease_instances<P: Provider + ?Sized>(
+    provider: &P,
+    request: LeaseInstances,
+) -> Result<Vec<InstanceLease>, StoreError> {
+    if request.limit == 0 {
+        return Ok(Vec::new());
+    }
+    let fetched = provider
+        .fetch_orchestration_item(request.lease_for, request.wait, request.capabilities.as_ref())
+        .await
+        .map_err(|error| failed_read(Operation::LeaseInstances, &error))?;
+    Ok(fetched.map(lease_of).into_iter().collect())
+}
+
+fn lease_of((item, token, attempt): (OrchestrationItem, String, u32)) -> InstanceLease {
+    let last = item.history.last();
+    let status = match (&item.history_error, last) {
+        (None, None) => None,
+        (Some(_), _) | (None, Some(_)) => Some(status_of(&item.history)),
+    };
+    let position = Position {
+        incarnation: 0,
+        execution_id: if status.is_none() { 0 } else { item.execution_id },
+        last_event_id: last.map_or(0, Event::event_id),
+    };
+    let parent = item.history.iter().find_map(|event| ParentLink::of_event(&event.kind));
+    let messages =
+        (1..).zip(item.messages).map(|(id, item)| Message { id: MessageId(id), attempt, item }).collect();
+    let history = match item.history_error {
+        None => Ok(item.history),
+        Some(error) => Err(error),
+    };
+    InstanceLease {
+        instance: item.instance,
+        token,
+        attempt,
+        store_time: abide_model::Timestamp::EPOCH,
+        position,
+        status,
+        orchestration_name: item.orchestration_name,
+        orchestration_version: item.version,
+        parent,
+        messages,
+        preloaded: Some(Box::new(Preloaded { history, kv: item.kv_snapshot.into_iter().collect() })),
+    }
+}
+
+fn status_of(history: &[Event]) -> ExecutionStatus {
+    let ends = history.iter().rev().find_map(|event| crate::rows::end_of(&event.kind));
+    ends.unwrap_or(ExecutionStatus::Running)
+}
+
+pub(crate) async fn read_history_after<P: Provider + ?Sized>(
+    provider: &P,
+    lease: &InstanceLease,
+    after: u64,
+) -> Result<Vec<Event>, StoreError> {
+    let history = match &lease.preloaded {
+        Some(preloaded) => preloaded
+            .history
+            .clone()
+            .map_err(|error| StoreError::rejected(Operation::ReadHistoryAfter, Rejection::Corrupt, error))?,
+        None => provider
+            .read_with_execution(&lease.instance, lease.position.execution_id)
+            .await
+            .map_err(|error| failed_read(Operation::ReadHistoryAfter, &error))?,
+    };
+    Ok(history.into_iter().filter(|event| event.event_id > after).collect())
+}
+
+pub(crate) fn read_kv_snapshot(lease: &InstanceLease) -> Result<BTreeMap<String, KvEntry>, StoreError> {
+    match &lease.preloaded {
+        Some(preloaded) => Ok(preloaded.kv.clone()),
+        None => Err(StoreError::rejected(
+            Operation::ReadKvSnapshot,
+            Rejection::Invalid,
+            "this store hands the key-value snapshot out with the lease, and this lease is not one of its own",
+        )),
+    }
+}
+
+pub(crate) async fn commit_turns<P: Provider + ?Sized>(
+    provider: &P,
+    turns: Vec<TurnCommit>,
+) -> Vec<Result<(), StoreError>> {
+    let mut answers = Vec::with_capacity(turns.len());
+    for commit in turns {
+        answers.push(commit_turn(provider, commit).await);
+    }
+    answers
+}
+
+async fn commit_turn<P: Provider + ?Sized>(provider: &P, commit: TurnCommit) -> Result<(), StoreError> {
+    let TurnCommit { instance, authority, consumed, left, mut turn } = commit;
+    let Authority::Lease { token } = authority else {
+        return Err(StoreError::rejected(
+            Operation::CommitTurn,
+            Rejection::Busy,
+            "this store has no fused steps: finish the activity, then commit under a lease",
+        ));
+    };
+    match consumed {
+        Consumed::All => {}
+        Consumed::These(_) => send_again(&mut turn, left),
+    }
+    let Turn {
+        execution_id,
+        events,
+        worker_items,
+        orchestrator_items,
+        metadata,
+        cancelled_activities,
+        removed_timers: _, // they fire into nothing
+        prune,
+    } = turn;
+    provider
+        .ack_orchestration_item(
+            &token,
+            execution_id,
+            events,
+            worker_items,
+            orchestrator_items,
+            metadata,
+            cancelled_activities,
+        )
+        .await
+        .map_err(|error| failed_write(Operation::CommitTurn, &error))?;
+    if let (Some(options), Some(admin)) = (prune, provider.as_management_capability()) {
+        // The turn is committed: an error here must not make its caller repeat it. What is left is pruned by the
+        // next commit that asks.
+        drop(admin.prune_executions(&instance, options).await);
+    }
+    Ok(())
+}
+
+/// An ack takes the whole batch, so what the turn left unread is enqueued anew with it. Unread queue messages of a
+/// continuing instance travel in the carry list, which is read before all other mail; other kinds go behind.
+fn send_again(turn: &mut Turn, left: Vec<WorkItem>) {
+    let carry = turn.orchestrator_items.iter_mut().find_map(|item| match item {
+        WorkItem::ContinueAsNew { carry_forward_events, .. } => Some(carry_forward_events),
+        WorkItem::StartOrchestration { .. }
+        | WorkItem::ActivityExecute { .. }
+        | WorkItem::ActivityCompleted { .. }
+        | WorkItem::ActivityFailed { .. }
+        | WorkItem::TimerFired { .. }
+        | WorkItem::ExternalRaised { .. }
+        | WorkItem::SubOrchCompleted { .. }
+        | WorkItem::SubOrchFailed { .. }
+        | WorkItem::CancelInstance { .. }
+        | WorkItem::QueueMessage { .. } => None,
+    });
+    let mut behind = Vec::new();
+    match carry {
+        None => behind = left,
+        Some(carry) => {
+            for item in left {
+                if let WorkItem::QueueMessage { name, data, .. } = item {
+                    carry.push((name, data));
+                } else {
+                    behind.push(item);
+                }
+            }
+        }
+    }
+    turn.orchestrator_items.extend(behind);
+}
+
+pub(crate) async fn lease_work<P: Provider + ?Sized>(
+    provider: &P,
+    request: LeaseWork,
+) -> Result<Vec<WorkLease>, StoreError> {
+    if request.limit == 0 {
+        return Ok(Vec::new());
+    }
+    let fetched = provider
+        .fetch_work_item(request.lease_for, request.wait, request.session.as_ref(), &request.tags)
+        .await
+        .map_err(|error| failed_read(Operation::LeaseWork, &error))?;
+    let lease = fetched.map(|(item, token, attempt)| WorkLease {
+        item,
+        orchestration_name: String::new(),
+        orchestration_version: String::new(),
+        token,
+        attempt,
+    });
+    Ok(lease.into_iter().collect())
+}
+
+pub(crate) async fn finish_work<P: Provider + ?Sized>(
+    provider: &P,
+    finished: Vec<FinishedWork>,
+) -> Vec<Result<(), StoreError>> {
+    let mut answers = Vec::with_capacity(finished.len());
+    for FinishedWork { token, completion } in finished {
+        let answer = provider.ack_work_item(&token, completion).await;
+        answers.push(answer.map_err(|error| lost_or_unknown(Operation::FinishWork, &error)));
+    }
+    answers
+}
+
+pub(crate) async fn enqueue_once<P: Provider + ?Sized>(
+    provider: &P,
+    request: Enqueue,
+) -> Result<(), StoreError> {
+    let Enqueue { item, delay, key: _ } = request;
+    provider
+        .enqueue_for_orchestrator(item, delay)
+        .await
+        .map_err(|error| failed_write(Operation::EnqueueOnce, &error))
+}
+
+/// A read has no effect, so a failed one had none.
+fn failed_read(operation: Operation, error: &ProviderError) -> StoreError {
+    let kind = if error.retryable { ErrorKind::NotApplied } else { ErrorKind::Rejected(Rejection::Invalid) };
+    StoreError { operation, kind, message: error.to_string() }
+}
+
+fn failed_write(operation: Operation, error: &ProviderError) -> StoreError {
+    let kind = if error.retryable { ErrorKind::Unknown } else { ErrorKind::Rejected(Rejection::Invalid) };
+    StoreError { operation, kind, message: error.to_string() }
+}
+
+/// The only permanent reason not to take a finished activity is that it is not the caller's any more.
+fn lost_or_unknown(operation: Operation, error: &ProviderError) -> StoreError {
+    let kind = if error.retryable { ErrorKind::Unknown } else { ErrorKind::Rejected(Rejection::LeaseLost) };
+    StoreError { operation, kind, message: error.to_string() }
+}

@@ -1,0 +1,133 @@
+//! Queue items as rows: what a store must know about them without reading them.
+
+use abide_model::{ScheduledActivityIdentifier, Timestamp, WorkItem, kind_of};
+
+/// One message to enqueue.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MessageRow {
+    /// The instance it is for.
+    pub to: String,
+    /// When it can be seen; `None` is at once, whatever the clock says.
+    pub visible_at: Option<Timestamp>,
+    /// What a store must know about it.
+    pub class: MessageClass,
+    /// What it says.
+    pub item: WorkItem,
+}
+
+/// What a store must know about a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MessageClass {
+    /// It starts an instance.
+    Start,
+    /// It starts the next execution of an instance.
+    ContinueAsNew,
+    /// A queue message: dropped if there is no such instance and none is about to start.
+    Queue,
+    /// A timer of an execution, which may be removed before it fires.
+    Timer {
+        /// The execution.
+        execution_id: u64,
+        /// The event that created it.
+        event_id: u64,
+    },
+    /// Anything else.
+    Other,
+}
+
+impl MessageClass {
+    /// Whether an instance that does not exist gets its first turn by it.
+    #[must_use]
+    pub const fn starts(self) -> bool {
+        matches!(self, Self::Start | Self::ContinueAsNew)
+    }
+}
+
+/// One activity to enqueue.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WorkRow {
+    /// Who asked for it.
+    pub activity: ScheduledActivityIdentifier,
+    /// Its session, if any.
+    pub session: Option<String>,
+    /// Its tag, if any.
+    pub tag: Option<String>,
+    /// What to run.
+    pub item: WorkItem,
+}
+
+/// Something that is no message was to be enqueued as one.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{kind} is not a message for an instance: enqueue it for workers")]
+pub struct NotAMessage {
+    /// What it is.
+    pub kind: &'static str,
+}
+
+/// Something that is no activity was to be enqueued as one.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{kind} is not an activity: enqueue it for its instance")]
+pub struct NotWork {
+    /// What it is.
+    pub kind: &'static str,
+}
+
+impl MessageRow {
+    /// A message that a turn or a client sends: timers show when they fire, everything else at once.
+    ///
+    /// # Errors
+    ///
+    /// If it is an activity.
+    pub fn of(item: WorkItem) -> Result<Self, NotAMessage> {
+        let Some(to) = item.addressee().map(ToOwned::to_owned) else {
+            return Err(NotAMessage { kind: kind_of(&item) });
+        };
+        let (class, visible_at) = classify(&item);
+        Ok(Self { to, visible_at, class, item })
+    }
+
+    /// The same message, not to be seen before `time`.
+    #[must_use]
+    pub fn hidden_until(mut self, time: Timestamp) -> Self {
+        self.visible_at = Some(self.visible_at.map_or(time, |visible_at| visible_at.max(time)));
+        self
+    }
+}
+
+fn classify(item: &WorkItem) -> (MessageClass, Option<Timestamp>) {
+    match item {
+        WorkItem::StartOrchestration { .. } => (MessageClass::Start, None),
+        WorkItem::ContinueAsNew { .. } => (MessageClass::ContinueAsNew, None),
+        WorkItem::QueueMessage { .. } => (MessageClass::Queue, None),
+        WorkItem::TimerFired { execution_id, id, fire_at_ms, .. } => {
+            let class = MessageClass::Timer { execution_id: *execution_id, event_id: *id };
+            (class, Some(Timestamp::from_millis(*fire_at_ms)))
+        }
+        WorkItem::ActivityExecute { .. }
+        | WorkItem::ActivityCompleted { .. }
+        | WorkItem::ActivityFailed { .. }
+        | WorkItem::ExternalRaised { .. }
+        | WorkItem::SubOrchCompleted { .. }
+        | WorkItem::SubOrchFailed { .. }
+        | WorkItem::CancelInstance { .. } => (MessageClass::Other, None),
+    }
+}
+
+impl WorkRow {
+    /// An activity that a turn schedules.
+    ///
+    /// # Errors
+    ///
+    /// If it is a message.
+    pub fn of(item: WorkItem) -> Result<Self, NotWork> {
+        let WorkItem::ActivityExecute { instance, execution_id, id, session_id, tag, .. } = &item else {
+            return Err(NotWork { kind: kind_of(&item) });
+        };
+        let activity = ScheduledActivityIdentifier {
+            instance: instance.clone(),
+            execution_id: *execution_id,
+            activity_id: *id,
+        };
+        Ok(Self { activity, session: session_id.clone(), tag: tag.clone(), item })
+    }
+}

@@ -1,0 +1,81 @@
+//! Committing a turn: everything it decided, in one transaction, fenced.
+
+use abide_model::{Event, PruneOptions, ScheduledActivityIdentifier, WorkItem};
+
+use crate::{ExecutionMetadata, MessageId};
+
+/// Where an instance stands. Two readings that are equal mean that nothing was appended in between.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Position {
+    /// Which instance of this name: deleting one and starting it anew gives another.
+    pub incarnation: u64,
+    /// The current execution; zero if there is none yet.
+    pub execution_id: u64,
+    /// The last event of that execution; zero if there is none.
+    pub last_event_id: u64,
+}
+
+/// What a turn writes.
+#[derive(Debug, Clone, Default)]
+pub struct Turn {
+    /// The execution that ran.
+    pub execution_id: u64,
+    /// Events to append, with ascending ids behind what is stored.
+    pub events: Vec<Event>,
+    /// Activities to enqueue.
+    pub worker_items: Vec<WorkItem>,
+    /// Messages to enqueue, for this instance and others; a timer is visible when it fires.
+    pub orchestrator_items: Vec<WorkItem>,
+    /// What it says about the execution.
+    pub metadata: ExecutionMetadata,
+    /// Activities to take back, also those enqueued by this very turn. What is gone already is no error.
+    pub cancelled_activities: Vec<ScheduledActivityIdentifier>,
+    /// Timers that nobody waits for any more, by the event that created them. The end of an execution removes
+    /// all of its timers without naming them.
+    pub removed_timers: Vec<u64>,
+    /// Earlier executions to delete with the same commit.
+    pub prune: Option<PruneOptions>,
+}
+
+/// One turn to commit.
+#[derive(Debug, Clone)]
+pub struct TurnCommit {
+    /// The instance.
+    pub instance: String,
+    /// By what right.
+    pub authority: Authority,
+    /// Which messages it used up. The others stay queued in their order, with the attempt given back.
+    pub consumed: Consumed,
+    /// The leased messages that were not used up, for stores that can only take a whole batch.
+    pub left: Vec<WorkItem>,
+    /// What it writes.
+    pub turn: Turn,
+}
+
+/// By what right a turn is committed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Authority {
+    /// A lease on the instance.
+    Lease {
+        /// Its token.
+        token: String,
+    },
+    /// *Fused step*: a finished activity whose completion the turn has already taken in. The activity's row goes
+    /// with the commit. Refused as [`Busy`](crate::Rejection::Busy), with nothing written, if the instance is
+    /// leased, stands elsewhere, or has visible mail: then finish the activity the plain way.
+    FinishedWork {
+        /// The token of the activity's lease.
+        token: String,
+        /// Where the instance must stand.
+        expected: Position,
+    },
+}
+
+/// Which of the leased messages a turn used up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Consumed {
+    /// All of them.
+    All,
+    /// These.
+    These(Vec<MessageId>),
+}

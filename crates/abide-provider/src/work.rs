@@ -1,0 +1,106 @@
+//! Leasing and finishing work, sending messages, and hearing of what was taken away.
+
+use std::fmt;
+use std::pin::Pin;
+use std::time::Duration;
+
+use abide_model::{ExecutionStatus, WorkItem};
+use futures_core::Stream;
+
+use crate::{SessionFetchConfig, TagFilter};
+
+/// One of the two queues.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Lane {
+    /// Mail for instances.
+    Instances,
+    /// Activities for workers.
+    Work,
+}
+
+/// Ask for activities to run.
+#[derive(Debug, Clone)]
+pub struct LeaseWork {
+    /// At most this many.
+    pub limit: usize,
+    /// How long each lease lasts.
+    pub lease_for: Duration,
+    /// How long to wait in the store if there is none; zero answers at once.
+    pub wait: Duration,
+    /// Who asks, if activities of sessions are wanted too.
+    pub session: Option<SessionFetchConfig>,
+    /// Which tags are wanted.
+    pub tags: TagFilter,
+}
+
+/// One activity to run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WorkLease {
+    /// What to run.
+    pub item: WorkItem,
+    /// The registered name of the orchestration that asked; empty if the store does not know it.
+    pub orchestration_name: String,
+    /// The version of that orchestration; empty if the store does not know it.
+    pub orchestration_version: String,
+    /// Proof of the lease.
+    pub token: String,
+    /// How often it has been leased, this time included.
+    pub attempt: u32,
+}
+
+/// An activity that ran.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FinishedWork {
+    /// The token of its lease.
+    pub token: String,
+    /// What to tell the instance; `None` removes the work without a word.
+    pub completion: Option<WorkItem>,
+}
+
+/// A message to send, safely repeatable.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Enqueue {
+    /// The message.
+    pub item: WorkItem,
+    /// How long it stays invisible.
+    pub delay: Option<Duration>,
+    /// The same for every repetition, and different for every message. Stores remember it for an hour.
+    pub key: RequestKey,
+}
+
+/// Identifies one request through all its repetitions.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RequestKey(pub [u8; 16]);
+
+impl fmt::Debug for RequestKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "RequestKey({:032x})", u128::from_be_bytes(self.0))
+    }
+}
+
+/// A lease on an activity that was taken away.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StolenLease {
+    /// The token of the lease.
+    pub token: String,
+    /// Why.
+    pub because: StolenBecause,
+}
+
+/// Why a lease on an activity was taken away.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum StolenBecause {
+    /// Its future was dropped.
+    Dropped,
+    /// Its execution ended.
+    OrchestrationEnded {
+        /// How.
+        status: ExecutionStatus,
+    },
+    /// Its instance was deleted, or its execution was pruned.
+    InstanceDeleted,
+}
+
+/// Leases that were taken away, as they are.
+pub type StolenLeases = Pin<Box<dyn Stream<Item = StolenLease> + Send>>;
