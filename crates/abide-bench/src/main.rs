@@ -1,4 +1,4 @@
-//! `abide-bench`: how fast the engine replays.
+//! `abide-bench`: how fast the engine replays, and (`abide-bench store`) what a store has beneath it.
 //!
 //! A program, not a test: it measures, prints a table for people and one JSON line per result, and judges
 //! against the targets. Run it with `cargo xtask bench` (or `cargo run --release -p abide-bench`).
@@ -8,12 +8,22 @@ mod histories;
 mod measure;
 mod report;
 
+mod steps;
+mod store;
+
 use std::process::ExitCode;
 
 use arguments::Arguments;
 
 fn main() -> ExitCode {
-    match Arguments::parse(std::env::args().skip(1)) {
+    let mut words = std::env::args().skip(1).peekable();
+    if words.next_if(|word| word == "store").is_some() {
+        return store::main(words);
+    }
+    if words.next_if(|word| word == "steps").is_some() {
+        return steps::main(words);
+    }
+    match Arguments::parse(words) {
         Ok(Some(arguments)) => run(&arguments),
         Ok(None) => {
             println!("{}", arguments::USAGE);

@@ -62,7 +62,7 @@ fn lease_of((item, token, attempt): (OrchestrationItem, String, u32)) -> Instanc
 
 fn status_of(history: &[Event]) -> ExecutionStatus {
     let ends = history.iter().rev().find_map(|event| crate::rows::end_of(&event.kind));
-    ends.unwrap_or(ExecutionStatus::Running)
+    ends.map_or(ExecutionStatus::Running, |(status, _)| status)
 }
 
 pub(crate) async fn read_history_after<P: Provider + ?Sized>(

@@ -1,8 +1,8 @@
 //! Committing a turn: everything it decided, in one transaction, fenced.
 
-use abide_model::{Event, PruneOptions, ScheduledActivityIdentifier, WorkItem};
+use abide_model::{Event, EventKind, PruneOptions, ScheduledActivityIdentifier, WorkItem};
 
-use crate::{ExecutionMetadata, MessageId};
+use crate::{ExecutionMetadata, MessageId, rows};
 
 /// Where an instance stands. Two readings that are equal mean that nothing was appended in between.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,6 +35,28 @@ pub struct Turn {
     pub removed_timers: Vec<u64>,
     /// Earlier executions to delete with the same commit.
     pub prune: Option<PruneOptions>,
+}
+
+impl Turn {
+    /// A turn that only appends, for tests that need a past: what its events say about the execution is its
+    /// metadata.
+    #[must_use]
+    pub fn of_past(execution_id: u64, events: Vec<Event>) -> Self {
+        let mut metadata = ExecutionMetadata::default();
+        for event in &events {
+            if let EventKind::OrchestrationStarted { name, version, parent_instance, .. } = &event.kind {
+                metadata.orchestration_name = Some(name.clone());
+                metadata.orchestration_version = Some(version.clone());
+                metadata.parent_instance_id.clone_from(parent_instance);
+                metadata.pinned_duroxide_version = semver::Version::parse(&event.duroxide_version).ok();
+            }
+            if let Some((status, output)) = rows::end_of(&event.kind) {
+                metadata.status = Some(status.as_str().to_owned());
+                metadata.output = Some(output);
+            }
+        }
+        Self { execution_id, events, metadata, ..Self::default() }
+    }
 }
 
 /// One turn to commit.

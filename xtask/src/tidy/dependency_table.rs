@@ -67,6 +67,7 @@ pub(crate) const DIRECT: &[CrateRows] = &[
         may_depend_on: &[
             row("abide-engine", "what it measures"),
             row("abide-model", "what it measures"),
+            row("rusqlite", "the file beneath a store, measured without one"),
             row("serde_json", "results are written as JSON"),
         ],
     },

@@ -246,14 +246,14 @@ impl ParentLink {
     }
 }
 
-/// How an execution ended, if this event is its end.
-pub(crate) fn end_of(kind: &EventKind) -> Option<ExecutionStatus> {
-    if matches!(kind, EventKind::OrchestrationCompleted { .. }) {
-        Some(ExecutionStatus::Completed)
-    } else if matches!(kind, EventKind::OrchestrationFailed { .. }) {
-        Some(ExecutionStatus::Failed)
-    } else if matches!(kind, EventKind::OrchestrationContinuedAsNew { .. }) {
-        Some(ExecutionStatus::ContinuedAsNew)
+/// How an execution ended and what came of it, if this event is its end.
+pub(crate) fn end_of(kind: &EventKind) -> Option<(ExecutionStatus, String)> {
+    if let EventKind::OrchestrationCompleted { output } = kind {
+        Some((ExecutionStatus::Completed, output.clone()))
+    } else if let EventKind::OrchestrationFailed { details } = kind {
+        Some((ExecutionStatus::Failed, details.display_message()))
+    } else if let EventKind::OrchestrationContinuedAsNew { input } = kind {
+        Some((ExecutionStatus::ContinuedAsNew, input.clone()))
     } else {
         None
     }

@@ -1,0 +1,133 @@
+//! Which messages a lease hands out.
+
+use abide_model::{ExecutionStatus, Timestamp, WorkItem};
+use abide_provider::rows::MessageClass;
+use abide_provider::{BATCH_BYTES, BATCH_MESSAGES, Message, MessageId, ParentLink};
+
+use crate::state::{Mailbox, State};
+use crate::stored::{Payload as _, Stored};
+
+/// What must come first, because the rest makes no sense before it.
+#[derive(Debug, Clone, Copy)]
+enum Opening {
+    /// There is no instance: nothing without a start.
+    AnyStart,
+    /// The current execution made way for the next.
+    ContinueAsNew,
+    None,
+}
+
+impl Opening {
+    fn of(mailbox: &Mailbox) -> Self {
+        match mailbox.current_execution().map(|execution| execution.status) {
+            None => Self::AnyStart,
+            Some(ExecutionStatus::ContinuedAsNew) => Self::ContinueAsNew,
+            Some(ExecutionStatus::Running | ExecutionStatus::Completed | ExecutionStatus::Failed) => {
+                Self::None
+            }
+        }
+    }
+
+    fn is(self, class: MessageClass) -> bool {
+        match self {
+            Self::AnyStart => class.starts(),
+            Self::ContinueAsNew => class == MessageClass::ContinueAsNew,
+            Self::None => false,
+        }
+    }
+}
+
+impl State {
+    /// The messages to hand out. What cannot be read is set aside on the way; if then nothing is left to hand out, or
+    /// nothing that starts what does not exist, there are none.
+    pub(crate) fn gather_batch(&mut self, name: &str, now: Timestamp) -> Vec<Message> {
+        let Some(opening) = self.mailboxes.get(name).map(Opening::of) else {
+            return Vec::new();
+        };
+        let mut batch = Vec::new();
+        let mut bytes = 0;
+        let first = self.first_readable(name, opening, now);
+        match (opening, &first) {
+            (Opening::AnyStart, None) => return batch,
+            (Opening::AnyStart, Some(_)) | (Opening::ContinueAsNew | Opening::None, _) => {}
+        }
+        let visible: Vec<u64> = self.visible_mail(name, now).collect();
+        let others = visible.into_iter().filter(|number| Some(*number) != first);
+        for number in first.into_iter().chain(others) {
+            if batch.len() >= BATCH_MESSAGES || bytes >= BATCH_BYTES {
+                break;
+            }
+            if let Some(message) = self.read_message(number, now) {
+                bytes = bytes.saturating_add(message.item.json().len());
+                batch.push(message);
+            }
+        }
+        batch
+    }
+
+    fn first_readable(&mut self, name: &str, opening: Opening, now: Timestamp) -> Option<u64> {
+        let openings: Vec<u64> = self
+            .mail_of(name)
+            .filter(|(_, message)| message.is_visible(now) && opening.is(message.class))
+            .map(|(number, _)| number)
+            .collect();
+        openings.into_iter().find(|number| self.read_message(*number, now).is_some())
+    }
+
+    fn visible_mail(&self, name: &str, now: Timestamp) -> impl Iterator<Item = u64> {
+        self.mail_of(name).filter(move |(_, message)| message.is_visible(now)).map(|(number, _)| number)
+    }
+
+    /// The message as a lease reports it, or nothing if it cannot be read.
+    fn read_message(&mut self, number: u64, now: Timestamp) -> Option<Message> {
+        let message = self.messages.get(&number)?;
+        match &message.item {
+            Stored::Readable(item) => Some(Message {
+                id: MessageId(number),
+                attempt: message.attempts.saturating_add(1),
+                item: item.clone(),
+            }),
+            Stored::Unreadable(_) => {
+                self.set_message_aside(number, now);
+                None
+            }
+        }
+    }
+}
+
+/// What a message says about the instance that it starts: its orchestration, the version, and who waits for it.
+pub(crate) type Start = (String, String, Option<ParentLink>);
+
+/// What the first of these messages that starts an instance says.
+pub(crate) fn start_of(batch: &[Message]) -> Start {
+    batch.iter().find_map(|message| start_of_item(&message.item)).unwrap_or_default()
+}
+
+fn start_of_item(item: &WorkItem) -> Option<Start> {
+    let (WorkItem::StartOrchestration {
+        orchestration,
+        version,
+        parent_instance,
+        parent_id,
+        parent_execution_id,
+        ..
+    }
+    | WorkItem::ContinueAsNew {
+        orchestration,
+        version,
+        parent_instance,
+        parent_id,
+        parent_execution_id,
+        ..
+    }) = item
+    else {
+        return None;
+    };
+    let parent = parent_instance.as_ref().map(|instance| ParentLink {
+        instance: instance.clone(),
+        execution_id: *parent_execution_id,
+        event_id: *parent_id,
+    });
+    let version = version.clone().unwrap_or_else(|| "unknown".to_owned());
+    Some((orchestration.clone(), version, parent))
+}

@@ -1,0 +1,110 @@
+//! Committing a turn: by what right, and in which order.
+
+use abide_model::Timestamp;
+use abide_provider::rows::CommitRows;
+use abide_provider::{Authority, Consumed, Position, TurnCommit};
+
+use crate::refusal::Refusal;
+use crate::state::{Mailbox, State};
+
+/// A right that was checked.
+enum Right {
+    Lease,
+    FinishedWork { number: u64 },
+}
+
+impl State {
+    pub(crate) fn commit(&mut self, commit: TurnCommit, now: Timestamp) -> Result<(), Refusal> {
+        let TurnCommit { instance, authority, consumed, left: _, turn } = commit;
+        let rows = CommitRows::of(turn).map_err(|error| Refusal::invalid(&error))?;
+        let right = self.check_authority(&instance, &authority, now)?;
+        self.check_order(&instance, &rows)?;
+        match right {
+            Right::Lease => {
+                for number in self.release(&instance) {
+                    if is_consumed(number, &consumed) {
+                        self.messages.remove(&number);
+                    }
+                }
+            }
+            Right::FinishedWork { number } => self.remove_finished(number, now),
+        }
+        self.write(&instance, rows, now);
+        Ok(())
+    }
+
+    fn check_authority(
+        &mut self,
+        instance: &str,
+        authority: &Authority,
+        now: Timestamp,
+    ) -> Result<Right, Refusal> {
+        match authority {
+            Authority::Lease { token } => {
+                check_addressee(&self.leased_with(token, now)?, instance)?;
+                Ok(Right::Lease)
+            }
+            Authority::FinishedWork { token, expected } => {
+                let number = self.leased_work_with(token, now)?;
+                if let Some(work) = self.work.get(&number) {
+                    check_addressee(&work.activity.instance, instance)?;
+                }
+                self.check_undisturbed(instance, *expected, now)?;
+                Ok(Right::FinishedWork { number })
+            }
+        }
+    }
+
+    /// Whether a fused step meets the instance as its turn left it.
+    fn check_undisturbed(&mut self, name: &str, expected: Position, now: Timestamp) -> Result<(), Refusal> {
+        self.see_mail(now);
+        let mailbox = self.mailboxes.get(name);
+        if mailbox.is_some_and(|mailbox| mailbox.is_leased(now)) {
+            return Err(Refusal::busy("the instance is leased: finish the activity the plain way"));
+        }
+        if mailbox.map(Mailbox::position) != Some(expected) {
+            return Err(Refusal::busy("the instance has moved on: finish the activity the plain way"));
+        }
+        if self.mail_of(name).any(|(_, message)| message.is_visible(now)) {
+            return Err(Refusal::busy("the instance has mail: finish the activity the plain way"));
+        }
+        Ok(())
+    }
+
+    /// Whether the rows go on where the instance stands.
+    pub(crate) fn check_order(&self, name: &str, rows: &CommitRows) -> Result<(), Refusal> {
+        let Some(instance) = self.instance(name) else {
+            return Ok(());
+        };
+        if rows.execution_id < instance.current {
+            return Err(Refusal::conflict(format!(
+                "execution {} is over: the current one is {}",
+                rows.execution_id, instance.current
+            )));
+        }
+        let last = instance.last_event_id(rows.execution_id);
+        match rows.history.first() {
+            Some(event) if event.event_id <= last => Err(Refusal::conflict(format!(
+                "Failed to append history: event {} of execution {} is there already, up to event {last}",
+                event.event_id, rows.execution_id
+            ))),
+            Some(_) | None => Ok(()),
+        }
+    }
+}
+
+fn check_addressee(leased: &str, instance: &str) -> Result<(), Refusal> {
+    if leased == instance {
+        return Ok(());
+    }
+    Err(Refusal::invalid(&format!(
+        "the lease is of instance {leased}, and the turn is of instance {instance}"
+    )))
+}
+
+fn is_consumed(number: u64, consumed: &Consumed) -> bool {
+    match consumed {
+        Consumed::All => true,
+        Consumed::These(ids) => ids.iter().any(|id| id.0 == number),
+    }
+}

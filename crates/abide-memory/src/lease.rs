@@ -1,0 +1,167 @@
+//! Leasing an instance, and ending the lease without a commit.
+
+use std::time::Duration;
+
+use abide_model::{Entropy, Timestamp};
+use abide_provider::{InstanceLease, LeaseInstances, Message, Position};
+
+use crate::refusal::Refusal;
+use crate::state::{Hold, Lease, Mailbox, State};
+use crate::{batch, mail};
+
+/// How a lease is given back.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct GiveBack {
+    pub(crate) delay: Option<Duration>,
+    pub(crate) attempt: Attempt,
+}
+
+/// Whether the lease that ends was an attempt.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Attempt {
+    Counts,
+    IsIgnored,
+}
+
+impl GiveBack {
+    /// From the arguments of the frozen signatures.
+    #[expect(clippy::fn_params_excessive_bools, reason = "this is where the frozen `bool` ends")]
+    pub(crate) fn of(delay: Option<Duration>, ignore_attempt: bool) -> Self {
+        Self { delay, attempt: if ignore_attempt { Attempt::IsIgnored } else { Attempt::Counts } }
+    }
+}
+
+impl State {
+    pub(crate) fn lease_instances(
+        &mut self,
+        request: &LeaseInstances,
+        now: Timestamp,
+        entropy: &dyn Entropy,
+    ) -> Vec<InstanceLease> {
+        let mut leases = Vec::new();
+        while leases.len() < request.limit {
+            match self.lease_instance(request, &leases, now, entropy) {
+                Some(lease) => leases.push(lease),
+                None => break,
+            }
+        }
+        leases
+    }
+
+    fn lease_instance(
+        &mut self,
+        request: &LeaseInstances,
+        taken: &[InstanceLease],
+        now: Timestamp,
+        entropy: &dyn Entropy,
+    ) -> Option<InstanceLease> {
+        self.see_mail(now);
+        loop {
+            // Ends: whoever is ready and has nothing to hand out has had a message set aside.
+            let name = self.next_ready(request.capabilities.as_ref(), taken, now)?;
+            self.void_lease(&name);
+            let batch = self.gather_batch(&name, now);
+            if !batch.is_empty() {
+                let until = now.saturating_add(request.lease_for);
+                let lease = Lease { token: self.new_token(entropy), until };
+                return Some(self.hand_out(&name, lease, batch, now));
+            }
+        }
+    }
+
+    /// Ends a lease that ran out: it was an attempt.
+    fn void_lease(&mut self, name: &str) {
+        let hold = self.mailboxes.get_mut(name).and_then(|mailbox| mailbox.hold.take());
+        for number in hold.into_iter().flat_map(|hold| hold.batch) {
+            if let Some(message) = self.messages.get_mut(&number) {
+                message.count_attempt();
+            }
+        }
+    }
+
+    fn hand_out(&mut self, name: &str, lease: Lease, batch: Vec<Message>, now: Timestamp) -> InstanceLease {
+        let token = lease.token.clone();
+        let mailbox = self.mailbox_mut(name);
+        mailbox.hold = Some(Hold { lease, batch: batch.iter().map(|message| message.id.0).collect() });
+        let position = mailbox.position();
+        let status = mailbox.current_execution().map(|execution| execution.status);
+        let (orchestration_name, orchestration_version, parent) = mailbox.instance.as_ref().map_or_else(
+            || batch::start_of(&batch),
+            |instance| (instance.name.clone(), instance.version.clone(), instance.parent.clone()),
+        );
+        InstanceLease {
+            instance: name.to_owned(),
+            token,
+            attempt: batch.iter().map(|message| message.attempt).max().unwrap_or_default(),
+            store_time: now,
+            position,
+            status,
+            orchestration_name,
+            orchestration_version,
+            parent,
+            messages: batch,
+            preloaded: None,
+        }
+    }
+
+    /// The name of the instance that this token holds a valid lease on.
+    pub(crate) fn leased_with(&self, token: &str, now: Timestamp) -> Result<String, Refusal> {
+        let is_held = |hold: Option<&Hold>| {
+            hold.is_some_and(|hold| hold.lease.token == token && hold.lease.is_valid(now))
+        };
+        let leased = self.mailboxes.iter().find(|(_, mailbox)| is_held(mailbox.hold.as_ref()));
+        leased.map(|(name, _)| name.clone()).ok_or(Refusal::LeaseLost)
+    }
+
+    pub(crate) fn renew_instance(
+        &mut self,
+        token: &str,
+        extend_for: Duration,
+        now: Timestamp,
+    ) -> Result<(), Refusal> {
+        let name = self.leased_with(token, now)?;
+        if let Some(hold) = &mut self.mailbox_mut(&name).hold {
+            hold.lease.extend(now.saturating_add(extend_for));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn abandon_instance(
+        &mut self,
+        token: &str,
+        back: GiveBack,
+        now: Timestamp,
+    ) -> Result<(), Refusal> {
+        let name = self.leased_with(token, now)?;
+        for number in self.release(&name) {
+            let Some(message) = self.messages.get_mut(&number) else {
+                continue;
+            };
+            match back.attempt {
+                Attempt::Counts => message.count_attempt(),
+                Attempt::IsIgnored => {}
+            }
+            if let Some(time) = mail::hidden_until(back.delay, now) {
+                message.visible_at = Some(time);
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes a lease away and says which messages it had handed out.
+    pub(crate) fn release(&mut self, name: &str) -> Vec<u64> {
+        self.something_may_be_leasable();
+        self.mailbox_mut(name).hold.take().map(|hold| hold.batch).unwrap_or_default()
+    }
+}
+
+impl Mailbox {
+    pub(crate) fn position(&self) -> Position {
+        let execution_id = self.instance.as_ref().map_or(0, |instance| instance.current);
+        Position {
+            incarnation: self.incarnation,
+            execution_id,
+            last_event_id: self.instance.as_ref().map_or(0, |instance| instance.last_event_id(execution_id)),
+        }
+    }
+}

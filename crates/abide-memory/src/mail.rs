@@ -1,0 +1,82 @@
+//! Enqueueing messages.
+
+use std::time::Duration;
+
+use abide_model::{Timestamp, WorkItem};
+use abide_provider::Enqueue;
+use abide_provider::rows::{MessageClass, MessageRow};
+
+use crate::refusal::Refusal;
+use crate::state::{Message, State};
+use crate::stored::Stored;
+
+/// How long the key of a request is remembered.
+pub(crate) const KEY_LIFETIME: Duration = Duration::from_secs(3_600);
+
+impl State {
+    pub(crate) fn enqueue(
+        &mut self,
+        item: WorkItem,
+        delay: Option<Duration>,
+        now: Timestamp,
+    ) -> Result<(), Refusal> {
+        let row = MessageRow::of(item).map_err(|error| Refusal::invalid(&error))?;
+        self.post(delayed(row, delay, now));
+        Ok(())
+    }
+
+    pub(crate) fn enqueue_once(&mut self, request: Enqueue, now: Timestamp) -> Result<(), Refusal> {
+        let Enqueue { item, delay, key } = request;
+        let row = MessageRow::of(item).map_err(|error| Refusal::invalid(&error))?;
+        self.requests.retain(|_, seen| is_remembered(*seen, now));
+        if self.requests.contains_key(&key) {
+            return Ok(());
+        }
+        self.requests.insert(key, now);
+        self.post(delayed(row, delay, now));
+        Ok(())
+    }
+
+    /// Keeps a message, or drops a queue message that nobody will ever read.
+    pub(crate) fn post(&mut self, row: MessageRow) {
+        let is_dropped = match row.class {
+            MessageClass::Queue => !self.is_instance(&row.to) && !self.is_about_to_start(&row.to),
+            MessageClass::Start
+            | MessageClass::ContinueAsNew
+            | MessageClass::Timer { .. }
+            | MessageClass::Other => false,
+        };
+        if !is_dropped {
+            self.keep(row);
+        }
+    }
+
+    fn is_about_to_start(&self, name: &str) -> bool {
+        self.mail_of(name).any(|(_, message)| message.class.starts())
+    }
+
+    fn keep(&mut self, row: MessageRow) {
+        let MessageRow { to, visible_at, class, item } = row;
+        self.mailbox_mut(&to);
+        let number = self.next_number();
+        let item = Stored::Readable(item);
+        self.messages.insert(number, Message { mailbox: to, class, visible_at, attempts: 0, item });
+        self.something_may_be_leasable();
+    }
+}
+
+fn delayed(row: MessageRow, delay: Option<Duration>, now: Timestamp) -> MessageRow {
+    match hidden_until(delay, now) {
+        None => row,
+        Some(time) => row.hidden_until(time),
+    }
+}
+
+/// A delay of zero is no delay.
+pub(crate) fn hidden_until(delay: Option<Duration>, now: Timestamp) -> Option<Timestamp> {
+    delay.filter(|delay| !delay.is_zero()).map(|delay| now.saturating_add(delay))
+}
+
+pub(crate) fn is_remembered(seen: Timestamp, now: Timestamp) -> bool {
+    seen.saturating_add(KEY_LIFETIME) > now
+}

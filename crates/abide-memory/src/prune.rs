@@ -1,0 +1,42 @@
+//! Deleting earlier executions of an instance.
+
+use std::collections::BTreeSet;
+
+use abide_model::{PruneOptions, Timestamp};
+use abide_provider::StolenBecause;
+
+use crate::state::{Execution, Instance, State};
+
+impl State {
+    pub(crate) fn prune(&mut self, name: &str, options: &PruneOptions, now: Timestamp) {
+        let mailbox = self.mailboxes.get_mut(name);
+        let Some(instance) = mailbox.and_then(|mailbox| mailbox.instance.as_mut()) else {
+            return;
+        };
+        let pruned = instance.outdated(options);
+        instance.executions.retain(|id, _| !pruned.contains(id));
+        self.steal_work(&StolenBecause::InstanceDeleted, now, |work| {
+            work.activity.instance == name && pruned.contains(&work.activity.execution_id)
+        });
+    }
+}
+
+impl Instance {
+    fn outdated(&self, options: &PruneOptions) -> BTreeSet<u64> {
+        // The current execution is the last one and always kept, so keeping none, one or "not said" is the same.
+        let keep_last = usize::try_from(options.keep_last.unwrap_or(1).max(1)).unwrap_or(usize::MAX);
+        let older = self.executions.iter().rev().skip(keep_last);
+        older
+            .filter(|(id, execution)| **id != self.current && execution.is_outdated(options.completed_before))
+            .map(|(id, _)| *id)
+            .collect()
+    }
+}
+
+impl Execution {
+    fn is_outdated(&self, completed_before: Option<u64>) -> bool {
+        let is_old_enough = completed_before
+            .is_none_or(|before| self.completed.is_some_and(|completed| completed.as_millis() < before));
+        self.status.is_terminal() && is_old_enough
+    }
+}

@@ -1,0 +1,87 @@
+//! Reading without changing anything.
+
+use abide_model::{Event, EventKind, SystemStats};
+use abide_provider::InstanceLease;
+
+use crate::refusal::Refusal;
+use crate::state::State;
+
+impl State {
+    /// The events of the current execution; none if there is none.
+    pub(crate) fn current_history(&self, name: &str) -> Result<Vec<Event>, String> {
+        self.instance(name).map_or(Ok(Vec::new()), |instance| self.history(name, instance.current))
+    }
+
+    /// The events of one execution; none if there is none.
+    pub(crate) fn history(&self, name: &str, execution_id: u64) -> Result<Vec<Event>, String> {
+        self.history_after(name, execution_id, 0)
+    }
+
+    fn history_after(&self, name: &str, execution_id: u64, after: u64) -> Result<Vec<Event>, String> {
+        let execution = self.instance(name).and_then(|instance| instance.executions.get(&execution_id));
+        let events = execution.into_iter().flat_map(|execution| &execution.events);
+        events
+            .filter(|(id, _)| **id > after)
+            .map(|(id, event)| {
+                event.read().map_err(|error| {
+                    format!("event {id} of execution {execution_id} of instance {name}: {error}")
+                })
+            })
+            .collect()
+    }
+
+    pub(crate) fn leased_history_after(
+        &self,
+        lease: &InstanceLease,
+        after: u64,
+    ) -> Result<Vec<Event>, Refusal> {
+        self.check_incarnation(lease)?;
+        self.history_after(&lease.instance, lease.position.execution_id, after).map_err(Refusal::corrupt)
+    }
+
+    /// Whether what was leased is still what has this name.
+    pub(crate) fn check_incarnation(&self, lease: &InstanceLease) -> Result<(), Refusal> {
+        match self.mailboxes.get(&lease.instance) {
+            Some(mailbox) if mailbox.incarnation == lease.position.incarnation => Ok(()),
+            Some(_) | None => Err(Refusal::LeaseLost),
+        }
+    }
+
+    pub(crate) fn custom_status(&self, name: &str, last_seen_version: u64) -> Option<(Option<String>, u64)> {
+        let instance = self.instance(name)?;
+        let version = instance.custom_status_version;
+        (version > last_seen_version).then(|| (instance.custom_status.clone(), version))
+    }
+
+    pub(crate) fn stats(&self, name: &str) -> Result<Option<SystemStats>, Refusal> {
+        let Some(instance) = self.instance(name) else {
+            return Ok(None);
+        };
+        let history = self.current_history(name).map_err(Refusal::corrupt)?;
+        let events = instance.current_execution().into_iter().flat_map(|execution| execution.events.values());
+        let kv = self.kv_view(name);
+        Ok(Some(SystemStats {
+            history_event_count: number(history.len()),
+            history_size_bytes: events.map(|event| number(event.size())).sum(),
+            queue_pending_count: number(carried(&history)),
+            kv_user_key_count: number(kv.len()),
+            kv_total_value_bytes: kv.values().map(|entry| number(entry.value.len())).sum(),
+        }))
+    }
+}
+
+/// How many unread queue messages the start event brought along.
+fn carried(history: &[Event]) -> usize {
+    let carried = history.iter().find_map(|event| {
+        if let EventKind::OrchestrationStarted { carry_forward_events, .. } = &event.kind {
+            carry_forward_events.as_ref().map(Vec::len)
+        } else {
+            None
+        }
+    });
+    carried.unwrap_or_default()
+}
+
+fn number(size: usize) -> u64 {
+    u64::try_from(size).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,73 @@
+//! Enqueueing work, and finishing it.
+
+use abide_model::{Timestamp, WorkItem};
+use abide_provider::FinishedWork;
+use abide_provider::rows::{MessageRow, WorkRow};
+
+use crate::refusal::Refusal;
+use crate::state::{State, Work};
+use crate::stored::Stored;
+
+impl State {
+    pub(crate) fn enqueue_work(&mut self, item: WorkItem) -> Result<(), Refusal> {
+        let row = WorkRow::of(item).map_err(|error| Refusal::invalid(&error))?;
+        self.keep_work(row);
+        Ok(())
+    }
+
+    pub(crate) fn keep_work(&mut self, row: WorkRow) {
+        let WorkRow { activity, session, tag, item } = row;
+        self.mailbox_mut(&activity.instance);
+        let number = self.next_number();
+        let item = Stored::Readable(item);
+        let work = Work { activity, session, tag, visible_at: None, attempts: 0, lease: None, item };
+        self.work.insert(number, work);
+        self.something_may_be_leasable();
+    }
+
+    pub(crate) fn finish_work(&mut self, finished: FinishedWork, now: Timestamp) -> Result<(), Refusal> {
+        let FinishedWork { token, completion } = finished;
+        let number = self.leased_work_with(&token, now)?;
+        if let (Some(completion), Some(work)) = (&completion, self.work.get(&number)) {
+            check_completion(completion, &work.activity.instance)?;
+        }
+        self.remove_finished(number, now);
+        if let Some(completion) = completion {
+            self.tell_of_completion(completion);
+        }
+        Ok(())
+    }
+
+    /// Removes the row; whoever finished it has used its session.
+    pub(crate) fn remove_finished(&mut self, number: u64, now: Timestamp) {
+        self.use_session_of(number, now);
+        self.work.remove(&number);
+    }
+
+    /// Sends a completion to the instance that waits for it, if there is one.
+    pub(crate) fn tell_of_completion(&mut self, completion: WorkItem) {
+        let Ok(row) = MessageRow::of(completion) else {
+            return;
+        };
+        if self.is_instance(&row.to) {
+            self.post(row);
+        }
+    }
+}
+
+fn check_completion(completion: &WorkItem, owner: &str) -> Result<(), Refusal> {
+    let (WorkItem::ActivityCompleted { instance, .. } | WorkItem::ActivityFailed { instance, .. }) =
+        completion
+    else {
+        return Err(Refusal::invalid(&format!(
+            "{} does not complete an activity: send ActivityCompleted or ActivityFailed",
+            abide_model::kind_of(completion)
+        )));
+    };
+    if instance != owner {
+        return Err(Refusal::invalid(&format!(
+            "the activity belongs to instance {owner}, and its completion is for instance {instance}"
+        )));
+    }
+    Ok(())
+}

@@ -1,0 +1,2 @@
+-- With synchronous=FULL this is where the fsync happens.
+COMMIT

@@ -1,0 +1,1 @@
+INSERT INTO mailbox (no, id) VALUES (?1, ?2)

@@ -1,0 +1,1 @@
+SELECT value, version FROM custom_status WHERE mailbox = ?1

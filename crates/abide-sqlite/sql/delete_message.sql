@@ -1,0 +1,1 @@
+DELETE FROM message WHERE mailbox = ?1 AND visible_at = 0 AND no = ?2

@@ -1,0 +1,1 @@
+DELETE FROM owner WHERE no = ?1

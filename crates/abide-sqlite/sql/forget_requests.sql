@@ -1,0 +1,2 @@
+-- Plan: request_seen.
+DELETE FROM request WHERE seen_at <= ?1

@@ -1,0 +1,2 @@
+DELETE FROM session
+WHERE locked_until <= ?1 AND NOT EXISTS (SELECT 1 FROM work WHERE work.session = session.name AND work.session IS NOT NULL)

@@ -1,0 +1,1 @@
+UPDATE session SET held = 0 WHERE name = ?1

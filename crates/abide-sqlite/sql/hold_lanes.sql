@@ -1,0 +1,1 @@
+UPDATE lane SET holder = ?2 WHERE session = ?1

@@ -1,0 +1,1 @@
+INSERT INTO work (mailbox, execution, activity, no, tag, session, item) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)

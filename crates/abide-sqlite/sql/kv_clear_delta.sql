@@ -1,0 +1,1 @@
+UPDATE kv_delta SET value = NULL WHERE mailbox = ?1

@@ -1,0 +1,1 @@
+SELECT value FROM kv_delta WHERE mailbox = ?1 AND key = ?2

@@ -1,0 +1,1 @@
+DELETE FROM kv_delta WHERE mailbox = ?1

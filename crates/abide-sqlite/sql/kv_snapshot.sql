@@ -1,0 +1,1 @@
+SELECT key, value, updated_at FROM kv_store WHERE mailbox = ?1 ORDER BY key

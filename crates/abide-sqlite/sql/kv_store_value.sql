@@ -1,0 +1,1 @@
+SELECT value FROM kv_store WHERE mailbox = ?1 AND key = ?2

@@ -1,0 +1,3 @@
+UPDATE mailbox
+SET ready = NULL, lease = ?2, leased_until = ?3, owner = ?4, batch = ?5
+WHERE no = ?1

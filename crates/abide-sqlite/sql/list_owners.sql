@@ -1,0 +1,1 @@
+SELECT no, lock_file FROM owner WHERE no <> ?1

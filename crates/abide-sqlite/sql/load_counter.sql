@@ -1,0 +1,2 @@
+-- The numbers given out last.
+SELECT number, mailbox FROM counter WHERE only = 1

@@ -1,0 +1,1 @@
+SELECT owner, locked_until FROM session WHERE name = ?1

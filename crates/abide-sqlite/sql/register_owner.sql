@@ -1,0 +1,1 @@
+INSERT INTO owner (lock_file) VALUES (?1) RETURNING no

@@ -1,0 +1,1 @@
+INSERT INTO request (key, seen_at) VALUES (?1, ?2) ON CONFLICT (key) DO NOTHING

@@ -1,0 +1,1 @@
+UPDATE mailbox SET due_at = ?2 WHERE no = ?1

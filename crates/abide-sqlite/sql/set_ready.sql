@@ -1,0 +1,1 @@
+UPDATE mailbox SET ready = ?2 WHERE no = ?1

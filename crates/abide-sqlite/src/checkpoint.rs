@@ -1,0 +1,84 @@
+//! Copying the log into the database file, mostly beside the writer.
+//!
+//! A passive checkpoint on a second connection does the bulk of the copying while the writer goes on. It never
+//! catches up with a busy writer, so the log would grow without end; therefore the writer finishes with a short
+//! checkpoint of its own, after which the log is written from its start again (docs/adr/0005-history-a-row-per-turn.md
+//! has the figures).
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+
+use crossbeam_channel::{Receiver, Sender, bounded};
+use rusqlite::Connection;
+
+use crate::connect::Location;
+use crate::error::OpenError;
+use crate::statements::{Sql, Statements};
+
+/// The log is copied when it has this many pages.
+const PAGES: i64 = 1_000;
+
+/// The writer's side.
+pub(crate) struct Checkpoints {
+    ask: Option<Sender<()>>,
+    copied: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Checkpoints {
+    /// Starts the thread that copies.
+    pub(crate) fn beside(location: &Location) -> Result<Self, OpenError> {
+        let connection = location.open_checkpointer()?;
+        let (ask, asked) = bounded(1);
+        let copied = Arc::new(AtomicBool::new(false));
+        let done = Arc::clone(&copied);
+        let thread = std::thread::Builder::new()
+            .name("abide-checkpoint".to_owned())
+            .spawn(move || copy(&connection, &asked, &done))
+            .map_err(OpenError::Thread)?;
+        Ok(Self { ask: Some(ask), copied, thread: Some(thread) })
+    }
+
+    /// The writer copies everything itself: there is only one connection.
+    pub(crate) fn inline() -> Self {
+        Self { ask: None, copied: Arc::default(), thread: None }
+    }
+
+    /// To be called by the writer between two transactions.
+    pub(crate) fn after_commit(&self, sql: &Statements<'_>) {
+        let pages = sql.row(Sql::LogPages, [], |row| row.get::<_, i64>(1));
+        if pages.is_ok_and(|pages| pages.unwrap_or(0) < PAGES) {
+            return;
+        }
+        match &self.ask {
+            Some(ask) if !self.copied.swap(false, Ordering::AcqRel) => {
+                drop(ask.try_send(())); // full: it is asked already
+            }
+            Some(_) | None => checkpoint(sql.connection()),
+        }
+    }
+}
+
+impl Drop for Checkpoints {
+    fn drop(&mut self) {
+        self.ask = None;
+        if let Some(thread) = self.thread.take() {
+            drop(thread.join());
+        }
+    }
+}
+
+fn copy(connection: &Connection, asked: &Receiver<()>, done: &AtomicBool) {
+    while asked.recv().is_ok() {
+        checkpoint(connection);
+        done.store(true, Ordering::Release);
+    }
+}
+
+fn checkpoint(connection: &Connection) {
+    let result = connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
+    if let Err(error) = result {
+        tracing::warn!(target: "abide::sqlite", %error, "the log could not be copied; it will be tried again");
+    }
+}

@@ -1,0 +1,155 @@
+//! Connections, and the settings each of them needs.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags};
+
+use crate::error::OpenError;
+use crate::options::Durability;
+
+/// Where a database is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Location {
+    Memory,
+    File(PathBuf),
+}
+
+/// Marks a file as ours: "abid" in ASCII.
+pub(crate) const APPLICATION_ID: i64 = 0x6162_6964;
+
+/// How long to wait for another process that is writing. A writer holds the lock for milliseconds.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// SQLite before this version can corrupt a WAL database that has several connections.
+const SAFE_VERSION: i32 = 3_051_003;
+
+/// Whether this SQLite may be used with several connections.
+pub(crate) fn several_connections_are_safe() -> bool {
+    rusqlite::version_number() >= SAFE_VERSION
+}
+
+impl Location {
+    pub(crate) fn path(&self) -> &Path {
+        match self {
+            Self::Memory => Path::new(":memory:"),
+            Self::File(path) => path,
+        }
+    }
+
+    /// The connection that writes. Creates the file if there is none.
+    pub(crate) fn open_writer(&self, durability: Durability) -> Result<Connection, OpenError> {
+        let connection = match self {
+            Self::Memory => Connection::open_in_memory(),
+            Self::File(path) => Connection::open_with_flags(
+                path,
+                OpenFlags::SQLITE_OPEN_READ_WRITE
+                    | OpenFlags::SQLITE_OPEN_CREATE
+                    | OpenFlags::SQLITE_OPEN_NO_MUTEX,
+            ),
+        };
+        let connection = connection.map_err(|error| self.cannot_open(error))?;
+        self.refuse_foreign(&connection)?;
+        self.set(&connection).map_err(|error| self.cannot_open(error))?;
+        if let Self::File(_) = self {
+            self.make_durable(&connection, durability)?;
+        }
+        Ok(connection)
+    }
+
+    /// A connection that can only read.
+    pub(crate) fn open_reader(&self) -> Result<Connection, OpenError> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection =
+            Connection::open_with_flags(self.path(), flags).map_err(|error| self.cannot_open(error))?;
+        self.set(&connection)
+            .and_then(|()| connection.pragma_update(None, "query_only", true))
+            .map_err(|error| self.cannot_open(error))?;
+        Ok(connection)
+    }
+
+    /// The connection that copies the log into the database file.
+    pub(crate) fn open_checkpointer(&self) -> Result<Connection, OpenError> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection =
+            Connection::open_with_flags(self.path(), flags).map_err(|error| self.cannot_open(error))?;
+        self.set(&connection).map_err(|error| self.cannot_open(error))?;
+        Ok(connection)
+    }
+
+    /// Settings that only make it fast.
+    fn set(&self, connection: &Connection) -> rusqlite::Result<()> {
+        connection.busy_timeout(BUSY_TIMEOUT)?;
+        connection.pragma_update(None, "cache_size", -65_536)?; // 64 MiB: the hot pages of every table
+        connection.pragma_update(None, "mmap_size", 256 * 1024 * 1024)?; // reads without copies
+        connection.pragma_update(None, "temp_store", "memory")?;
+        connection.pragma_update(None, "wal_autocheckpoint", 0)?; // a thread of its own does that
+        Ok(())
+    }
+
+    /// Settings that durability depends on, read back: SQLite ignores a value it does not know.
+    fn make_durable(&self, connection: &Connection, durability: Durability) -> Result<(), OpenError> {
+        let mode: String = connection
+            .pragma_update_and_check(None, "journal_mode", "wal", |row| row.get(0))
+            .map_err(|error| self.cannot_open(error))?;
+        self.expect("journal_mode", "wal", mode)?;
+        connection
+            .pragma_update(None, "synchronous", durability.pragma())
+            .map_err(|error| self.cannot_open(error))?;
+        let level: i64 = connection
+            .pragma_query_value(None, "synchronous", |row| row.get(0))
+            .map_err(|error| self.cannot_open(error))?;
+        self.expect("synchronous", &durability.level().to_string(), level.to_string())
+    }
+
+    fn expect(&self, pragma: &'static str, wanted: &str, found: String) -> Result<(), OpenError> {
+        if found == wanted {
+            return Ok(());
+        }
+        Err(OpenError::Setting { path: self.path().to_owned(), pragma, wanted: wanted.to_owned(), found })
+    }
+
+    /// A file that is not ours is not touched, not even by a setting.
+    fn refuse_foreign(&self, connection: &Connection) -> Result<(), OpenError> {
+        let foreign = |found: String| OpenError::Foreign { path: self.path().to_owned(), found };
+        let id: i64 = match connection.pragma_query_value(None, "application_id", |row| row.get(0)) {
+            Ok(id) => id,
+            Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::NotADatabase) => {
+                return Err(foreign("it is not a SQLite file".to_owned()));
+            }
+            Err(error) => return Err(self.cannot_open(error)),
+        };
+        if id == APPLICATION_ID {
+            return Ok(());
+        }
+        if id != 0 {
+            return Err(foreign(format!("it carries the application id {id:#010x}")));
+        }
+        let tables: i64 = connection
+            .query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))
+            .map_err(|error| self.cannot_open(error))?;
+        if tables == 0 { Ok(()) } else { Err(foreign("it holds tables of another program".to_owned())) }
+    }
+
+    pub(crate) fn cannot_open(&self, error: rusqlite::Error) -> OpenError {
+        use rusqlite::ErrorCode as Code;
+        let reason = match error.sqlite_error_code() {
+            Some(Code::CannotOpen) => {
+                "the file cannot be opened or created; check the path and its permissions"
+            }
+            Some(Code::ReadOnly) => {
+                "the file or its folder is read-only; abide needs to write there, also beside the file"
+            }
+            Some(Code::DiskFull) => "the disk is full; free some space and try again",
+            Some(Code::DatabaseBusy) => "another program keeps it locked; close that program and try again",
+            Some(Code::DatabaseCorrupt) => "the file is damaged; restore it from a backup",
+            Some(Code::SystemIoFailure) => "reading or writing failed; check the disk",
+            Some(_) | None => "SQLite refused",
+        };
+        OpenError::File {
+            path: self.path().to_owned(),
+            reason: format!("{reason} ({error})"),
+            source: Some(Box::new(error)),
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! SQLite's result codes as kinds of error.
+//!
+//! By code, never by text. What passes by itself (busy, a full disk, an I/O error, a read-only or missing file) is
+//! *not applied*: the caller tries again, for as long as it takes.
+
+use std::path::PathBuf;
+
+use abide_provider::{ErrorKind, Operation, Rejection, StoreError};
+use rusqlite::ErrorCode;
+
+/// Why a database could not be opened.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// The URL says something that is not understood.
+    #[error(
+        "'{url}' is not a database: {reason}; write `sqlite:path/to/file.db`, a path, or `sqlite::memory:`"
+    )]
+    Url {
+        /// What was given.
+        url: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The folder of the file is missing and cannot be made.
+    #[error("cannot create the folder '{}' for the database: {source}", folder.display())]
+    Folder {
+        /// The folder.
+        folder: PathBuf,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// The file, or one beside it, cannot be opened or written.
+    #[error("cannot open the database '{}': {reason}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Why not, and what to do.
+        reason: String,
+        /// What SQLite said.
+        #[source]
+        source: Option<Box<dyn std::error::Error + Send + Sync>>,
+    },
+    /// The file is something else.
+    #[error("'{}' is not an abide database: {found}; it was left untouched, choose another file", path.display())]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+        /// What it is instead.
+        found: String,
+    },
+    /// The file was written by a newer version.
+    #[error(
+        "'{}' has schema version {found}, and this version of abide knows up to {known}: it was written by a newer \
+         one, use that or a newer one; the file was left untouched",
+        path.display()
+    )]
+    NewerSchema {
+        /// The file.
+        path: PathBuf,
+        /// Its schema version.
+        found: i64,
+        /// The newest this build knows.
+        known: i64,
+    },
+    /// Bringing the schema up to date failed. Nothing of it was applied.
+    #[error("migration {version} of '{}' failed and was undone: {source}", path.display())]
+    Migration {
+        /// The file.
+        path: PathBuf,
+        /// Which migration.
+        version: i64,
+        /// What SQLite said.
+        source: rusqlite::Error,
+    },
+    /// A setting that durability depends on did not take.
+    #[error("'{}' does not take `PRAGMA {pragma} = {wanted}`: it is {found}", path.display())]
+    Setting {
+        /// The file.
+        path: PathBuf,
+        /// The setting.
+        pragma: &'static str,
+        /// What it must be.
+        wanted: String,
+        /// What it is.
+        found: String,
+    },
+    /// A thread could not be started.
+    #[error("cannot start a thread for the database: {0}")]
+    Thread(#[source] std::io::Error),
+}
+
+/// Why an operation inside a transaction did not succeed.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// It was refused, before it wrote anything.
+    Refused(StoreError),
+    /// SQLite failed.
+    Database(rusqlite::Error),
+}
+
+impl From<rusqlite::Error> for Failure {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Database(error)
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        Self::Refused(error)
+    }
+}
+
+/// What an error means to the caller, if the transaction was rolled back.
+pub(crate) fn after_rollback(operation: Operation, error: &rusqlite::Error) -> StoreError {
+    StoreError { operation, kind: kind_of(error), message: error.to_string() }
+}
+
+fn kind_of(error: &rusqlite::Error) -> ErrorKind {
+    match error.sqlite_error_code() {
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => ErrorKind::Rejected(Rejection::Corrupt),
+        Some(ErrorCode::ConstraintViolation) => ErrorKind::Rejected(Rejection::Conflict),
+        Some(ErrorCode::TooBig | ErrorCode::TypeMismatch | ErrorCode::ParameterOutOfRange) => {
+            ErrorKind::Rejected(Rejection::Invalid)
+        }
+        // Busy, full, I/O, read-only, missing, out of memory, interrupted, locked, a changed schema: all of these
+        // pass. So may what SQLite will report tomorrow; ending an instance for it would not be undone.
+        Some(_) | None => ErrorKind::NotApplied,
+    }
+}
+
+/// Whether the connection must not be used any more.
+pub(crate) fn is_broken(error: &rusqlite::Error) -> bool {
+    matches!(
+        error.sqlite_error_code(),
+        Some(
+            ErrorCode::SystemIoFailure
+                | ErrorCode::DatabaseCorrupt
+                | ErrorCode::NotADatabase
+                | ErrorCode::CannotOpen
+                | ErrorCode::ReadOnly
+                | ErrorCode::FileLockingProtocolFailed
+        )
+    )
+}

@@ -1,0 +1,74 @@
+//! From what a user writes to where the database is.
+
+use std::path::{Path, PathBuf};
+
+use crate::connect::Location;
+use crate::error::OpenError;
+
+/// Understands `sqlite:path`, `sqlite://path`, `file:path`, a bare path, and `:memory:` in each of them. A query
+/// (`?mode=rwc`) is accepted and means what happens anyway.
+pub(crate) fn parse(url: &str) -> Result<Location, OpenError> {
+    let invalid = |reason: &str| OpenError::Url { url: url.to_owned(), reason: reason.to_owned() };
+    if url.contains('\0') {
+        return Err(invalid("it contains a NUL character"));
+    }
+    let (scheme, rest) = match url.split_once(':') {
+        Some((scheme @ ("sqlite" | "file"), rest)) => (Some(scheme), rest),
+        Some((scheme, rest)) if rest.starts_with("//") => {
+            return Err(invalid(&format!("the scheme '{scheme}' belongs to another kind of database")));
+        }
+        Some(_) | None => (None, url),
+    };
+    let path = match scheme {
+        None => rest,
+        Some(_) => rest.strip_prefix("//").unwrap_or(rest).split('?').next().unwrap_or_default(),
+    };
+    match path {
+        "" => Err(invalid("it names no file")),
+        ":memory:" => Ok(Location::Memory),
+        path if path.ends_with('/') => Err(invalid("it names a folder")),
+        path => Ok(Location::File(PathBuf::from(path))),
+    }
+}
+
+/// Makes the folder that the file will be in.
+pub(crate) fn create_folder(location: &Location) -> Result<(), OpenError> {
+    let Location::File(path) = location else { return Ok(()) };
+    match path.parent() {
+        Some(folder) if folder != Path::new("") => std::fs::create_dir_all(folder)
+            .map_err(|source| OpenError::Folder { folder: folder.to_owned(), source }),
+        Some(_) | None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_people_write() {
+        for (url, path) in [
+            ("sqlite:data.db", "data.db"),
+            ("sqlite:./data.db", "./data.db"),
+            ("sqlite:///var/lib/data.db", "/var/lib/data.db"),
+            ("sqlite://data.db?mode=rwc", "data.db"),
+            ("file:data.db", "data.db"),
+            ("data.db", "data.db"),
+            ("/var/lib/what?.db", "/var/lib/what?.db"),
+            ("C:data.db", "C:data.db"),
+        ] {
+            assert_eq!(parse(url).unwrap(), Location::File(path.into()), "{url}");
+        }
+        for url in [":memory:", "sqlite::memory:", "sqlite://:memory:", "sqlite::memory:?cache=shared"] {
+            assert_eq!(parse(url).unwrap(), Location::Memory, "{url}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_a_database() {
+        for url in ["", "sqlite:", "sqlite://", "postgres://host/db", "folder/", "a\0b"] {
+            let error = parse(url).unwrap_err().to_string();
+            assert!(error.contains("is not a database"), "{url}: {error}");
+        }
+    }
+}

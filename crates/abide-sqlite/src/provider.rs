@@ -1,0 +1,436 @@
+//! The contract, on SQLite: every method is a job for the writer, a lease call, or a read.
+
+use std::collections::{BTreeMap, HashMap};
+use std::time::Duration;
+
+use abide_model::{Event, KvEntry, ScheduledActivityIdentifier, SystemStats, Timestamp, WorkItem};
+use abide_provider::rows::{MessageRow, WorkRow};
+use abide_provider::{
+    Abilities, Authority, CommitRows, Consumed, DispatcherCapabilityFilter, Enqueue, ExecutionMetadata,
+    FinishedWork, InstanceLease, Lane, LeaseInstances, LeaseWork, Operation, OrchestrationItem, Provider,
+    ProviderError, Rejection, SessionFetchConfig, StolenLeases, StoreError, TagFilter, Turn, TurnCommit,
+    WorkLease,
+};
+use async_trait::async_trait;
+
+use crate::SqliteProvider;
+use crate::encode::{EncodedMessage, EncodedTurn, EncodedWork, column, number};
+use crate::job::{Job, Kind, Phase, Reply, job};
+use crate::readers::corrupt;
+use crate::statements::Sql;
+use crate::store::commit::Commit;
+use crate::store::lease::{Abandon, Attempt};
+use crate::store::read::{StoredHistory, StoredStats};
+use crate::store::work::{Completion, Finish, check_completion};
+use crate::writer::Request;
+use crate::writer::lease_call::{Call, LeaseCall, LeasedInstance, Load, Wanted};
+
+#[async_trait]
+impl Provider for SqliteProvider {
+    #[expect(clippy::unnecessary_literal_bound, reason = "the trait's signature")]
+    fn name(&self) -> &str {
+        "sqlite"
+    }
+
+    #[expect(clippy::unnecessary_literal_bound, reason = "the trait's signature")]
+    fn version(&self) -> &str {
+        env!("CARGO_PKG_VERSION")
+    }
+
+    async fn fetch_orchestration_item(
+        &self,
+        lock_timeout: Duration,
+        poll_timeout: Duration,
+        filter: Option<&DispatcherCapabilityFilter>,
+    ) -> Result<Option<(OrchestrationItem, String, u32)>, ProviderError> {
+        let request = LeaseInstances {
+            limit: 1,
+            lease_for: lock_timeout,
+            wait: poll_timeout,
+            capabilities: filter.cloned(),
+        };
+        let leased = self.lease(Operation::FetchOrchestrationItem, request, Load::Everything).await?.pop();
+        Ok(leased.map(item_of))
+    }
+
+    async fn ack_orchestration_item(
+        &self,
+        lock_token: &str,
+        execution_id: u64,
+        history_delta: Vec<Event>,
+        worker_items: Vec<WorkItem>,
+        orchestrator_items: Vec<WorkItem>,
+        metadata: ExecutionMetadata,
+        cancelled_activities: Vec<ScheduledActivityIdentifier>,
+    ) -> Result<(), ProviderError> {
+        let turn = Turn {
+            execution_id,
+            events: history_delta,
+            worker_items,
+            orchestrator_items,
+            metadata,
+            cancelled_activities,
+            removed_timers: Vec::new(),
+            prune: None,
+        };
+        let commit = Commit {
+            operation: Operation::AckOrchestrationItem,
+            instance: None,
+            authority: Authority::Lease { token: lock_token.to_owned() },
+            consumed: Consumed::All,
+            turn: encode_turn(turn, Operation::AckOrchestrationItem)?,
+        };
+        Ok(self.run(commit_job(commit)).await?)
+    }
+
+    async fn abandon_orchestration_item(
+        &self,
+        lock_token: &str,
+        delay: Option<Duration>,
+        ignore_attempt: bool,
+    ) -> Result<(), ProviderError> {
+        let (token, abandon) = (lock_token.to_owned(), Abandon { delay, attempt: attempt(ignore_attempt) });
+        let kind = Kind::write(Operation::AbandonOrchestrationItem, Phase::Commit);
+        Ok(self.run(job(kind, move |tx| tx.abandon_instance(&token, &abandon))).await?)
+    }
+
+    async fn read(&self, instance: &str) -> Result<Vec<Event>, ProviderError> {
+        let id = instance.to_owned();
+        let stored = self.read_with(Operation::Read, move |sql| sql.read_current(&id)).await?;
+        Ok(stored.decode(0).map_err(|error| corrupt(Operation::Read, instance, &error))?)
+    }
+
+    async fn read_with_execution(
+        &self,
+        instance: &str,
+        execution_id: u64,
+    ) -> Result<Vec<Event>, ProviderError> {
+        let operation = Operation::ReadWithExecution;
+        let id = instance.to_owned();
+        let stored = self.read_with(operation, move |sql| sql.read_execution(&id, execution_id)).await?;
+        Ok(stored.decode(0).map_err(|error| corrupt(operation, instance, &error))?)
+    }
+
+    async fn append_with_execution(
+        &self,
+        instance: &str,
+        execution_id: u64,
+        new_events: Vec<Event>,
+    ) -> Result<(), ProviderError> {
+        let operation = Operation::AppendWithExecution;
+        let turn = encode_turn(Turn::of_past(execution_id, new_events), operation)?;
+        let instance = instance.to_owned();
+        let kind = Kind::write(operation, Phase::Commit);
+        Ok(self.run(job(kind, move |tx| tx.append(&instance, &turn))).await?)
+    }
+
+    async fn enqueue_for_worker(&self, item: WorkItem) -> Result<(), ProviderError> {
+        let operation = Operation::EnqueueForWorker;
+        let row = WorkRow::of(item).map_err(|error| invalid(operation, &error))?;
+        let work = EncodedWork::of(row, operation)?;
+        let kind = Kind::write(operation, Phase::Enqueue);
+        Ok(self.run(job(kind, move |tx| Ok(tx.enqueue_work(&work)?))).await?)
+    }
+
+    async fn fetch_work_item(
+        &self,
+        lock_timeout: Duration,
+        poll_timeout: Duration,
+        session: Option<&SessionFetchConfig>,
+        tag_filter: &TagFilter,
+    ) -> Result<Option<(WorkItem, String, u32)>, ProviderError> {
+        let request = LeaseWork {
+            limit: 1,
+            lease_for: lock_timeout,
+            wait: poll_timeout,
+            session: session.cloned(),
+            tags: tag_filter.clone(),
+        };
+        let leased = self.lease_some_work(Operation::FetchWorkItem, request).await?.pop();
+        Ok(leased.map(|lease| (lease.item, lease.token, lease.attempt)))
+    }
+
+    async fn ack_work_item(&self, token: &str, completion: Option<WorkItem>) -> Result<(), ProviderError> {
+        let finished = FinishedWork { token: token.to_owned(), completion };
+        Ok(self.run(finish_job(finished, Operation::AckWorkItem)?).await?)
+    }
+
+    async fn renew_work_item_lock(&self, token: &str, extend_for: Duration) -> Result<(), ProviderError> {
+        let token = token.to_owned();
+        let kind = Kind::lease(Operation::RenewWorkItemLock);
+        Ok(self.run(job(kind, move |tx| tx.renew_work(&token, extend_for))).await?)
+    }
+
+    async fn renew_session_lock(
+        &self,
+        owner_ids: &[&str],
+        extend_for: Duration,
+        idle_timeout: Duration,
+    ) -> Result<usize, ProviderError> {
+        let owners: Vec<String> = owner_ids.iter().map(|&owner| owner.to_owned()).collect();
+        let kind = Kind::lease(Operation::RenewSessionLock);
+        let renew = job(kind, move |tx| Ok(tx.renew_sessions(&owners, extend_for, idle_timeout)?));
+        Ok(self.run(renew).await?)
+    }
+
+    async fn cleanup_orphaned_sessions(&self, _idle_timeout: Duration) -> Result<usize, ProviderError> {
+        let kind = Kind::write(Operation::CleanupOrphanedSessions, Phase::Housekeeping);
+        Ok(self.run(job(kind, |tx| Ok(tx.forget_sessions()?))).await?)
+    }
+
+    async fn abandon_work_item(
+        &self,
+        token: &str,
+        delay: Option<Duration>,
+        ignore_attempt: bool,
+    ) -> Result<(), ProviderError> {
+        let (token, abandon) = (token.to_owned(), Abandon { delay, attempt: attempt(ignore_attempt) });
+        let kind = Kind::write(Operation::AbandonWorkItem, Phase::Commit);
+        Ok(self.run(job(kind, move |tx| tx.abandon_work(&token, &abandon))).await?)
+    }
+
+    async fn renew_orchestration_item_lock(
+        &self,
+        token: &str,
+        extend_for: Duration,
+    ) -> Result<(), ProviderError> {
+        let token = token.to_owned();
+        let kind = Kind::lease(Operation::RenewOrchestrationItemLock);
+        Ok(self.run(job(kind, move |tx| tx.renew_instance(&token, extend_for))).await?)
+    }
+
+    async fn enqueue_for_orchestrator(
+        &self,
+        item: WorkItem,
+        delay: Option<Duration>,
+    ) -> Result<(), ProviderError> {
+        let operation = Operation::EnqueueForOrchestrator;
+        let row = MessageRow::of(item).map_err(|error| invalid(operation, &error))?;
+        let message = EncodedMessage::of(row, operation)?;
+        let kind = Kind::write(operation, Phase::Enqueue);
+        Ok(self.run(job(kind, move |tx| Ok(tx.enqueue_delayed(&message, delay)?))).await?)
+    }
+
+    async fn get_custom_status(
+        &self,
+        instance: &str,
+        last_seen_version: u64,
+    ) -> Result<Option<(Option<String>, u64)>, ProviderError> {
+        let id = instance.to_owned();
+        let status = self.read_with(Operation::GetCustomStatus, move |sql| sql.custom_status(&id)).await?;
+        Ok(status.filter(|(_, version)| *version > last_seen_version))
+    }
+
+    async fn get_kv_value(&self, instance: &str, key: &str) -> Result<Option<String>, ProviderError> {
+        let (id, key) = (instance.to_owned(), key.to_owned());
+        Ok(self.read_with(Operation::GetKvValue, move |sql| sql.kv_value(&id, &key)).await?)
+    }
+
+    async fn get_kv_all_values(&self, instance: &str) -> Result<HashMap<String, String>, ProviderError> {
+        let id = instance.to_owned();
+        let values = self.read_with(Operation::GetKvAllValues, move |sql| sql.kv_merged(&id)).await?;
+        Ok(values.into_iter().collect())
+    }
+
+    async fn get_instance_stats(&self, instance: &str) -> Result<Option<SystemStats>, ProviderError> {
+        let operation = Operation::GetInstanceStats;
+        let id = instance.to_owned();
+        let stored = self.read_with(operation, move |sql| sql.stats(&id)).await?;
+        let stats = stored.map(StoredStats::compute).transpose();
+        Ok(stats.map_err(|error| corrupt(operation, instance, &error))?)
+    }
+
+    fn abilities(&self) -> Abilities {
+        Abilities::ALL
+    }
+
+    async fn lease_instances(&self, request: LeaseInstances) -> Result<Vec<InstanceLease>, StoreError> {
+        let leased = self.lease(Operation::LeaseInstances, request, Load::Messages).await?;
+        Ok(leased.into_iter().map(|leased| leased.lease).collect())
+    }
+
+    async fn read_history_after(&self, lease: &InstanceLease, after: u64) -> Result<Vec<Event>, StoreError> {
+        let operation = Operation::ReadHistoryAfter;
+        let (mailbox, execution) = (column(lease.position.incarnation), column(lease.position.execution_id));
+        let read = move |sql: &crate::statements::Statements<'_>| {
+            StoredHistory::read(sql, mailbox, execution, column(after))
+        };
+        let stored = self.read_with(operation, read).await?;
+        stored.decode(after).map_err(|error| corrupt(operation, &lease.instance, &error))
+    }
+
+    async fn read_kv_snapshot(&self, lease: &InstanceLease) -> Result<BTreeMap<String, KvEntry>, StoreError> {
+        let mailbox = column(lease.position.incarnation);
+        self.read_with(Operation::ReadKvSnapshot, move |sql| sql.kv_snapshot(mailbox)).await
+    }
+
+    async fn commit_turns(&self, turns: Vec<TurnCommit>) -> Vec<Result<(), StoreError>> {
+        let jobs = turns.into_iter().map(|commit| {
+            let operation = Operation::CommitTurn;
+            let TurnCommit { instance, authority, consumed, left: _, turn } = commit;
+            let turn = encode_turn(turn, operation)?;
+            Ok(commit_job(Commit { operation, instance: Some(instance), authority, consumed, turn }))
+        });
+        self.run_all(jobs.collect()).await
+    }
+
+    async fn lease_work(&self, request: LeaseWork) -> Result<Vec<WorkLease>, StoreError> {
+        self.lease_some_work(Operation::LeaseWork, request).await
+    }
+
+    async fn finish_work(&self, finished: Vec<FinishedWork>) -> Vec<Result<(), StoreError>> {
+        let jobs = finished.into_iter().map(|finished| finish_job(finished, Operation::FinishWork));
+        self.run_all(jobs.collect()).await
+    }
+
+    async fn enqueue_once(&self, request: Enqueue) -> Result<(), StoreError> {
+        let operation = Operation::EnqueueOnce;
+        let Enqueue { item, delay, key } = request;
+        let row = MessageRow::of(item).map_err(|error| invalid(operation, &error))?;
+        let message = EncodedMessage::of(row, operation)?;
+        let kind = Kind::write(operation, Phase::Enqueue);
+        self.run(job(kind, move |tx| tx.enqueue_once(&message, delay, key))).await
+    }
+
+    async fn next_due(&self, lane: Lane) -> Result<Option<Timestamp>, StoreError> {
+        let sql = match lane {
+            Lane::Instances => Sql::NextMailboxDue,
+            Lane::Work => Sql::NextWorkDue,
+        };
+        let due = self.read_with(Operation::NextDue, move |statements| statements.next_due(sql)).await?;
+        Ok(due.map(|due| Timestamp::from_millis(number(due))))
+    }
+
+    fn stolen_leases(&self) -> Option<StolenLeases> {
+        Some(Box::pin(self.shared.stolen.listen()))
+    }
+}
+
+impl SqliteProvider {
+    /// Runs a job and waits for its answer.
+    async fn run<T>(&self, (job, reply): (Box<dyn Job>, Reply<T>)) -> Result<T, StoreError> {
+        self.writer.send(Request::Jobs(vec![job]));
+        answer_of(reply).await
+    }
+
+    /// Runs jobs in one group, and waits for all answers.
+    async fn run_all(
+        &self,
+        jobs: Vec<Result<(Box<dyn Job>, Reply<()>), StoreError>>,
+    ) -> Vec<Result<(), StoreError>> {
+        let mut together = Vec::with_capacity(jobs.len());
+        let replies: Vec<_> = jobs
+            .into_iter()
+            .map(|job| {
+                job.map(|(job, reply)| {
+                    together.push(job);
+                    reply
+                })
+            })
+            .collect();
+        self.writer.send(Request::Jobs(together));
+        let mut answers = Vec::with_capacity(replies.len());
+        for reply in replies {
+            answers.push(match reply {
+                Ok(reply) => answer_of(reply).await,
+                Err(error) => Err(error),
+            });
+        }
+        answers
+    }
+
+    async fn lease(
+        &self,
+        operation: Operation,
+        request: LeaseInstances,
+        load: Load,
+    ) -> Result<Vec<LeasedInstance>, StoreError> {
+        let deadline = self.shared.clock.monotonic().saturating_add(request.wait);
+        let (call, reply) = Call::new(operation, request);
+        self.writer.send(Request::Lease(LeaseCall { wanted: Wanted::Instances(call, load), deadline }));
+        reply.await.unwrap_or_else(|_| Err(stopped(operation)))
+    }
+
+    async fn lease_some_work(
+        &self,
+        operation: Operation,
+        request: LeaseWork,
+    ) -> Result<Vec<WorkLease>, StoreError> {
+        let deadline = self.shared.clock.monotonic().saturating_add(request.wait);
+        let (call, reply) = Call::new(operation, request);
+        self.writer.send(Request::Lease(LeaseCall { wanted: Wanted::Work(call), deadline }));
+        reply.await.unwrap_or_else(|_| Err(stopped(operation)))
+    }
+
+    async fn read_with<T: Send + 'static>(
+        &self,
+        operation: Operation,
+        read: impl FnOnce(&crate::statements::Statements<'_>) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        self.readers.read(&self.writer, operation, read).await
+    }
+}
+
+async fn answer_of<T>(reply: Reply<T>) -> Result<T, StoreError> {
+    reply.await.unwrap_or_else(|_| Err(stopped(Operation::CommitTurn)))
+}
+
+/// The writer went away with the call in its hands.
+fn stopped(operation: Operation) -> StoreError {
+    StoreError::unknown(operation, "the store stopped before it answered")
+}
+
+fn commit_job(commit: Commit) -> (Box<dyn Job>, Reply<()>) {
+    job(Kind::write(commit.operation, Phase::Commit), move |tx| tx.commit(&commit))
+}
+
+fn finish_job(finished: FinishedWork, operation: Operation) -> Result<(Box<dyn Job>, Reply<()>), StoreError> {
+    let FinishedWork { token, completion } = finished;
+    let completion = match completion {
+        None => None,
+        Some(item) => {
+            check_completion(&item, operation)?;
+            let row = MessageRow::of(item).map_err(|error| invalid(operation, &error))?;
+            Some(Completion { message: EncodedMessage::of(row, operation)? })
+        }
+    };
+    let finish = Finish { token, completion };
+    Ok(job(Kind::write(operation, Phase::Commit), move |tx| tx.finish_work(&finish, operation)))
+}
+
+fn encode_turn(turn: Turn, operation: Operation) -> Result<EncodedTurn, StoreError> {
+    let rows = CommitRows::of(turn).map_err(|error| invalid(operation, &error))?;
+    EncodedTurn::of(rows, operation)
+}
+
+fn invalid(operation: Operation, error: &dyn std::error::Error) -> StoreError {
+    StoreError::rejected(operation, Rejection::Invalid, error.to_string())
+}
+
+fn attempt(ignore_attempt: bool) -> Attempt {
+    if ignore_attempt { Attempt::GivenBack } else { Attempt::Counts }
+}
+
+/// A leased instance in the form of the required method: messages in the order of enqueueing.
+fn item_of(leased: LeasedInstance) -> (OrchestrationItem, String, u32) {
+    let LeasedInstance { lease, loaded } = leased;
+    let (history, kv) = loaded
+        .map_or_else(|| (Ok(Vec::new()), BTreeMap::new()), |loaded| (loaded.history.decode(0), loaded.kv));
+    let (history, history_error) = match history {
+        Ok(history) => (history, None),
+        Err(error) => (Vec::new(), Some(error)),
+    };
+    let mut messages = lease.messages;
+    messages.sort_by_key(|message| message.id);
+    let item = OrchestrationItem {
+        instance: lease.instance,
+        orchestration_name: lease.orchestration_name,
+        execution_id: lease.position.execution_id.max(1),
+        version: lease.orchestration_version,
+        history,
+        messages: messages.into_iter().map(|message| message.item).collect(),
+        history_error,
+        kv_snapshot: kv.into_iter().collect(),
+    };
+    (item, lease.token, lease.attempt)
+}

@@ -1,0 +1,100 @@
+//! What the threads of one store share.
+
+use std::fmt;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use abide_model::{Clock, Entropy};
+
+use crate::connect::Location;
+use crate::identity::FileIdentity;
+use crate::options::{Durability, SqliteOptions};
+use crate::owner::OwnerLock;
+use crate::stolen::Listeners;
+
+/// What the threads of one store share.
+pub(crate) struct Shared {
+    pub(crate) location: Location,
+    pub(crate) durability: Durability,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) entropy: Arc<dyn Entropy>,
+    pub(crate) stolen: Listeners,
+    pub(crate) counts: Counts,
+    owner: AtomicI64,
+    file: Mutex<Option<FileIdentity>>,
+    lock: Mutex<Option<OwnerLock>>,
+}
+
+/// Costs that can be counted.
+#[derive(Debug, Default)]
+pub(crate) struct Counts {
+    transactions: AtomicU64,
+}
+
+impl Counts {
+    pub(crate) fn transaction(&self) {
+        self.transactions.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn transactions(&self) -> u64 {
+        self.transactions.load(Ordering::Relaxed)
+    }
+}
+
+impl Shared {
+    pub(crate) fn new(location: Location, options: SqliteOptions) -> Self {
+        let SqliteOptions { durability, clock, entropy } = options;
+        Self {
+            location,
+            durability,
+            clock,
+            entropy,
+            stolen: Listeners::default(),
+            counts: Counts::default(),
+            owner: AtomicI64::new(0),
+            file: Mutex::default(),
+            lock: Mutex::default(),
+        }
+    }
+
+    pub(crate) fn in_memory(&self) -> bool {
+        self.location == Location::Memory
+    }
+
+    /// This process, in leases.
+    pub(crate) fn owner(&self) -> i64 {
+        self.owner.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_owner(&self, owner: i64) {
+        self.owner.store(owner, Ordering::Relaxed);
+    }
+
+    pub(crate) fn keep_lock(&self, lock: OwnerLock) {
+        *self.lock.lock().unwrap_or_else(PoisonError::into_inner) = Some(lock);
+    }
+
+    pub(crate) fn remember_file(&self, identity: Option<FileIdentity>) {
+        *self.file.lock().unwrap_or_else(PoisonError::into_inner) = identity;
+    }
+
+    /// Whether the path still names the file that was opened.
+    pub(crate) fn check_file(&self) -> Result<(), String> {
+        let Location::File(path) = &self.location else { return Ok(()) };
+        let opened = *self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        if opened.is_some() && FileIdentity::of(path) == opened {
+            return Ok(());
+        }
+        Err(format!(
+            "the database '{}' was deleted, moved or replaced while it was open: nothing more is written; put the \
+             file back, or restart on another",
+            path.display()
+        ))
+    }
+}
+
+impl fmt::Debug for Shared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shared").field("location", &self.location).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,161 @@
+//! Opening a store, and looking at it from outside the contract.
+
+use std::fmt;
+use std::sync::Arc;
+
+use abide_provider::{Operation, StoreError};
+use futures_channel::oneshot;
+
+use crate::connect::Location;
+use crate::error::OpenError;
+use crate::job::{Kind, Phase, job};
+use crate::location;
+use crate::options::SqliteOptions;
+use crate::readers::Readers;
+use crate::shared::Shared;
+use crate::statements::Sql;
+use crate::writer::{Request, Writer};
+
+/// A store on a SQLite file, or in memory.
+///
+/// Dropping it closes the database: what was acknowledged is on disk, leases still held are given up, and the files
+/// beside the database are removed.
+pub struct SqliteProvider {
+    pub(crate) readers: Readers,
+    pub(crate) writer: Writer,
+    pub(crate) shared: Arc<Shared>,
+}
+
+impl SqliteProvider {
+    /// Opens the database at `sqlite:path`, a bare path, or `sqlite::memory:`. The file and its folder are created if
+    /// they are missing.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be opened, is not an abide database, or was written by a newer version. Nothing is changed then.
+    pub async fn new(database_url: &str, options: Option<SqliteOptions>) -> Result<Self, OpenError> {
+        let location = match location::parse(database_url)? {
+            Location::Memory => Location::Memory,
+            // The working directory may change while the database is open.
+            Location::File(path) => Location::File(std::path::absolute(&path).unwrap_or(path)),
+        };
+        location::create_folder(&location)?;
+        Self::open(location, options.unwrap_or_default()).await
+    }
+
+    /// Opens a database that lives as long as this value.
+    ///
+    /// # Errors
+    ///
+    /// If SQLite cannot be started.
+    pub async fn new_in_memory() -> Result<Self, OpenError> {
+        Self::new_in_memory_with_options(None).await
+    }
+
+    /// Opens a database that lives as long as this value.
+    ///
+    /// # Errors
+    ///
+    /// If SQLite cannot be started.
+    pub async fn new_in_memory_with_options(options: Option<SqliteOptions>) -> Result<Self, OpenError> {
+        Self::open(Location::Memory, options.unwrap_or_default()).await
+    }
+
+    async fn open(location: Location, options: SqliteOptions) -> Result<Self, OpenError> {
+        let shared = Arc::new(Shared::new(location, options));
+        let (reply, opened) = oneshot::channel();
+        let opening = Arc::clone(&shared);
+        // Opening waits for other processes and for the disk: not on the caller's thread.
+        std::thread::Builder::new()
+            .name("abide-open".to_owned())
+            .spawn(move || {
+                let store = Writer::start(Arc::clone(&opening))
+                    .and_then(|writer| Ok((writer, Readers::start(&opening)?)));
+                drop(reply.send(store));
+            })
+            .map_err(OpenError::Thread)?;
+        let stopped = || OpenError::Thread(std::io::Error::other("the thread that opens it stopped"));
+        let (writer, readers) = opened.await.map_err(|_| stopped())??;
+        Ok(Self { readers, writer, shared })
+    }
+
+    /// Copies the log into the database file, for a backup by copying.
+    ///
+    /// # Errors
+    ///
+    /// If the disk fails.
+    pub async fn checkpoint(&self) -> Result<(), StoreError> {
+        let (reply, done) = oneshot::channel();
+        self.writer.send(Request::Read(Box::new(move |statements| {
+            let copied =
+                statements.connection().query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0));
+            drop(reply.send(copied));
+        })));
+        let failed = |message: String| StoreError::not_applied(Operation::Checkpoint, message);
+        match done.await {
+            Ok(Ok(0)) => Ok(()),
+            Ok(Ok::<i64, _>(_)) => Err(failed("somebody is reading: try again".to_owned())),
+            Ok(Err(error)) => Err(failed(error.to_string())),
+            Err(_) => Err(failed("the database is not open".to_owned())),
+        }
+    }
+
+    /// How much is in each table, for people. Shows no payloads.
+    pub async fn debug_dump(&self) -> String {
+        const TABLES: [&str; 8] =
+            ["mailbox", "message", "work", "session", "turn", "execution", "dead_letter", "owner"];
+        let counted = self
+            .readers
+            .read(&self.writer, Operation::Read, |statements| {
+                let mut lines = String::new();
+                for table in TABLES {
+                    let query = format!("SELECT count(*) FROM {table}");
+                    let count: i64 = statements.connection().query_row(&query, [], |row| row.get(0))?;
+                    lines.push_str(&format!("{table}: {count}\n"));
+                }
+                Ok(lines)
+            })
+            .await;
+        counted.unwrap_or_else(|error| error.to_string())
+    }
+
+    /// How many write transactions this store has begun. For tests that pin costs.
+    #[must_use]
+    pub fn transactions(&self) -> u64 {
+        self.shared.counts.transactions()
+    }
+
+    /// Runs `look` on the writer's connection. For tests that look at rows, or damage them.
+    #[doc(hidden)]
+    pub async fn inspect<T: Send + 'static>(
+        &self,
+        look: impl FnOnce(&rusqlite::Connection) -> T + Send + 'static,
+    ) -> Option<T> {
+        let (reply, seen) = oneshot::channel();
+        self.writer.send(Request::Read(Box::new(move |statements| {
+            drop(reply.send(look(statements.connection())));
+        })));
+        seen.await.ok()
+    }
+
+    /// The texts of all statements, by name. For tests that ask for their plans.
+    #[doc(hidden)]
+    pub fn statement_texts() -> impl Iterator<Item = (&'static str, &'static str)> {
+        Sql::ALL.iter().map(|sql| (sql.name(), sql.text()))
+    }
+
+    /// Looks for work that only the passing of time makes visible. For tests with a clock of their own.
+    #[doc(hidden)]
+    pub async fn nudge(&self) {
+        let kind = Kind { phase: Phase::Housekeeping, ..Kind::lease(Operation::NextDue) };
+        let (job, done) = job(kind, |_| Ok(()));
+        self.writer.send(Request::Jobs(vec![job]));
+        drop(done.await);
+    }
+}
+
+impl fmt::Debug for SqliteProvider {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SqliteProvider").field("location", &self.shared.location).finish_non_exhaustive()
+    }
+}

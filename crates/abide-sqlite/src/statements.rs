@@ -1,0 +1,217 @@
+//! Every statement of this store, by name, and each prepared once per connection.
+//!
+//! The texts are files in `sql/`, with the reason and the expected plan of each; `tests/it/plans.rs` asserts the
+//! plans. A prepared statement is found by its index: looking it up by its text would cost as much as running it.
+
+use std::cell::RefCell;
+
+use rusqlite::{Connection, Params, Row, Statement};
+
+/// Declares the statements: a variant, and the file its text is in.
+macro_rules! statements {
+    ($($variant:ident = $file:literal),* $(,)?) => {
+        /// A statement of this store.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        #[repr(usize)]
+        pub(crate) enum Sql { $($variant),* }
+
+        impl Sql {
+            /// All of them, in order of declaration.
+            pub(crate) const ALL: &'static [Self] = &[$(Self::$variant),*];
+
+            /// The text.
+            pub(crate) const fn text(self) -> &'static str {
+                match self { $(Self::$variant => include_str!(concat!("../sql/", $file, ".sql")),)* }
+            }
+
+            /// The file it is in, for messages and tests.
+            pub(crate) const fn name(self) -> &'static str {
+                match self { $(Self::$variant => $file,)* }
+            }
+        }
+    };
+}
+
+statements! {
+    Begin = "begin",
+    Commit = "commit",
+    Rollback = "rollback",
+    DataVersion = "data_version",
+    LogPages = "log_pages",
+    LoadCounter = "load_counter",
+    SaveCounter = "save_counter",
+    MailboxById = "mailbox_by_id",
+    MailboxByNo = "mailbox_by_no",
+    CreateMailbox = "create_mailbox",
+    SaveInstance = "save_instance",
+    ReleaseMailbox = "release_mailbox",
+    SetReady = "set_ready",
+    SetDue = "set_due",
+    LeaseMailbox = "lease_mailbox",
+    RenewMailbox = "renew_mailbox",
+    ReadyMailboxes = "ready_mailboxes",
+    NextPin = "next_pin",
+    DueMailboxes = "due_mailboxes",
+    ExpiredMailboxes = "expired_mailboxes",
+    MailboxesOfOwner = "mailboxes_of_owner",
+    NextMailboxDue = "next_mailbox_due",
+    InsertMessage = "insert_message",
+    FirstMessage = "first_message",
+    FirstHiddenMessage = "first_hidden_message",
+    HasStart = "has_start",
+    FirstStart = "first_start",
+    VisibleMessages = "visible_messages",
+    ShowMessages = "show_messages",
+    DeleteMessage = "delete_message",
+    CountAttempt = "count_attempt",
+    HideMessage = "hide_message",
+    BuryMessage = "bury_message",
+    DeleteTimer = "delete_timer",
+    DeleteTimers = "delete_timers",
+    InsertWork = "insert_work",
+    ReadyWork = "ready_work",
+    NextTag = "next_tag",
+    SessionWork = "session_work",
+    LeaseWork = "lease_work",
+    LeasedWork = "leased_work",
+    FinishWork = "finish_work",
+    RenewWork = "renew_work",
+    FreeWork = "free_work",
+    HiddenWork = "hidden_work",
+    ExpiredWork = "expired_work",
+    WorkOfOwner = "work_of_owner",
+    NextWorkDue = "next_work_due",
+    RevokeWork = "revoke_work",
+    WorkOfExecution = "work_of_execution",
+    BuryWork = "bury_work",
+    DeleteWork = "delete_work",
+    OpenLane = "open_lane",
+    NextLaneTag = "next_lane_tag",
+    LaneHead = "lane_head",
+    SaveLane = "save_lane",
+    DeleteLane = "delete_lane",
+    HoldLanes = "hold_lanes",
+    LoadSession = "load_session",
+    ClaimSession = "claim_session",
+    TouchSession = "touch_session",
+    RenewSessions = "renew_sessions",
+    ExpiredSessions = "expired_sessions",
+    FreeSession = "free_session",
+    ForgetSessions = "forget_sessions",
+    AppendTurn = "append_turn",
+    LastEvent = "last_event",
+    ReadTurns = "read_turns",
+    CreateExecution = "create_execution",
+    PinExecution = "pin_execution",
+    EndExecution = "end_execution",
+    SetCustomStatus = "set_custom_status",
+    KvClearDelta = "kv_clear_delta",
+    KvClearStore = "kv_clear_store",
+    KvChange = "kv_change",
+    KvFoldValues = "kv_fold_values",
+    KvFoldTombstones = "kv_fold_tombstones",
+    KvEmptyDelta = "kv_empty_delta",
+    KvSnapshot = "kv_snapshot",
+    KvMerged = "kv_merged",
+    KvDeltaValue = "kv_delta_value",
+    KvStoreValue = "kv_store_value",
+    PrunableExecutions = "prunable_executions",
+    CountEvents = "count_events",
+    DeleteTurns = "delete_turns",
+    DeleteExecution = "delete_execution",
+    CustomStatus = "custom_status",
+    RememberRequest = "remember_request",
+    ForgetRequests = "forget_requests",
+    RegisterOwner = "register_owner",
+    ListOwners = "list_owners",
+    ForgetOwner = "forget_owner",
+}
+
+/// The prepared statements of one connection.
+pub(crate) struct Statements<'c> {
+    connection: &'c Connection,
+    prepared: Vec<RefCell<Option<Statement<'c>>>>,
+}
+
+impl<'c> Statements<'c> {
+    pub(crate) fn new(connection: &'c Connection) -> Self {
+        Self { connection, prepared: Sql::ALL.iter().map(|_| RefCell::new(None)).collect() }
+    }
+
+    pub(crate) fn connection(&self) -> &'c Connection {
+        self.connection
+    }
+
+    /// Runs a statement that returns nothing, and says how many rows it changed.
+    pub(crate) fn execute(&self, sql: Sql, params: impl Params) -> rusqlite::Result<usize> {
+        self.with(sql, |statement| statement.execute(params))
+    }
+
+    /// The first row, if there is one.
+    pub(crate) fn row<T>(
+        &self,
+        sql: Sql,
+        params: impl Params,
+        read: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> rusqlite::Result<Option<T>> {
+        self.with(sql, |statement| {
+            let mut rows = statement.query(params)?;
+            rows.next()?.map(read).transpose()
+        })
+    }
+
+    /// Every row.
+    pub(crate) fn rows<T>(
+        &self,
+        sql: Sql,
+        params: impl Params,
+        mut read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> rusqlite::Result<Vec<T>> {
+        self.with(sql, |statement| {
+            let mut rows = statement.query(params)?;
+            let mut found = Vec::new();
+            while let Some(row) = rows.next()? {
+                found.push(read(row)?);
+            }
+            Ok(found)
+        })
+    }
+
+    /// Rows as long as `visit` asks for more.
+    pub(crate) fn rows_while(
+        &self,
+        sql: Sql,
+        params: impl Params,
+        mut visit: impl FnMut(&Row<'_>) -> rusqlite::Result<std::ops::ControlFlow<()>>,
+    ) -> rusqlite::Result<()> {
+        self.with(sql, |statement| {
+            let mut rows = statement.query(params)?;
+            while let Some(row) = rows.next()? {
+                if visit(row)?.is_break() {
+                    break;
+                }
+            }
+            Ok(())
+        })
+    }
+
+    fn with<T>(
+        &self,
+        sql: Sql,
+        run: impl FnOnce(&mut Statement<'c>) -> rusqlite::Result<T>,
+    ) -> rusqlite::Result<T> {
+        let Some(slot) = self.prepared.get(slot_of(sql)) else {
+            return run(&mut self.connection.prepare(sql.text())?);
+        };
+        let mut slot = slot.borrow_mut();
+        if let Some(statement) = slot.as_mut() {
+            return run(statement);
+        }
+        run(slot.insert(self.connection.prepare(sql.text())?))
+    }
+}
+
+#[expect(clippy::as_conversions, reason = "the discriminant of a fieldless enum, declared as usize")]
+const fn slot_of(sql: Sql) -> usize {
+    sql as usize
+}

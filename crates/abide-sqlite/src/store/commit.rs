@@ -1,0 +1,285 @@
+//! Committing a turn: the rows, in the order of `docs/spec/store.md`.
+
+use abide_model::ExecutionStatus;
+use abide_provider::rows::{CustomStatus, InstanceRow, TimerRows};
+use abide_provider::{Authority, Consumed, Operation, Position, Rejection, StoreError};
+use rusqlite::params;
+
+use super::Tx;
+use super::mailbox::{Existence, MailboxRow, Parent, Readiness};
+use crate::encode::{EncodedTurn, column, number};
+use crate::error::Failure;
+use crate::statements::Sql;
+use crate::token::WorkToken;
+
+/// A turn to commit.
+#[derive(Debug)]
+pub(crate) struct Commit {
+    pub(crate) operation: Operation,
+    pub(crate) instance: Option<String>,
+    pub(crate) authority: Authority,
+    pub(crate) consumed: Consumed,
+    pub(crate) turn: EncodedTurn,
+}
+
+impl Tx<'_, '_> {
+    pub(crate) fn commit(&self, commit: &Commit) -> Result<(), Failure> {
+        match &commit.authority {
+            Authority::Lease { token } => {
+                let mailbox = self.leased_mailbox(token, commit.operation)?;
+                self.check_addressee(&mailbox, commit)?;
+                self.check_order(&mailbox, &commit.turn, commit.operation)?;
+                self.consume_messages(&mailbox, &commit.consumed)?;
+                self.write_turn(mailbox, &commit.turn)?;
+            }
+            Authority::FinishedWork { token, expected } => {
+                let (mailbox, token) = self.check_fused(token, *expected, commit)?;
+                self.check_order(&mailbox, &commit.turn, commit.operation)?;
+                self.consume_work(token)?;
+                self.write_turn(mailbox, &commit.turn)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Appends without a lease.
+    pub(crate) fn append(&self, instance: &str, turn: &EncodedTurn) -> Result<(), Failure> {
+        let operation = Operation::AppendWithExecution;
+        let mailbox = match self.mailbox_by_id(instance)? {
+            Some(mailbox) => mailbox,
+            None => self.create_mailbox(instance)?,
+        };
+        self.check_order(&mailbox, turn, operation)?;
+        let lease = mailbox.lease.clone();
+        let no = mailbox.no;
+        self.write_turn(mailbox, turn)?;
+        if let Some(lease) = lease {
+            let batch = super::mailbox::format_batch(lease.batch.into_iter());
+            self.sql.execute(Sql::LeaseMailbox, params![no, lease.nonce, lease.until, self.owner, batch])?;
+        }
+        Ok(())
+    }
+
+    fn check_addressee(&self, mailbox: &MailboxRow, commit: &Commit) -> Result<(), Failure> {
+        match &commit.instance {
+            Some(instance) if *instance != mailbox.id => {
+                let message = format!(
+                    "the lease is on instance '{}', and the turn belongs to instance '{instance}'",
+                    mailbox.id
+                );
+                Err(StoreError::rejected(commit.operation, Rejection::Invalid, message).into())
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// A fused step needs the activity's lease, and an instance that waits for nothing but this activity.
+    fn check_fused(
+        &self,
+        token: &str,
+        expected: Position,
+        commit: &Commit,
+    ) -> Result<(MailboxRow, WorkToken), Failure> {
+        let operation = commit.operation;
+        let lost = || Failure::Refused(StoreError::lease_lost(operation));
+        let busy =
+            |message: &str| Failure::Refused(StoreError::rejected(operation, Rejection::Busy, message));
+        let token = WorkToken::parse(token).ok_or_else(lost)?;
+        self.held_work(token)?.ok_or_else(lost)?;
+        let mailbox = self.mailbox_by_no(token.key.mailbox)?.ok_or_else(lost)?;
+        self.check_addressee(&mailbox, commit)?;
+        if mailbox.lease.is_some() {
+            return Err(busy("the instance is leased: finish the activity, its turn will take it in"));
+        }
+        if position_of(&mailbox) != expected {
+            return Err(busy("the instance has moved on: finish the activity, and read what is new"));
+        }
+        if mailbox.ready.is_some() || self.has_due_mail(&mailbox)? {
+            return Err(busy("the instance has mail: finish the activity, and take both in"));
+        }
+        Ok((mailbox, token))
+    }
+
+    fn has_due_mail(&self, mailbox: &MailboxRow) -> rusqlite::Result<bool> {
+        let head = self.sql.row(Sql::FirstMessage, [mailbox.no], |row| row.get::<_, i64>(0))?;
+        Ok(head.is_some_and(|visible_at| visible_at <= self.now))
+    }
+
+    /// What is appended must be new: later executions follow earlier ones, and events follow events.
+    fn check_order(
+        &self,
+        mailbox: &MailboxRow,
+        turn: &EncodedTurn,
+        operation: Operation,
+    ) -> Result<(), Failure> {
+        let execution = column(turn.rows.execution_id);
+        let conflict =
+            |message: String| Failure::Refused(StoreError::rejected(operation, Rejection::Conflict, message));
+        if execution < mailbox.execution {
+            return Err(conflict(format!(
+                "Failed to append history: execution {execution} of instance '{}' is over, the current one is {}",
+                mailbox.id, mailbox.execution
+            )));
+        }
+        let Some(events) = &turn.events else { return Ok(()) };
+        let last = if execution == mailbox.execution { mailbox.last_event } else { 0 };
+        if events.first <= last {
+            return Err(conflict(format!(
+                "Failed to append history: event {} of execution {execution} of instance '{}' is recorded already, \
+                 the last one is {last}",
+                events.first, mailbox.id
+            )));
+        }
+        Ok(())
+    }
+
+    fn consume_messages(&self, mailbox: &MailboxRow, consumed: &Consumed) -> rusqlite::Result<()> {
+        let batch = mailbox.lease.iter().flat_map(|lease| &lease.batch);
+        for message in batch {
+            let used_up = match consumed {
+                Consumed::All => true,
+                Consumed::These(these) => these.iter().any(|id| column(id.0) == *message),
+            };
+            if used_up {
+                self.sql.execute(Sql::DeleteMessage, [mailbox.no, *message])?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Everything but the fence. Ends the lease.
+    fn write_turn(&self, mut mailbox: MailboxRow, turn: &EncodedTurn) -> rusqlite::Result<()> {
+        let rows = &turn.rows;
+        if turn.creates_instance || mailbox.is_instance() {
+            self.write_execution(&mut mailbox, turn)?;
+            describe(&mut mailbox, &rows.instance);
+        }
+        self.write_custom_status(mailbox.no, rows.instance.custom_status.clone())?;
+        self.change_kv(mailbox.no, &rows.kv)?;
+        for work in &turn.work {
+            if work.instance == mailbox.id {
+                self.insert_work(mailbox.no, work)?;
+            } else {
+                self.enqueue_work(work)?;
+            }
+        }
+        self.revoke(&rows.revoked)?;
+        for message in &turn.messages {
+            if message.to == mailbox.id && mailbox.is_instance() {
+                self.insert_message(mailbox.no, message)?;
+            } else {
+                self.enqueue(message)?;
+            }
+        }
+        self.remove_timers(mailbox.no, column(rows.execution_id), &rows.timers)?;
+        if let Some(options) = &rows.prune {
+            self.prune(&mailbox, options)?;
+        }
+        let readiness = self.readiness(mailbox.no, Existence::of(&mailbox))?;
+        self.save_instance(&mailbox, readiness)
+    }
+
+    fn write_execution(&self, mailbox: &mut MailboxRow, turn: &EncodedTurn) -> rusqlite::Result<()> {
+        let execution = column(turn.rows.execution_id);
+        if execution > mailbox.execution {
+            self.sql.execute(Sql::CreateExecution, params![mailbox.no, execution, self.now])?;
+            if mailbox.execution == 0 {
+                mailbox.created_at = self.now;
+            }
+            mailbox.execution = execution;
+            mailbox.last_event = 0;
+            mailbox.status = Some(ExecutionStatus::Running);
+            mailbox.pin = String::new();
+        }
+        if let Some(pin) = &turn.rows.instance.pin {
+            mailbox.pin = pin.to_string();
+            self.sql.execute(Sql::PinExecution, params![mailbox.no, execution, mailbox.pin])?;
+        }
+        if let Some(status) = turn.rows.instance.status {
+            mailbox.status = Some(status);
+            let completed_at = status.is_terminal().then_some(self.now);
+            self.sql.execute(
+                Sql::EndExecution,
+                params![mailbox.no, execution, status.as_str(), turn.rows.instance.output, completed_at],
+            )?;
+        }
+        if let Some(events) = &turn.events {
+            mailbox.last_event = events.last;
+            self.sql.execute(
+                Sql::AppendTurn,
+                params![mailbox.no, execution, events.first, events.last, events.json],
+            )?;
+        }
+        Ok(())
+    }
+
+    fn write_custom_status(&self, mailbox: i64, status: Option<CustomStatus>) -> rusqlite::Result<()> {
+        if let Some(status) = status {
+            self.sql.execute(Sql::SetCustomStatus, params![mailbox, status.into_value()])?;
+        }
+        Ok(())
+    }
+
+    fn save_instance(&self, mailbox: &MailboxRow, readiness: Readiness) -> rusqlite::Result<()> {
+        let parent = mailbox.parent.as_ref();
+        self.sql.execute(
+            Sql::SaveInstance,
+            params![
+                mailbox.no,
+                mailbox.execution,
+                mailbox.last_event,
+                mailbox.status.map_or("", ExecutionStatus::as_str),
+                mailbox.pin,
+                mailbox.name,
+                mailbox.version,
+                parent.map(|parent| &parent.instance),
+                parent.and_then(|parent| parent.execution),
+                parent.and_then(|parent| parent.event),
+                mailbox.created_at,
+                if mailbox.is_instance() { self.now } else { 0 },
+                readiness.ready,
+                readiness.due_at,
+            ],
+        )?;
+        Ok(())
+    }
+
+    fn remove_timers(&self, mailbox: i64, execution: i64, timers: &TimerRows) -> rusqlite::Result<()> {
+        match timers {
+            TimerRows::All => {
+                self.sql.execute(Sql::DeleteTimers, [mailbox, execution])?;
+            }
+            TimerRows::These(events) => {
+                for event in events {
+                    self.sql.execute(Sql::DeleteTimer, [mailbox, execution, column(*event)])?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What a turn says about its instance. A parent, once known, stays.
+fn describe(mailbox: &mut MailboxRow, row: &InstanceRow) {
+    if let Some(name) = &row.name {
+        mailbox.name.clone_from(name);
+    }
+    if let Some(version) = &row.version {
+        mailbox.version.clone_from(version);
+    }
+    if let (None, Some(parent)) = (&mailbox.parent, &row.parent) {
+        mailbox.parent = Some(Parent {
+            instance: parent.instance.clone(),
+            execution: parent.execution_id.map(column),
+            event: parent.event_id.map(column),
+        });
+    }
+}
+
+fn position_of(mailbox: &MailboxRow) -> Position {
+    Position {
+        incarnation: number(mailbox.no),
+        execution_id: number(mailbox.execution),
+        last_event_id: number(mailbox.last_event),
+    }
+}

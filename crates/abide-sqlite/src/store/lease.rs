@@ -1,0 +1,315 @@
+//! Leasing instances.
+
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+use abide_model::{ExecutionStatus, WorkItem};
+use abide_provider::{
+    BATCH_BYTES, BATCH_MESSAGES, DispatcherCapabilityFilter, InstanceLease, LeaseInstances, Message,
+    MessageId, Operation, ParentLink, Position, StoreError,
+};
+use rusqlite::{Row, params};
+
+use super::Tx;
+use super::mailbox::{ANY_START, MailboxRow, format_batch};
+use crate::encode::{column, number};
+use crate::error::Failure;
+use crate::statements::Sql;
+use crate::token::MailboxToken;
+
+/// The class of a continue-as-new.
+const CONTINUE: i64 = 2;
+
+/// A visible message, as stored.
+struct StoredMessage {
+    no: i64,
+    attempts: i64,
+    size: usize,
+    item: Option<WorkItem>,
+}
+
+impl StoredMessage {
+    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let text = row.get_ref(3)?;
+        let bytes = text.as_bytes().unwrap_or_default();
+        Ok(Self {
+            no: row.get(0)?,
+            attempts: row.get(2)?,
+            size: bytes.len(),
+            item: serde_json::from_slice(bytes).ok(),
+        })
+    }
+}
+
+impl Tx<'_, '_> {
+    /// Leases up to `request.limit` instances.
+    pub(crate) fn lease_instances(&self, request: &LeaseInstances) -> rusqlite::Result<Vec<InstanceLease>> {
+        let mut leases = Vec::new();
+        let mut rejected = 0;
+        while leases.len() < request.limit {
+            let wanted = request.limit - leases.len();
+            let candidates = self.ready_mailboxes(request.capabilities.as_ref(), wanted)?;
+            if candidates.is_empty() {
+                break;
+            }
+            let before = leases.len();
+            for mailbox in candidates {
+                leases.extend(self.lease_mailbox(&mailbox, request.lease_for)?);
+            }
+            // What is not leased was taken out of the queue, so this ends; the bound is for a store gone wrong.
+            rejected = if leases.len() == before { rejected + 1 } else { 0 };
+            if rejected > BATCH_MESSAGES {
+                break;
+            }
+        }
+        Ok(leases)
+    }
+
+    /// The instances that can be leased and whose pin passes, oldest mail first.
+    fn ready_mailboxes(
+        &self,
+        capabilities: Option<&DispatcherCapabilityFilter>,
+        limit: usize,
+    ) -> rusqlite::Result<Vec<MailboxRow>> {
+        if capabilities.is_some_and(|filter| filter.supported_duroxide_versions.is_empty()) {
+            return Ok(Vec::new());
+        }
+        let rows = i64::try_from(limit).unwrap_or(i64::MAX);
+        let mut found = self.sql.rows(Sql::ReadyMailboxes, params!["", rows], MailboxRow::read)?;
+        let mut last = String::new();
+        let mut pins = 0;
+        while let Some(pin) = self.sql.row(Sql::NextPin, [&last], |row| row.get::<_, String>(0))? {
+            if capabilities.is_none_or(|filter| passes(filter, &pin)) {
+                found.extend(self.sql.rows(Sql::ReadyMailboxes, params![pin, rows], MailboxRow::read)?);
+                pins += 1;
+            }
+            last = pin;
+        }
+        if pins > 0 {
+            found.sort_by_key(|mailbox| mailbox.ready);
+        }
+        found.truncate(limit);
+        Ok(found)
+    }
+
+    /// Leases one instance, or nothing if none of its messages can be handed out.
+    fn lease_mailbox(
+        &self,
+        mailbox: &MailboxRow,
+        lease_for: Duration,
+    ) -> rusqlite::Result<Option<InstanceLease>> {
+        let Some(messages) = self.take_batch(mailbox)? else {
+            self.release(mailbox)?;
+            return Ok(None);
+        };
+        let nonce = self.nonce();
+        let batch = format_batch(messages.iter().map(|message| column(message.id.0)));
+        self.sql.execute(
+            Sql::LeaseMailbox,
+            params![mailbox.no, nonce, self.after(lease_for), self.owner, batch],
+        )?;
+        let token = MailboxToken { mailbox: mailbox.no, nonce };
+        Ok(Some(self.describe_lease(mailbox, token, messages)))
+    }
+
+    fn describe_lease(
+        &self,
+        mailbox: &MailboxRow,
+        token: MailboxToken,
+        messages: Vec<Message>,
+    ) -> InstanceLease {
+        let start =
+            if mailbox.is_instance() { None } else { messages.iter().find_map(|m| Start::of(&m.item)) };
+        let (name, version, parent) = match start {
+            Some(start) => (start.name, start.version, start.parent),
+            None => (mailbox.name.clone(), mailbox.version.clone(), parent_of(mailbox)),
+        };
+        InstanceLease {
+            instance: mailbox.id.clone(),
+            token: token.to_string(),
+            attempt: messages.iter().map(|message| message.attempt).max().unwrap_or(1),
+            store_time: self.time(),
+            position: Position {
+                incarnation: number(mailbox.no),
+                execution_id: number(mailbox.execution),
+                last_event_id: number(mailbox.last_event),
+            },
+            status: mailbox.status,
+            orchestration_name: name,
+            orchestration_version: version,
+            parent,
+            messages,
+            preloaded: None,
+        }
+    }
+
+    /// The messages to hand out: what starts it first, then in order. Unreadable ones are set aside.
+    fn take_batch(&self, mailbox: &MailboxRow) -> rusqlite::Result<Option<Vec<Message>>> {
+        let start = match (mailbox.is_instance(), mailbox.status) {
+            (false, _) => self.take_start(mailbox, ANY_START)?,
+            (true, Some(ExecutionStatus::ContinuedAsNew)) => self.take_start(mailbox, CONTINUE)?,
+            (true, _) => None,
+        };
+        if start.is_none() && !mailbox.is_instance() {
+            return Ok(None);
+        }
+        let first = start.as_ref().map(|start| start.no);
+        let mut size = start.as_ref().map_or(0, |start| start.size);
+        let mut batch: Vec<Message> = start.and_then(StoredMessage::hand_out).into_iter().collect();
+        let mut unreadable = Vec::new();
+        let limit = i64::try_from(BATCH_MESSAGES).unwrap_or(i64::MAX);
+        self.sql.rows_while(Sql::VisibleMessages, [mailbox.no, limit], |row| {
+            if batch.len() >= BATCH_MESSAGES || size >= BATCH_BYTES {
+                return Ok(ControlFlow::Break(()));
+            }
+            let message = StoredMessage::read(row)?;
+            if Some(message.no) == first {
+                return Ok(ControlFlow::Continue(()));
+            }
+            size += message.size;
+            let (no, attempts) = (message.no, message.attempts);
+            match message.hand_out() {
+                Some(message) => batch.push(message),
+                None => unreadable.push((no, attempts)),
+            }
+            Ok(ControlFlow::Continue(()))
+        })?;
+        for (no, attempts) in unreadable {
+            self.set_message_aside((mailbox.no, &mailbox.id), no, attempts)?;
+        }
+        Ok(if batch.is_empty() { None } else { Some(batch) })
+    }
+
+    /// The lowest message of at least this class that starts an execution and can be read.
+    fn take_start(&self, mailbox: &MailboxRow, class: i64) -> rusqlite::Result<Option<StoredMessage>> {
+        loop {
+            let found = self.sql.row(Sql::FirstStart, [mailbox.no, class], StoredMessage::read)?;
+            match found {
+                Some(message) if message.item.is_none() => {
+                    self.set_message_aside((mailbox.no, &mailbox.id), message.no, message.attempts)?;
+                }
+                found => return Ok(found),
+            }
+        }
+    }
+
+    /// The mailbox that a token holds, or that the lease is lost.
+    pub(crate) fn leased_mailbox(&self, token: &str, operation: Operation) -> Result<MailboxRow, Failure> {
+        let lost = || Failure::Refused(StoreError::lease_lost(operation));
+        let token = MailboxToken::parse(token).ok_or_else(lost)?;
+        let mailbox = self.mailbox_by_no(token.mailbox)?.ok_or_else(lost)?;
+        match mailbox.valid_lease(self.now) {
+            Some(lease) if lease.nonce == token.nonce => Ok(mailbox),
+            Some(_) | None => Err(lost()),
+        }
+    }
+
+    pub(crate) fn renew_instance(&self, token: &str, extend_for: Duration) -> Result<(), Failure> {
+        let mailbox = self.leased_mailbox(token, Operation::RenewOrchestrationItemLock)?;
+        self.sql.execute(Sql::RenewMailbox, [mailbox.no, self.after(extend_for)])?;
+        Ok(())
+    }
+
+    pub(crate) fn abandon_instance(&self, token: &str, abandon: &Abandon) -> Result<(), Failure> {
+        let mailbox = self.leased_mailbox(token, Operation::AbandonOrchestrationItem)?;
+        let hidden_until = abandon.hidden_until(self);
+        for message in mailbox.lease.iter().flat_map(|lease| &lease.batch) {
+            match abandon.attempt {
+                Attempt::Counts => self.sql.execute(Sql::CountAttempt, [mailbox.no, *message])?,
+                Attempt::GivenBack => 0,
+            };
+            if hidden_until > 0 {
+                self.sql.execute(Sql::HideMessage, [mailbox.no, *message, hidden_until])?;
+            }
+        }
+        self.release(&mailbox)?;
+        Ok(())
+    }
+}
+
+impl StoredMessage {
+    fn hand_out(self) -> Option<Message> {
+        let attempt = u32::try_from(self.attempts + 1).unwrap_or(u32::MAX);
+        self.item.map(|item| Message { id: MessageId(number(self.no)), attempt, item })
+    }
+}
+
+/// How a lease is given back.
+#[derive(Debug, Clone)]
+pub(crate) struct Abandon {
+    pub(crate) delay: Option<Duration>,
+    pub(crate) attempt: Attempt,
+}
+
+/// Whether a lease that is given back counts as an attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Attempt {
+    Counts,
+    GivenBack,
+}
+
+impl Abandon {
+    /// Zero is not hidden at all.
+    pub(crate) fn hidden_until(&self, tx: &Tx<'_, '_>) -> i64 {
+        self.delay.filter(|delay| !delay.is_zero()).map_or(0, |delay| tx.after(delay))
+    }
+}
+
+/// What a starting message says about the instance to be.
+struct Start {
+    name: String,
+    version: String,
+    parent: Option<ParentLink>,
+}
+
+impl Start {
+    fn of(item: &WorkItem) -> Option<Self> {
+        let (name, version, parent, event_id, execution_id) = match item {
+            WorkItem::StartOrchestration {
+                orchestration,
+                version,
+                parent_instance,
+                parent_id,
+                parent_execution_id,
+                ..
+            }
+            | WorkItem::ContinueAsNew {
+                orchestration,
+                version,
+                parent_instance,
+                parent_id,
+                parent_execution_id,
+                ..
+            } => (orchestration, version, parent_instance, parent_id, parent_execution_id),
+            WorkItem::ActivityExecute { .. }
+            | WorkItem::ActivityCompleted { .. }
+            | WorkItem::ActivityFailed { .. }
+            | WorkItem::TimerFired { .. }
+            | WorkItem::ExternalRaised { .. }
+            | WorkItem::SubOrchCompleted { .. }
+            | WorkItem::SubOrchFailed { .. }
+            | WorkItem::CancelInstance { .. }
+            | WorkItem::QueueMessage { .. } => return None,
+        };
+        let parent = parent.clone().map(|instance| ParentLink {
+            instance,
+            execution_id: *execution_id,
+            event_id: *event_id,
+        });
+        let version = version.clone().unwrap_or_else(|| "unknown".to_owned());
+        Some(Self { name: name.clone(), version, parent })
+    }
+}
+
+fn parent_of(mailbox: &MailboxRow) -> Option<ParentLink> {
+    mailbox.parent.as_ref().map(|parent| ParentLink {
+        instance: parent.instance.clone(),
+        execution_id: parent.execution.map(number),
+        event_id: parent.event.map(number),
+    })
+}
+
+/// A pin that cannot be parsed passes: what cannot be compared is decided by whoever replays it.
+fn passes(filter: &DispatcherCapabilityFilter, pin: &str) -> bool {
+    semver::Version::parse(pin).map_or(true, |version| filter.is_compatible(&version))
+}

@@ -1,0 +1,131 @@
+//! Enqueueing messages.
+
+use std::time::Duration;
+
+use abide_model::Timestamp;
+use abide_provider::RequestKey;
+use abide_provider::rows::MessageClass;
+use rusqlite::params;
+
+use super::Tx;
+use super::mailbox::{Existence, MailboxRow};
+use crate::encode::{EncodedMessage, column, visible_column};
+use crate::error::Failure;
+use crate::statements::Sql;
+
+/// How long a request key is remembered.
+const REQUESTS_LAST: Duration = Duration::from_secs(3600);
+
+impl Tx<'_, '_> {
+    /// Enqueues a message that shows after a delay.
+    pub(crate) fn enqueue_delayed(
+        &self,
+        message: &EncodedMessage,
+        delay: Option<Duration>,
+    ) -> rusqlite::Result<()> {
+        let shown_at = delay.filter(|delay| !delay.is_zero()).map(|delay| self.time().saturating_add(delay));
+        self.enqueue_at(message, message.visible_at.max(shown_at))
+    }
+
+    /// Enqueues a message for an instance, which need not exist.
+    pub(crate) fn enqueue(&self, message: &EncodedMessage) -> rusqlite::Result<()> {
+        self.enqueue_at(message, message.visible_at)
+    }
+
+    fn enqueue_at(&self, message: &EncodedMessage, visible_at: Option<Timestamp>) -> rusqlite::Result<()> {
+        let mailbox = match self.mailbox_by_id(&message.to)? {
+            None if message.class == MessageClass::Queue => return Ok(()), // nobody will ever read it
+            None => self.create_mailbox(&message.to)?,
+            Some(mailbox) => mailbox,
+        };
+        if message.class == MessageClass::Queue && !mailbox.is_instance() && !self.has_start(mailbox.no)? {
+            return Ok(());
+        }
+        let visible_at = visible_column(visible_at);
+        let number = self.insert_message_at(mailbox.no, message, visible_at)?;
+        self.after_enqueue(&mailbox, message.class, Arrived { visible_at, number })
+    }
+
+    /// Enqueues a message unless the same request was seen before.
+    pub(crate) fn enqueue_once(
+        &self,
+        message: &EncodedMessage,
+        delay: Option<Duration>,
+        key: RequestKey,
+    ) -> Result<(), Failure> {
+        let forget =
+            self.now.saturating_sub(column(u64::try_from(REQUESTS_LAST.as_millis()).unwrap_or(u64::MAX)));
+        self.sql.execute(Sql::ForgetRequests, [forget])?;
+        if self.sql.execute(Sql::RememberRequest, params![key.0, self.now])? > 0 {
+            self.enqueue_delayed(message, delay)?;
+        }
+        Ok(())
+    }
+
+    /// Writes the row, and nothing about readiness.
+    pub(crate) fn insert_message(&self, mailbox: i64, message: &EncodedMessage) -> rusqlite::Result<i64> {
+        self.insert_message_at(mailbox, message, visible_column(message.visible_at))
+    }
+
+    fn insert_message_at(
+        &self,
+        mailbox: i64,
+        message: &EncodedMessage,
+        visible_at: i64,
+    ) -> rusqlite::Result<i64> {
+        let number = self.next_number();
+        let (class, execution, event) = class_columns(message.class);
+        self.sql.execute(
+            Sql::InsertMessage,
+            params![mailbox, visible_at, number, class, execution, event, message.json],
+        )?;
+        Ok(number)
+    }
+
+    /// A leased mailbox is looked at again when it is released; any other must show what it got.
+    fn after_enqueue(
+        &self,
+        mailbox: &MailboxRow,
+        class: MessageClass,
+        arrived: Arrived,
+    ) -> rusqlite::Result<()> {
+        if mailbox.lease.is_some() {
+            return Ok(());
+        }
+        if arrived.visible_at > 0 {
+            if mailbox.due_at.is_none_or(|due_at| arrived.visible_at < due_at) {
+                self.sql.execute(Sql::SetDue, params![mailbox.no, arrived.visible_at])?;
+            }
+        } else if mailbox.ready.is_none() {
+            if mailbox.is_instance() {
+                self.sql.execute(Sql::SetReady, params![mailbox.no, arrived.number])?;
+            } else if class.starts() {
+                let readiness = self.readiness(mailbox.no, Existence::MailboxOnly)?;
+                self.sql.execute(Sql::SetReady, params![mailbox.no, readiness.ready])?;
+            }
+        }
+        Ok(())
+    }
+
+    fn has_start(&self, mailbox: i64) -> rusqlite::Result<bool> {
+        Ok(self.sql.row(Sql::HasStart, [mailbox], |_| Ok(()))?.is_some())
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Arrived {
+    visible_at: i64,
+    number: i64,
+}
+
+fn class_columns(class: MessageClass) -> (i64, Option<i64>, Option<i64>) {
+    match class {
+        MessageClass::Other => (0, None, None),
+        MessageClass::Start => (1, None, None),
+        MessageClass::ContinueAsNew => (2, None, None),
+        MessageClass::Queue => (3, None, None),
+        MessageClass::Timer { execution_id, event_id } => {
+            (4, Some(column(execution_id)), Some(column(event_id)))
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! Mailboxes: finding, making, and knowing when they can be leased.
+
+use abide_model::ExecutionStatus;
+use rusqlite::{Row, params};
+
+use super::Tx;
+use crate::statements::Sql;
+
+/// A mailbox, as read.
+#[derive(Debug, Clone)]
+pub(crate) struct MailboxRow {
+    pub(crate) no: i64,
+    pub(crate) id: String,
+    pub(crate) execution: i64,
+    pub(crate) last_event: i64,
+    pub(crate) status: Option<ExecutionStatus>,
+    pub(crate) pin: String,
+    pub(crate) name: String,
+    pub(crate) version: String,
+    pub(crate) parent: Option<Parent>,
+    pub(crate) created_at: i64,
+    pub(crate) ready: Option<i64>,
+    pub(crate) due_at: Option<i64>,
+    pub(crate) lease: Option<Lease>,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Parent {
+    pub(crate) instance: String,
+    pub(crate) execution: Option<i64>,
+    pub(crate) event: Option<i64>,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Lease {
+    pub(crate) nonce: i64,
+    pub(crate) until: i64,
+    pub(crate) batch: Vec<i64>,
+}
+
+/// When a mailbox that is not leased can be leased.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Readiness {
+    /// Its lowest visible message, if it can be leased now.
+    pub(crate) ready: Option<i64>,
+    /// When its next hidden message becomes visible.
+    pub(crate) due_at: Option<i64>,
+}
+
+impl MailboxRow {
+    /// Reads the columns that `mailbox_by_id`, `mailbox_by_no` and `ready_mailboxes` return.
+    pub(crate) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let status: &str = row.get_ref(4)?.as_str()?;
+        let parent = match row.get::<_, Option<String>>(8)? {
+            None => None,
+            Some(instance) => Some(Parent { instance, execution: row.get(9)?, event: row.get(10)? }),
+        };
+        let lease = match row.get::<_, Option<i64>>(14)? {
+            None => None,
+            Some(nonce) => {
+                let batch = row.get_ref(16)?.as_str_or_null()?.unwrap_or_default();
+                Some(Lease { nonce, until: row.get(15)?, batch: parse_batch(batch) })
+            }
+        };
+        Ok(Self {
+            no: row.get(0)?,
+            id: row.get(1)?,
+            execution: row.get(2)?,
+            last_event: row.get(3)?,
+            status: status.parse().ok(),
+            pin: row.get(5)?,
+            name: row.get(6)?,
+            version: row.get(7)?,
+            parent,
+            created_at: row.get(11)?,
+            ready: row.get(12)?,
+            due_at: row.get(13)?,
+            lease,
+        })
+    }
+
+    pub(crate) fn is_instance(&self) -> bool {
+        self.execution > 0
+    }
+
+    /// The lease, if it has not run out.
+    pub(crate) fn valid_lease(&self, now: i64) -> Option<&Lease> {
+        self.lease.as_ref().filter(|lease| lease.until > now)
+    }
+}
+
+pub(crate) fn format_batch(numbers: impl Iterator<Item = i64>) -> String {
+    use std::fmt::Write;
+    let mut text = String::new();
+    for number in numbers {
+        if !text.is_empty() {
+            text.push(',');
+        }
+        // Writing to a string cannot fail.
+        drop(write!(text, "{number}"));
+    }
+    text
+}
+
+fn parse_batch(text: &str) -> Vec<i64> {
+    text.split(',').filter_map(|number| number.parse().ok()).collect()
+}
+
+impl Tx<'_, '_> {
+    pub(crate) fn mailbox_by_id(&self, id: &str) -> rusqlite::Result<Option<MailboxRow>> {
+        self.sql.row(Sql::MailboxById, [id], MailboxRow::read)
+    }
+
+    pub(crate) fn mailbox_by_no(&self, no: i64) -> rusqlite::Result<Option<MailboxRow>> {
+        self.sql.row(Sql::MailboxByNo, [no], MailboxRow::read)
+    }
+
+    pub(crate) fn mailbox_or_new(&self, id: &str) -> rusqlite::Result<MailboxRow> {
+        match self.mailbox_by_id(id)? {
+            Some(mailbox) => Ok(mailbox),
+            None => self.create_mailbox(id),
+        }
+    }
+
+    pub(crate) fn create_mailbox(&self, id: &str) -> rusqlite::Result<MailboxRow> {
+        let no = self.next_mailbox();
+        self.sql.execute(Sql::CreateMailbox, params![no, id])?;
+        Ok(MailboxRow {
+            no,
+            id: id.to_owned(),
+            execution: 0,
+            last_event: 0,
+            status: None,
+            pin: String::new(),
+            name: String::new(),
+            version: "unknown".to_owned(),
+            parent: None,
+            created_at: 0,
+            ready: None,
+            due_at: None,
+            lease: None,
+        })
+    }
+
+    /// When a mailbox can be leased, from its messages alone: one seek if it has none.
+    pub(crate) fn readiness(&self, no: i64, is_instance: Existence) -> rusqlite::Result<Readiness> {
+        let head = self.sql.row(Sql::FirstMessage, [no], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        match head {
+            None => Ok(Readiness { ready: None, due_at: None }),
+            Some((visible_at, _)) if visible_at > 0 => {
+                Ok(Readiness { ready: None, due_at: Some(visible_at) })
+            }
+            Some((_, lowest)) => {
+                let due_at = self.sql.row(Sql::FirstHiddenMessage, [no], |row| row.get(0))?;
+                let ready = match is_instance {
+                    Existence::Instance => Some(lowest),
+                    Existence::MailboxOnly if self.has_visible_start(no)? => Some(lowest),
+                    Existence::MailboxOnly => None,
+                };
+                Ok(Readiness { ready, due_at })
+            }
+        }
+    }
+
+    fn has_visible_start(&self, no: i64) -> rusqlite::Result<bool> {
+        Ok(self.sql.row(Sql::FirstStart, params![no, ANY_START], |_| Ok(()))?.is_some())
+    }
+
+    /// Ends the lease of a mailbox, if it has one, and says when it can be leased again.
+    pub(crate) fn release(&self, mailbox: &MailboxRow) -> rusqlite::Result<()> {
+        let Readiness { ready, due_at } = self.readiness(mailbox.no, Existence::of(mailbox))?;
+        self.sql.execute(Sql::ReleaseMailbox, params![mailbox.no, ready, due_at])?;
+        Ok(())
+    }
+}
+
+/// The lowest class of messages that start anything.
+pub(crate) const ANY_START: i64 = 1;
+
+/// Whether a mailbox belongs to an instance.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Existence {
+    Instance,
+    MailboxOnly,
+}
+
+impl Existence {
+    pub(crate) fn of(mailbox: &MailboxRow) -> Self {
+        if mailbox.is_instance() { Self::Instance } else { Self::MailboxOnly }
+    }
+}

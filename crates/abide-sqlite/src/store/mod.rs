@@ -1,0 +1,116 @@
+//! What the store does inside a transaction, as plain functions over statements.
+//!
+//! One module per subject, in the order of `docs/spec/store.md`. Everything here runs on the writer thread, between
+//! `BEGIN` and `COMMIT`, with one reading of the clock. A refusal comes before the first write of its operation.
+//!
+//! Deliberately absent: threads, waiting and answering. See [`writer`](crate::writer).
+
+pub(crate) mod commit;
+pub(crate) mod dead_letter;
+pub(crate) mod kv;
+pub(crate) mod lease;
+pub(crate) mod mail;
+pub(crate) mod mailbox;
+pub(crate) mod owner;
+pub(crate) mod promote;
+pub(crate) mod prune;
+pub(crate) mod read;
+pub(crate) mod session;
+pub(crate) mod work;
+pub(crate) mod work_queue;
+
+use std::cell::{Cell, RefCell};
+use std::time::Duration;
+
+use abide_model::{Entropy, Timestamp};
+use abide_provider::StolenLease;
+
+use crate::encode::column;
+use crate::statements::{Sql, Statements};
+
+/// One write transaction.
+pub(crate) struct Tx<'a, 'c> {
+    pub(crate) sql: &'a Statements<'c>,
+    /// The time of this transaction, in milliseconds.
+    pub(crate) now: i64,
+    /// This process, in leases.
+    pub(crate) owner: i64,
+    entropy: &'a dyn Entropy,
+    counter: Cell<Counter>,
+    saved: Counter,
+    /// Leases taken away, to be told of after the commit.
+    stolen: RefCell<Vec<StolenLease>>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Counter {
+    number: i64,
+    mailbox: i64,
+}
+
+impl<'a, 'c> Tx<'a, 'c> {
+    /// To be called right after `BEGIN`.
+    pub(crate) fn begin(
+        sql: &'a Statements<'c>,
+        now: Timestamp,
+        owner: i64,
+        entropy: &'a dyn Entropy,
+    ) -> rusqlite::Result<Self> {
+        let saved = sql
+            .row(Sql::LoadCounter, [], |row| Ok(Counter { number: row.get(0)?, mailbox: row.get(1)? }))?
+            .unwrap_or(Counter { number: 0, mailbox: 0 });
+        Ok(Self {
+            sql,
+            now: column(now.as_millis()),
+            owner,
+            entropy,
+            counter: Cell::new(saved),
+            saved,
+            stolen: RefCell::default(),
+        })
+    }
+
+    /// To be called right before `COMMIT`. Says whom to tell of leases taken away.
+    pub(crate) fn finish(self) -> rusqlite::Result<Vec<StolenLease>> {
+        let counter = self.counter.get();
+        if counter != self.saved {
+            self.sql.execute(Sql::SaveCounter, [counter.number, counter.mailbox])?;
+        }
+        Ok(self.stolen.into_inner())
+    }
+
+    /// The next number for a message or work.
+    fn next_number(&self) -> i64 {
+        let mut counter = self.counter.get();
+        counter.number += 1;
+        self.counter.set(counter);
+        counter.number
+    }
+
+    /// The next number for a mailbox.
+    fn next_mailbox(&self) -> i64 {
+        let mut counter = self.counter.get();
+        counter.mailbox += 1;
+        self.counter.set(counter);
+        counter.mailbox
+    }
+
+    /// A number that makes a lease unlike any other.
+    fn nonce(&self) -> i64 {
+        i64::try_from(self.entropy.next_u64() >> 1).unwrap_or(0)
+    }
+
+    /// The time after `duration`.
+    fn after(&self, duration: Duration) -> i64 {
+        let now = Timestamp::from_millis(crate::encode::number(self.now));
+        column(now.saturating_add(duration).as_millis())
+    }
+
+    fn time(&self) -> Timestamp {
+        Timestamp::from_millis(crate::encode::number(self.now))
+    }
+
+    fn tell_stolen(&self, lease: StolenLease) {
+        self.stolen.borrow_mut().push(lease);
+    }
+}

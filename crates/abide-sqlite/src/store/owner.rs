@@ -1,0 +1,27 @@
+//! Processes that share the file, and what they leave behind when they die.
+
+use super::Tx;
+use super::work::PromotedWork;
+use crate::statements::Sql;
+
+impl Tx<'_, '_> {
+    pub(crate) fn register_owner(&self, lock_file: &str) -> rusqlite::Result<i64> {
+        let no = self.sql.row(Sql::RegisterOwner, [lock_file], |row| row.get(0))?;
+        no.ok_or(rusqlite::Error::QueryReturnedNoRows)
+    }
+
+    /// Other processes, with the name of the file each holds locked while it lives.
+    pub(crate) fn other_owners(&self) -> rusqlite::Result<Vec<(i64, String)>> {
+        self.sql.rows(Sql::ListOwners, [self.owner], |row| Ok((row.get(0)?, row.get(1)?)))
+    }
+
+    /// Voids every lease of a process that is gone. Its attempts count: it may have died of them.
+    pub(crate) fn bury_owner(&self, no: i64) -> rusqlite::Result<()> {
+        let mailboxes = self.sql.rows(Sql::MailboxesOfOwner, [no], |row| row.get(0))?;
+        self.void_leases(&mailboxes)?;
+        let work = self.sql.rows(Sql::WorkOfOwner, [no], PromotedWork::read)?;
+        self.free_work(&work)?;
+        self.sql.execute(Sql::ForgetOwner, [no])?;
+        Ok(())
+    }
+}

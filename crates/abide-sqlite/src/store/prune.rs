@@ -1,0 +1,45 @@
+//! Deleting finished executions of one instance.
+
+use abide_model::{PruneOptions, PruneResult};
+use abide_provider::StolenBecause;
+use rusqlite::params;
+
+use super::Tx;
+use super::mailbox::MailboxRow;
+use super::work::RemovedWork;
+use crate::encode::{column, number};
+use crate::statements::Sql;
+
+impl Tx<'_, '_> {
+    /// Never deletes the current execution or a running one.
+    pub(crate) fn prune(
+        &self,
+        mailbox: &MailboxRow,
+        options: &PruneOptions,
+    ) -> rusqlite::Result<PruneResult> {
+        let keep = i64::from(options.keep_last.unwrap_or(1).max(1));
+        let before = options.completed_before.map_or(i64::MAX, column);
+        let doomed: Vec<i64> = self.sql.rows(
+            Sql::PrunableExecutions,
+            params![mailbox.no, mailbox.execution, keep, before],
+            |row| row.get(0),
+        )?;
+        let mut result = PruneResult { instances_processed: 1, ..PruneResult::default() };
+        for execution in doomed {
+            result.executions_deleted += 1;
+            result.events_deleted += self.delete_execution(mailbox.no, execution)?;
+        }
+        Ok(result)
+    }
+
+    fn delete_execution(&self, mailbox: i64, execution: i64) -> rusqlite::Result<u64> {
+        let at = (mailbox, execution);
+        let events = self.sql.row(Sql::CountEvents, at, |row| row.get::<_, i64>(0))?.unwrap_or(0);
+        self.sql.execute(Sql::DeleteTurns, at)?;
+        self.sql.execute(Sql::DeleteExecution, at)?;
+        self.sql.execute(Sql::DeleteTimers, at)?;
+        let removed = self.sql.rows(Sql::WorkOfExecution, at, |row| RemovedWork::read(row, at))?;
+        self.tell_removed(&removed, |_| StolenBecause::InstanceDeleted)?;
+        Ok(number(events))
+    }
+}

@@ -1,0 +1,146 @@
+//! Reading, on any connection and without a lease.
+
+use std::collections::BTreeMap;
+
+use abide_model::{Event, EventKind, KvEntry, SystemStats};
+use rusqlite::params;
+
+use super::mailbox::MailboxRow;
+use crate::encode::{column, number};
+use crate::statements::{Sql, Statements};
+
+/// The turns of an execution, as stored; decoded by whoever asked.
+#[derive(Debug, Default)]
+pub(crate) struct StoredHistory(Vec<Vec<u8>>);
+
+impl StoredHistory {
+    pub(crate) fn read(
+        sql: &Statements<'_>,
+        mailbox: i64,
+        execution: i64,
+        after: i64,
+    ) -> rusqlite::Result<Self> {
+        let turns = sql.rows(Sql::ReadTurns, [mailbox, execution, after], |row| {
+            Ok(row.get_ref(0)?.as_bytes().map(<[u8]>::to_vec).unwrap_or_default())
+        })?;
+        Ok(Self(turns))
+    }
+
+    /// The events behind `after`, or why they cannot be read.
+    pub(crate) fn decode(self, after: u64) -> Result<Vec<Event>, String> {
+        let mut events = Vec::new();
+        for turn in self.0 {
+            let turn: Vec<Event> = serde_json::from_slice(&turn).map_err(|error| error.to_string())?;
+            events.extend(turn.into_iter().filter(|event| event.event_id > after));
+        }
+        Ok(events)
+    }
+
+    fn bytes(&self) -> usize {
+        self.0.iter().map(Vec::len).sum()
+    }
+}
+
+/// What `get_instance_stats` needs.
+#[derive(Debug)]
+pub(crate) struct StoredStats {
+    history: StoredHistory,
+    kv: BTreeMap<String, String>,
+}
+
+impl StoredStats {
+    pub(crate) fn compute(self) -> Result<SystemStats, String> {
+        let turns = self.history.0.len();
+        let stored = self.history.bytes();
+        let events = self.history.decode(0)?;
+        // A turn is stored as an array: brackets and commas are not part of its events.
+        let punctuation = turns + events.len();
+        let carried = events.first().map_or(0, |event| match &event.kind {
+            EventKind::OrchestrationStarted { carry_forward_events: Some(carried), .. } => carried.len(),
+            _ => 0,
+        });
+        Ok(SystemStats {
+            history_event_count: size(events.len()),
+            history_size_bytes: size(stored.saturating_sub(punctuation)),
+            queue_pending_count: size(carried),
+            kv_user_key_count: size(self.kv.len()),
+            kv_total_value_bytes: size(self.kv.values().map(String::len).sum()),
+        })
+    }
+}
+
+fn size(length: usize) -> u64 {
+    u64::try_from(length).unwrap_or(u64::MAX)
+}
+
+/// Everything that can be asked without a lease.
+impl Statements<'_> {
+    fn mailbox(&self, instance: &str) -> rusqlite::Result<Option<MailboxRow>> {
+        self.row(Sql::MailboxById, [instance], MailboxRow::read)
+    }
+
+    /// The history of the current execution.
+    pub(crate) fn read_current(&self, instance: &str) -> rusqlite::Result<StoredHistory> {
+        match self.mailbox(instance)? {
+            None => Ok(StoredHistory::default()),
+            Some(mailbox) => StoredHistory::read(self, mailbox.no, mailbox.execution, 0),
+        }
+    }
+
+    /// The history of one execution.
+    pub(crate) fn read_execution(&self, instance: &str, execution: u64) -> rusqlite::Result<StoredHistory> {
+        match self.mailbox(instance)? {
+            None => Ok(StoredHistory::default()),
+            Some(mailbox) => StoredHistory::read(self, mailbox.no, column(execution), 0),
+        }
+    }
+
+    pub(crate) fn custom_status(&self, instance: &str) -> rusqlite::Result<Option<(Option<String>, u64)>> {
+        let Some(mailbox) = self.mailbox(instance)? else { return Ok(None) };
+        self.row(Sql::CustomStatus, [mailbox.no], |row| Ok((row.get(0)?, number(row.get(1)?))))
+    }
+
+    /// One value: of the delta if it says anything about the key, tombstones included, else of the store.
+    pub(crate) fn kv_value(&self, instance: &str, key: &str) -> rusqlite::Result<Option<String>> {
+        let Some(mailbox) = self.mailbox(instance)? else { return Ok(None) };
+        let at = params![mailbox.no, key];
+        match self.row(Sql::KvDeltaValue, at, |row| row.get(0))? {
+            Some(changed) => Ok(changed),
+            None => self.row(Sql::KvStoreValue, at, |row| row.get(0)),
+        }
+    }
+
+    pub(crate) fn kv_merged(&self, instance: &str) -> rusqlite::Result<BTreeMap<String, String>> {
+        match self.mailbox(instance)? {
+            None => Ok(BTreeMap::new()),
+            Some(mailbox) => self.kv_merged_of(mailbox.no),
+        }
+    }
+
+    fn kv_merged_of(&self, mailbox: i64) -> rusqlite::Result<BTreeMap<String, String>> {
+        let entries = self.rows(Sql::KvMerged, [mailbox], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        Ok(entries.into_iter().collect())
+    }
+
+    /// What earlier executions left.
+    pub(crate) fn kv_snapshot(&self, mailbox: i64) -> rusqlite::Result<BTreeMap<String, KvEntry>> {
+        let entries = self.rows(Sql::KvSnapshot, [mailbox], |row| {
+            let entry = KvEntry { value: row.get(1)?, last_updated_at_ms: number(row.get(2)?) };
+            Ok((row.get(0)?, entry))
+        })?;
+        Ok(entries.into_iter().collect())
+    }
+
+    pub(crate) fn stats(&self, instance: &str) -> rusqlite::Result<Option<StoredStats>> {
+        let Some(mailbox) = self.mailbox(instance)?.filter(MailboxRow::is_instance) else { return Ok(None) };
+        Ok(Some(StoredStats {
+            history: StoredHistory::read(self, mailbox.no, mailbox.execution, 0)?,
+            kv: self.kv_merged_of(mailbox.no)?,
+        }))
+    }
+
+    /// When time alone makes something leasable.
+    pub(crate) fn next_due(&self, due: Sql) -> rusqlite::Result<Option<i64>> {
+        Ok(self.row(due, [], |row| row.get::<_, Option<i64>>(0))?.flatten())
+    }
+}

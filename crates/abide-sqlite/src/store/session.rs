@@ -1,0 +1,80 @@
+//! Sessions: who owns them, and which of their work can be leased.
+
+use std::time::Duration;
+
+use abide_provider::SessionFetchConfig;
+use rusqlite::params;
+
+use super::Tx;
+use crate::encode::column;
+use crate::statements::Sql;
+
+impl Tx<'_, '_> {
+    /// Makes the caller the owner of a session.
+    pub(crate) fn claim_session(
+        &self,
+        name: &str,
+        config: &SessionFetchConfig,
+        holder: &str,
+    ) -> rusqlite::Result<()> {
+        let until = self.after(config.lock_timeout);
+        self.sql.execute(Sql::ClaimSession, params![name, config.owner_id, until, self.now])?;
+        self.sql.execute(Sql::HoldLanes, params![name, holder])?;
+        Ok(())
+    }
+
+    /// Notes that a session was used, if somebody owns it.
+    pub(crate) fn touch_session(&self, name: &str) -> rusqlite::Result<()> {
+        self.sql.execute(Sql::TouchSession, params![name, self.now])?;
+        Ok(())
+    }
+
+    /// Brings a lane up to date after its work has changed. Work without a session has none.
+    pub(crate) fn update_lane(&self, session: Option<&str>, tag: &str) -> rusqlite::Result<()> {
+        let Some(session) = session else { return Ok(()) };
+        let head: Option<i64> = self.sql.row(Sql::LaneHead, [session, tag], |row| row.get(0))?;
+        match head {
+            None => self.sql.execute(Sql::DeleteLane, [session, tag])?,
+            Some(head) => {
+                let holder = self.session_holder(session)?;
+                self.sql.execute(Sql::SaveLane, params![session, tag, holder, head])?
+            }
+        };
+        Ok(())
+    }
+
+    fn session_holder(&self, session: &str) -> rusqlite::Result<String> {
+        let owner = self
+            .sql
+            .row(Sql::LoadSession, [session], |row| Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?)))?;
+        Ok(match owner {
+            Some((owner, locked_until)) if locked_until > self.now => format!("={owner}"),
+            Some(_) | None => String::new(),
+        })
+    }
+
+    /// Extends the sessions of these owners that are still theirs and in use.
+    pub(crate) fn renew_sessions(
+        &self,
+        owners: &[String],
+        extend_for: Duration,
+        idle_timeout: Duration,
+    ) -> rusqlite::Result<usize> {
+        let idle = u64::try_from(idle_timeout.as_millis()).unwrap_or(u64::MAX);
+        let idle_since = self.now.saturating_sub(column(idle));
+        let until = self.after(extend_for);
+        let mut renewed = 0;
+        for (position, owner) in owners.iter().enumerate() {
+            if !owners[..position].contains(owner) {
+                renewed +=
+                    self.sql.execute(Sql::RenewSessions, params![owner, until, self.now, idle_since])?;
+            }
+        }
+        Ok(renewed)
+    }
+
+    /// Forgets sessions that nobody owns and that have no work.
+    pub(crate) fn forget_sessions(&self) -> rusqlite::Result<usize> {
+        self.sql.execute(Sql::ForgetSessions, [self.now])
+    }
+}

@@ -1,0 +1,229 @@
+//! Work that is enqueued, finished, renewed, given back or taken away.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use abide_model::{ScheduledActivityIdentifier, WorkItem, kind_of};
+use abide_provider::{Operation, Rejection, StolenBecause, StolenLease, StoreError};
+use rusqlite::{Row, params};
+
+use super::Tx;
+use super::lease::{Abandon, Attempt};
+use crate::encode::{EncodedMessage, EncodedWork, column};
+use crate::error::Failure;
+use crate::statements::Sql;
+use crate::token::{WorkKey, WorkToken};
+
+/// Work that is free again, or visible at last.
+pub(crate) struct PromotedWork {
+    key: WorkKey,
+    tag: String,
+    session: Option<String>,
+    attempts: i64,
+}
+
+impl PromotedWork {
+    pub(crate) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Self { key: WorkKey::read(row)?, tag: row.get(4)?, session: row.get(5)?, attempts: row.get(6)? })
+    }
+}
+
+impl WorkKey {
+    /// Reads the first four columns.
+    pub(crate) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Self { mailbox: row.get(0)?, execution: row.get(1)?, activity: row.get(2)?, no: row.get(3)? })
+    }
+
+    pub(crate) fn columns(self) -> [i64; 4] {
+        [self.mailbox, self.execution, self.activity, self.no]
+    }
+}
+
+/// A finished activity.
+#[derive(Debug)]
+pub(crate) struct Finish {
+    pub(crate) token: String,
+    pub(crate) completion: Option<Completion>,
+}
+
+/// What a finished activity tells its instance.
+#[derive(Debug)]
+pub(crate) struct Completion {
+    pub(crate) message: EncodedMessage,
+}
+
+/// Whether an item can be the completion of an activity.
+pub(crate) fn check_completion(item: &WorkItem, operation: Operation) -> Result<(), StoreError> {
+    if matches!(item, WorkItem::ActivityCompleted { .. } | WorkItem::ActivityFailed { .. }) {
+        return Ok(());
+    }
+    let message = format!(
+        "{} does not complete an activity: only ActivityCompleted and ActivityFailed do",
+        kind_of(item)
+    );
+    Err(StoreError::rejected(operation, Rejection::Invalid, message))
+}
+
+impl Tx<'_, '_> {
+    /// Enqueues an activity for whoever asked for it.
+    pub(crate) fn enqueue_work(&self, work: &EncodedWork) -> rusqlite::Result<()> {
+        let mailbox = self.mailbox_or_new(&work.instance)?;
+        self.insert_work(mailbox.no, work)
+    }
+
+    pub(crate) fn insert_work(&self, mailbox: i64, work: &EncodedWork) -> rusqlite::Result<()> {
+        let EncodedWork { instance: _, execution, activity, session, tag, json } = work;
+        let no = self.next_number();
+        self.sql.execute(Sql::InsertWork, params![mailbox, execution, activity, no, tag, session, json])?;
+        self.update_lane(session.as_deref(), tag)
+    }
+
+    /// Removes a finished activity and tells its instance.
+    pub(crate) fn finish_work(&self, finish: &Finish, operation: Operation) -> Result<(), Failure> {
+        let lost = || Failure::Refused(StoreError::lease_lost(operation));
+        let token = WorkToken::parse(&finish.token).ok_or_else(lost)?;
+        if let Some(completion) = &finish.completion {
+            let mailbox = self.mailbox_by_no(token.key.mailbox)?.ok_or_else(lost)?;
+            if mailbox.id != completion.message.to {
+                let message = format!(
+                    "a completion for instance '{}' cannot end an activity of instance '{}'",
+                    completion.message.to, mailbox.id
+                );
+                return Err(StoreError::rejected(operation, Rejection::Invalid, message).into());
+            }
+        }
+        self.consume_work(token).map_err(Failure::Database)?.ok_or_else(lost)?;
+        if let Some(completion) = &finish.completion {
+            self.enqueue(&completion.message)?;
+        }
+        Ok(())
+    }
+
+    /// Removes a leased activity, if the lease still holds.
+    pub(crate) fn consume_work(&self, token: WorkToken) -> rusqlite::Result<Option<()>> {
+        let [mailbox, execution, activity, no] = token.key.columns();
+        let at = [mailbox, execution, activity, no, token.nonce, self.now];
+        let removed = self.sql.row(Sql::FinishWork, at, |row| row.get::<_, Option<String>>(0))?;
+        if let Some(Some(session)) = &removed {
+            self.touch_session(session)?;
+        }
+        Ok(removed.map(drop))
+    }
+
+    pub(crate) fn renew_work(&self, token: &str, extend_for: Duration) -> Result<(), Failure> {
+        let lost = || Failure::Refused(StoreError::lease_lost(Operation::RenewWorkItemLock));
+        let token = WorkToken::parse(token).ok_or_else(lost)?;
+        let [mailbox, execution, activity, no] = token.key.columns();
+        let at = [mailbox, execution, activity, no, token.nonce, self.now, self.after(extend_for)];
+        let renewed = self.sql.row(Sql::RenewWork, at, |row| row.get::<_, Option<String>>(0))?;
+        if let Some(session) = renewed.ok_or_else(lost)? {
+            self.touch_session(&session)?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn abandon_work(&self, token: &str, abandon: &Abandon) -> Result<(), Failure> {
+        let lost = || Failure::Refused(StoreError::lease_lost(Operation::AbandonWorkItem));
+        let token = WorkToken::parse(token).ok_or_else(lost)?;
+        let held = self.held_work(token)?.ok_or_else(lost)?;
+        let attempts = match abandon.attempt {
+            Attempt::Counts => held.attempts,
+            Attempt::GivenBack => held.attempts.saturating_sub(1).max(0),
+        };
+        self.set_free(token.key, abandon.hidden_until(self), attempts)?;
+        self.update_lane(held.session.as_deref(), &held.tag)?;
+        Ok(())
+    }
+
+    /// The row behind a token, if the lease still holds.
+    pub(crate) fn held_work(&self, token: WorkToken) -> rusqlite::Result<Option<PromotedWork>> {
+        let held = self.sql.row(Sql::LeasedWork, token.key.columns(), |row| {
+            let work = PromotedWork {
+                key: token.key,
+                session: row.get(0)?,
+                tag: row.get(1)?,
+                attempts: row.get(2)?,
+            };
+            Ok((work, row.get::<_, Option<i64>>(3)?, row.get::<_, Option<i64>>(4)?))
+        })?;
+        Ok(held.and_then(|(work, lease, until)| {
+            let holds = lease == Some(token.nonce) && until.is_some_and(|until| until > self.now);
+            holds.then_some(work)
+        }))
+    }
+
+    /// Makes work leasable: its lease is over, or its time has come.
+    pub(crate) fn free_work(&self, freed: &[PromotedWork]) -> rusqlite::Result<()> {
+        for work in freed {
+            self.set_free(work.key, 0, work.attempts)?;
+            self.update_lane(work.session.as_deref(), &work.tag)?;
+        }
+        Ok(())
+    }
+
+    fn set_free(&self, key: WorkKey, visible_at: i64, attempts: i64) -> rusqlite::Result<()> {
+        let [mailbox, execution, activity, no] = key.columns();
+        self.sql.execute(Sql::FreeWork, [mailbox, execution, activity, no, visible_at, attempts])?;
+        Ok(())
+    }
+
+    /// Takes activities back: one statement per execution, however many.
+    pub(crate) fn revoke(
+        &self,
+        revoked: &[(ScheduledActivityIdentifier, StolenBecause)],
+    ) -> rusqlite::Result<()> {
+        let mut executions: BTreeMap<(&str, u64), BTreeMap<i64, &StolenBecause>> = BTreeMap::new();
+        for (activity, because) in revoked {
+            let of_execution = executions.entry((&activity.instance, activity.execution_id)).or_default();
+            of_execution.insert(column(activity.activity_id), because);
+        }
+        for ((instance, execution), activities) in executions {
+            let Some(mailbox) = self.mailbox_by_id(instance)? else { continue };
+            let ids = super::mailbox::format_batch(activities.keys().copied());
+            let at = (mailbox.no, column(execution));
+            let removed = self.sql.rows(Sql::RevokeWork, params![at.0, at.1, format!("[{ids}]")], |row| {
+                RemovedWork::read(row, at)
+            })?;
+            self.tell_removed(&removed, |activity| {
+                activities.get(&activity).map_or(StolenBecause::Dropped, |because| (*because).clone())
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Tells the holders of removed work, and mends the lanes it was in.
+    pub(crate) fn tell_removed(
+        &self,
+        removed: &[RemovedWork],
+        because: impl Fn(i64) -> StolenBecause,
+    ) -> rusqlite::Result<()> {
+        for work in removed {
+            if let Some(nonce) = work.lease {
+                let token = WorkToken { key: work.key, nonce }.to_string();
+                self.tell_stolen(StolenLease { token, because: because(work.key.activity) });
+            }
+            self.update_lane(work.session.as_deref(), &work.tag)?;
+        }
+        Ok(())
+    }
+}
+
+/// Work that was deleted, and the lease that went with it.
+pub(crate) struct RemovedWork {
+    key: WorkKey,
+    tag: String,
+    session: Option<String>,
+    lease: Option<i64>,
+}
+
+impl RemovedWork {
+    /// Reads what `revoke_work` and `work_of_execution` return.
+    pub(crate) fn read(row: &Row<'_>, (mailbox, execution): (i64, i64)) -> rusqlite::Result<Self> {
+        Ok(Self {
+            key: WorkKey { mailbox, execution, activity: row.get(0)?, no: row.get(1)? },
+            tag: row.get(2)?,
+            session: row.get(3)?,
+            lease: row.get(4)?,
+        })
+    }
+}

@@ -1,0 +1,197 @@
+//! Leasing work: which row is next for whom.
+//!
+//! Work without a session is one queue per tag. Work of sessions is one *lane* per session and tag, of which only
+//! the head is looked at. Whatever the caller may not take is in other queues and other lanes, so it costs nothing.
+
+use abide_model::WorkItem;
+use abide_provider::{LeaseWork, SessionFetchConfig, TagFilter, WorkLease};
+use rusqlite::{Row, params};
+
+use super::Tx;
+use crate::encode::tag_column;
+use crate::statements::Sql;
+use crate::token::{WorkKey, WorkToken};
+
+/// Work that can be leased, as read.
+pub(crate) struct WorkRow {
+    pub(crate) key: WorkKey,
+    pub(crate) tag: String,
+    pub(crate) session: Option<String>,
+    pub(crate) attempts: i64,
+    pub(crate) instance: String,
+    item: Option<WorkItem>,
+    orchestration_name: String,
+    orchestration_version: String,
+}
+
+impl WorkRow {
+    /// Reads the columns that `ready_work` and `session_work` return.
+    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let item = serde_json::from_slice(row.get_ref(7)?.as_bytes().unwrap_or_default()).ok();
+        Ok(Self {
+            key: WorkKey::read(row)?,
+            tag: row.get(4)?,
+            session: row.get(5)?,
+            attempts: row.get(6)?,
+            item,
+            instance: row.get(8)?,
+            orchestration_name: row.get(9)?,
+            orchestration_version: row.get(10)?,
+        })
+    }
+}
+
+/// Who asks for work of sessions, as the lanes know them.
+struct Holder<'a> {
+    config: &'a SessionFetchConfig,
+    column: String,
+}
+
+impl Tx<'_, '_> {
+    /// Leases up to `request.limit` activities, oldest first.
+    pub(crate) fn lease_work(&self, request: &LeaseWork) -> rusqlite::Result<Vec<WorkLease>> {
+        let holder =
+            request.session.as_ref().map(|config| Holder { config, column: format!("={}", config.owner_id) });
+        let mut leases = Vec::new();
+        while leases.len() < request.limit {
+            let wanted = request.limit - leases.len();
+            let plain = self.plain_candidates(&request.tags, wanted)?;
+            let taken = match &holder {
+                None => self.take_all(plain, request, &mut leases)?,
+                Some(holder) => self.take_merged(plain, holder, request, &mut leases)?,
+            };
+            if taken == 0 {
+                break;
+            }
+        }
+        Ok(leases)
+    }
+
+    /// Takes candidates as they come; says how many rows left the queue, readable or not.
+    fn take_all(
+        &self,
+        candidates: Vec<WorkRow>,
+        request: &LeaseWork,
+        leases: &mut Vec<WorkLease>,
+    ) -> rusqlite::Result<usize> {
+        let taken = candidates.len();
+        for work in candidates {
+            leases.extend(self.take(work, request)?);
+        }
+        Ok(taken)
+    }
+
+    /// Takes candidates and heads of lanes, whichever is older, until the candidates are used up.
+    fn take_merged(
+        &self,
+        candidates: Vec<WorkRow>,
+        holder: &Holder<'_>,
+        request: &LeaseWork,
+        leases: &mut Vec<WorkLease>,
+    ) -> rusqlite::Result<usize> {
+        let mut taken = 0;
+        let mut candidates = candidates.into_iter().peekable();
+        while leases.len() < request.limit {
+            let head = self.oldest_lane(&request.tags, holder)?;
+            let next = match (head, candidates.peek()) {
+                (Some(lane), Some(plain)) if lane.head < plain.key.no => self.open_lane(lane, holder)?,
+                (Some(lane), None) => self.open_lane(lane, holder)?,
+                (_, Some(_)) => candidates.next(),
+                (None, None) => None,
+            };
+            let Some(work) = next else { break };
+            taken += 1;
+            leases.extend(self.take(work, request)?);
+        }
+        Ok(taken)
+    }
+
+    /// Work without a session, oldest first.
+    fn plain_candidates(&self, tags: &TagFilter, limit: usize) -> rusqlite::Result<Vec<WorkRow>> {
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        let tags = self.tag_columns(tags, Sql::NextTag)?;
+        let mut found = Vec::new();
+        for tag in &tags {
+            found.extend(self.sql.rows(Sql::ReadyWork, params![tag, limit], WorkRow::read)?);
+        }
+        if tags.len() > 1 {
+            found.sort_by_key(|work| work.key.no);
+            found.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
+        }
+        Ok(found)
+    }
+
+    /// The wanted tags as columns; for all tags, those that have anything.
+    fn tag_columns(&self, filter: &TagFilter, next: Sql) -> rusqlite::Result<Vec<String>> {
+        let untagged = std::iter::once(String::new());
+        let named = |tags: &std::collections::HashSet<String>| {
+            let mut tags: Vec<_> = tags.iter().map(|tag| tag_column(Some(tag))).collect();
+            tags.sort();
+            tags
+        };
+        Ok(match filter {
+            TagFilter::None => Vec::new(),
+            TagFilter::DefaultOnly => untagged.collect(),
+            TagFilter::Tags(tags) => named(tags),
+            TagFilter::DefaultAnd(tags) => untagged.chain(named(tags)).collect(),
+            TagFilter::Any => {
+                let mut tags: Vec<String> = untagged.collect();
+                while let Some(tag) =
+                    self.sql.row(next, [tags.last().map_or("", String::as_str)], |row| row.get(0))?
+                {
+                    tags.push(tag);
+                }
+                tags
+            }
+        })
+    }
+
+    fn oldest_lane(&self, tags: &TagFilter, holder: &Holder<'_>) -> rusqlite::Result<Option<Lane>> {
+        let mut oldest: Option<Lane> = None;
+        for tag in self.tag_columns(tags, Sql::NextLaneTag)? {
+            for held_by in ["", &holder.column] {
+                let lane = self.sql.row(Sql::OpenLane, [&tag, held_by], |row| {
+                    Ok(Lane { session: row.get(0)?, tag: tag.clone(), head: row.get(1)? })
+                })?;
+                oldest = match (oldest, lane) {
+                    (Some(a), Some(b)) => Some(if b.head < a.head { b } else { a }),
+                    (a, b) => a.or(b),
+                };
+            }
+        }
+        Ok(oldest)
+    }
+
+    /// Claims the session of a lane and returns its head.
+    fn open_lane(&self, lane: Lane, holder: &Holder<'_>) -> rusqlite::Result<Option<WorkRow>> {
+        let head = self.sql.row(Sql::SessionWork, [&lane.session, &lane.tag], WorkRow::read)?;
+        if head.as_ref().is_some_and(|work| work.item.is_some()) {
+            self.claim_session(&lane.session, holder.config, &holder.column)?;
+        }
+        Ok(head)
+    }
+
+    /// Leases a row, or sets it aside if it cannot be read.
+    fn take(&self, work: WorkRow, request: &LeaseWork) -> rusqlite::Result<Option<WorkLease>> {
+        if work.item.is_none() {
+            self.set_work_aside(&work)?;
+            return Ok(None);
+        }
+        let nonce = self.nonce();
+        let [mailbox, execution, activity, no] = work.key.columns();
+        let until = self.after(request.lease_for);
+        self.sql.execute(Sql::LeaseWork, [mailbox, execution, activity, no, nonce, until, self.owner])?;
+        self.update_lane(work.session.as_deref(), &work.tag)?;
+        let token = WorkToken { key: work.key, nonce }.to_string();
+        let attempt = u32::try_from(work.attempts + 1).unwrap_or(u32::MAX);
+        let WorkRow { item, orchestration_name, orchestration_version, .. } = work;
+        Ok(item.map(|item| WorkLease { item, orchestration_name, orchestration_version, token, attempt }))
+    }
+}
+
+/// A lane that the caller may take from.
+struct Lane {
+    session: String,
+    tag: String,
+    head: i64,
+}

@@ -1,0 +1,135 @@
+//! What groups run on: the open database, the clock, and this process's name in leases.
+
+use std::cell::Cell;
+
+use abide_model::Timestamp;
+use rusqlite::Connection;
+
+use crate::connect::Location;
+use crate::error::OpenError;
+use crate::identity::FileIdentity;
+use crate::job::Durable;
+use crate::migrate::migrate;
+use crate::options::Durability;
+use crate::owner::OwnerLock;
+use crate::shared::Shared;
+use crate::statements::{Sql, Statements};
+use crate::store::Tx;
+
+/// An open database.
+pub(crate) struct Disk {
+    connection: Connection,
+}
+
+impl Disk {
+    /// Opens the database, brings its schema up to date, and enters this process.
+    pub(crate) fn open(shared: &Shared) -> Result<Self, OpenError> {
+        let mut connection = shared.location.open_writer(shared.durability)?;
+        migrate(&mut connection, &shared.location)?;
+        if let Location::File(path) = &shared.location {
+            shared.remember_file(FileIdentity::of(path));
+            let lock = OwnerLock::new(path, shared.entropy.next_u64())?;
+            register(&connection, &lock, shared).map_err(|error| shared.location.cannot_open(error))?;
+            shared.keep_lock(lock);
+        }
+        Ok(Self { connection })
+    }
+
+    /// Opens the database again after it failed. Never another file, and never a new one.
+    pub(crate) fn reopen(shared: &Shared) -> Result<Self, String> {
+        shared.check_file()?;
+        let connection = shared.location.open_writer(shared.durability).map_err(|error| error.to_string())?;
+        shared.check_file()?;
+        Ok(Self { connection })
+    }
+
+    pub(crate) fn connection(&self) -> &Connection {
+        &self.connection
+    }
+}
+
+fn register(connection: &Connection, lock: &OwnerLock, shared: &Shared) -> rusqlite::Result<()> {
+    let statements = Statements::new(connection);
+    statements.execute(Sql::Begin, [])?;
+    let registered = Tx::begin(&statements, shared.clock.wall(), 0, &*shared.entropy)
+        .and_then(|tx| tx.register_owner(lock.name()));
+    match registered {
+        Ok(owner) => {
+            statements.execute(Sql::Commit, [])?;
+            shared.set_owner(owner);
+            Ok(())
+        }
+        Err(error) => {
+            statements.execute(Sql::Rollback, [])?;
+            Err(error)
+        }
+    }
+}
+
+/// What groups run on.
+pub(crate) struct WriterGround<'a, 'c> {
+    shared: &'a Shared,
+    statements: &'a Statements<'c>,
+    level: Cell<Durable>,
+}
+
+impl<'a, 'c> WriterGround<'a, 'c> {
+    pub(crate) fn new(shared: &'a Shared, disk: &'c Disk, statements: &'a Statements<'c>) -> Self {
+        debug_assert!(std::ptr::eq(disk.connection(), statements.connection()));
+        Self { shared, statements, level: Cell::new(Durable::Must) }
+    }
+
+    pub(crate) fn now(&self) -> Timestamp {
+        self.shared.clock.wall()
+    }
+
+    pub(crate) fn shared(&self) -> &'a Shared {
+        self.shared
+    }
+
+    /// Takes this process out of the list: its leases, if it has any left, are void.
+    pub(crate) fn sign_off(&self) {
+        if self.shared.in_memory() {
+            return;
+        }
+        let owner = self.shared.owner();
+        let signed_off = self.begin().and_then(|tx| {
+            tx.bury_owner(owner)?;
+            tx.finish()
+        });
+        let end = if signed_off.is_ok() { Sql::Commit } else { Sql::Rollback };
+        if let Err(error) = self.statements.execute(end, []) {
+            tracing::warn!(target: "abide::sqlite", %error, "this process could not sign off; its leases run out");
+        }
+    }
+
+    pub(crate) fn statements(&self) -> &'a Statements<'c> {
+        self.statements
+    }
+
+    /// Begins a transaction.
+    pub(crate) fn begin(&self) -> rusqlite::Result<Tx<'a, 'c>> {
+        self.statements.execute(Sql::Begin, [])?;
+        self.shared.counts.transaction();
+        Tx::begin(self.statements, self.now(), self.shared.owner(), &*self.shared.entropy)
+    }
+
+    /// Whether the file that was written is still the one that its path names.
+    pub(crate) fn still_there(&self) -> Result<(), String> {
+        self.shared.check_file()
+    }
+
+    /// Groups that only lease or renew need no fsync: losing them frees the leases.
+    pub(crate) fn require(&self, durable: Durable) -> rusqlite::Result<()> {
+        if self.shared.durability == Durability::Normal || self.level.get() == durable {
+            return Ok(());
+        }
+        let level = match durable {
+            Durable::Must => Durability::Full,
+            Durable::LeaseOnly => Durability::Normal,
+        };
+        self.statements.connection().pragma_update(None, "synchronous", level.pragma())?;
+        self.level.set(durable);
+        Ok(())
+    }
+}

@@ -1,0 +1,196 @@
+//! One group: many callers' jobs in one transaction and one fsync.
+//!
+//! The jobs run in the order of their phases; then parked and new lease calls are served from what the jobs made
+//! visible. Nothing is answered before the commit. If anything in the group fails, the transaction is rolled back
+//! and everybody is run again alone, so that one bad job costs the others a retry and nothing else.
+
+use abide_provider::StolenLease;
+
+use super::ground::WriterGround;
+use super::lease_call::{LeaseCall, Need, Undelivered};
+use crate::error::is_broken;
+use crate::job::{Durable, Job, JobError, Ran};
+use crate::statements::{Sql, Statements};
+use crate::store::Tx;
+use crate::store::promote::More;
+
+/// What became of a group.
+#[derive(Debug, Default)]
+pub(crate) struct Outcome {
+    /// Leases that nobody took.
+    pub(crate) undelivered: Vec<Undelivered>,
+    /// Leases that were taken away.
+    pub(crate) stolen: Vec<StolenLease>,
+    /// Whether there is more to do at once.
+    pub(crate) again: bool,
+    /// Whether the connection must be replaced.
+    pub(crate) broken: bool,
+    /// Whether anything was committed.
+    pub(crate) committed: bool,
+}
+
+/// Runs jobs and serves calls; calls that found nothing stay in `parked`.
+pub(crate) fn run(
+    ground: &WriterGround<'_, '_>,
+    mut jobs: Vec<Box<dyn Job>>,
+    parked: &mut Vec<LeaseCall>,
+) -> Outcome {
+    jobs.sort_by_key(|job| job.phase());
+    parked.retain(|call| !call.is_abandoned());
+    let mut outcome = Outcome::default();
+    match attempt(ground, &mut jobs, parked) {
+        Ok(done) => settle(ground, done, jobs, parked, &mut outcome),
+        Err(error) if jobs.len() + parked.len() <= 1 || is_broken(&error) => {
+            give_up(&error, jobs, parked, &mut outcome);
+        }
+        Err(_) => one_by_one(ground, jobs, parked, &mut outcome),
+    }
+    outcome
+}
+
+/// What a transaction did, not yet committed.
+struct Attempted {
+    stolen: Vec<StolenLease>,
+    more: More,
+    changed: bool,
+}
+
+fn attempt(
+    ground: &WriterGround<'_, '_>,
+    jobs: &mut [Box<dyn Job>],
+    parked: &mut [LeaseCall],
+) -> rusqlite::Result<Attempted> {
+    let durable = jobs.iter().any(|job| job.durable() == Durable::Must);
+    ground.require(if durable { Durable::Must } else { Durable::LeaseOnly })?;
+    let sql = ground.statements();
+    let before = sql.connection().total_changes();
+    let tx = ground.begin()?;
+    let attempted = run_all(&tx, jobs, parked).and_then(|more| {
+        let stolen = tx.finish()?;
+        let changed = sql.connection().total_changes() != before;
+        Ok(Attempted { stolen, more, changed })
+    });
+    if attempted.is_err() {
+        roll_back(sql);
+    }
+    attempted
+}
+
+fn run_all(tx: &Tx<'_, '_>, jobs: &mut [Box<dyn Job>], parked: &mut [LeaseCall]) -> rusqlite::Result<More> {
+    let more = tx.promote()?;
+    let alone = jobs.len() + parked.len() <= 1;
+    for job in jobs {
+        let before = tx.sql.connection().total_changes();
+        if job.run(tx)? == Ran::Refused && tx.sql.connection().total_changes() != before && !alone {
+            // A refusal comes before the first write. Should one ever come later, its writes must not stay.
+            return Err(rusqlite::Error::StatementChangedRows(0));
+        }
+    }
+    let mut exhausted: Vec<Need> = Vec::new();
+    for call in parked {
+        let need = call.need();
+        if exhausted.contains(&need) {
+            call.forget();
+            continue;
+        }
+        call.serve(tx)?;
+        if !call.is_served() {
+            exhausted.push(need);
+        }
+    }
+    Ok(more)
+}
+
+/// Commits, and answers everybody.
+fn settle(
+    ground: &WriterGround<'_, '_>,
+    done: Attempted,
+    jobs: Vec<Box<dyn Job>>,
+    parked: &mut Vec<LeaseCall>,
+    outcome: &mut Outcome,
+) {
+    let sql = ground.statements();
+    if done.changed {
+        let committed = sql
+            .execute(Sql::Commit, [])
+            .map_err(|error| error.to_string())
+            .and_then(|_| ground.still_there());
+        if let Err(message) = committed {
+            roll_back(sql);
+            fail_all(&message, jobs, parked);
+            outcome.broken = true;
+            return;
+        }
+    } else {
+        roll_back(sql);
+    }
+    outcome.committed |= done.changed;
+    outcome.again |= done.more == More::Maybe;
+    outcome.stolen.extend(done.stolen);
+    for job in jobs {
+        job.answer();
+    }
+    for call in parked.extract_if(.., |call| call.is_served()) {
+        outcome.undelivered.extend(call.answer());
+    }
+}
+
+/// Nobody can say whether a failed commit holds: whoever has a part in it is told so.
+fn fail_all(message: &str, jobs: Vec<Box<dyn Job>>, parked: &mut Vec<LeaseCall>) {
+    for job in jobs {
+        job.fail(JobError::CommitFailed(message));
+    }
+    for call in parked.extract_if(.., |call| call.is_served()) {
+        call.fail(JobError::CommitFailed(message));
+    }
+}
+
+/// The transaction is rolled back, and trying again will not help now.
+fn give_up(
+    error: &rusqlite::Error,
+    jobs: Vec<Box<dyn Job>>,
+    parked: &mut Vec<LeaseCall>,
+    outcome: &mut Outcome,
+) {
+    tracing::warn!(target: "abide::sqlite", %error, jobs = jobs.len(), "a transaction failed and was rolled back");
+    for job in jobs {
+        job.fail(JobError::RolledBack(error));
+    }
+    for call in parked.drain(..) {
+        call.fail(JobError::RolledBack(error));
+    }
+    outcome.broken = is_broken(error);
+}
+
+fn one_by_one(
+    ground: &WriterGround<'_, '_>,
+    jobs: Vec<Box<dyn Job>>,
+    parked: &mut Vec<LeaseCall>,
+    outcome: &mut Outcome,
+) {
+    for job in jobs {
+        let mut alone = vec![job];
+        let mut nobody = Vec::new();
+        match attempt(ground, &mut alone, &mut nobody) {
+            Ok(done) => settle(ground, done, alone, &mut nobody, outcome),
+            Err(error) => give_up(&error, alone, &mut nobody, outcome),
+        }
+    }
+    for call in std::mem::take(parked) {
+        let mut alone = vec![call];
+        match attempt(ground, &mut [], &mut alone) {
+            Ok(done) => settle(ground, done, Vec::new(), &mut alone, outcome),
+            Err(error) => give_up(&error, Vec::new(), &mut alone, outcome),
+        }
+        parked.append(&mut alone);
+    }
+}
+
+/// SQLite may have rolled back by itself already; then there is nothing to do.
+fn roll_back(sql: &Statements<'_>) {
+    if !sql.connection().is_autocommit()
+        && let Err(error) = sql.execute(Sql::Rollback, [])
+    {
+        tracing::error!(target: "abide::sqlite", %error, "a transaction could not be rolled back");
+    }
+}

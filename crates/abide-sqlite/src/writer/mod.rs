@@ -1,0 +1,302 @@
+//! The one thread that writes.
+//!
+//! It takes everything that waits in its inbox, runs it as one [`group`], and answers. Alone, a caller waits for
+//! nobody; in a crowd, all share one fsync. Lease calls that find nothing are parked here and served at the end of
+//! the group that brings them something, in the same transaction.
+//!
+//! While something is parked, the thread wakes when the next thing becomes due, and looks now and then whether
+//! another process has written ([`neighbours`]). While nothing is parked it sleeps until it is called.
+
+mod ground;
+pub(crate) mod group;
+pub(crate) mod lease_call;
+mod neighbours;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use abide_provider::Operation;
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, unbounded};
+use ground::{Disk, WriterGround};
+use group::Outcome;
+use lease_call::{LeaseCall, Undelivered};
+use neighbours::Neighbours;
+
+use crate::checkpoint::Checkpoints;
+use crate::connect::several_connections_are_safe;
+use crate::error::OpenError;
+use crate::job::{Job, JobError, Kind, Phase, job};
+use crate::shared::Shared;
+use crate::statements::{Sql, Statements};
+use crate::store::lease::{Abandon, Attempt};
+
+/// How long to wait before a broken database is opened again.
+const REOPEN_AFTER: Duration = Duration::from_millis(100);
+
+/// How many jobs one transaction takes at most, so that a flood does not make anybody wait for ever.
+const GROUP_LIMIT: usize = 2_048;
+
+/// Something for the writer.
+pub(crate) enum Request {
+    Jobs(Vec<Box<dyn Job>>),
+    Lease(LeaseCall),
+    /// Reading on the writer's connection, where there is no other.
+    Read(Box<dyn FnOnce(&Statements<'_>) + Send>),
+    Close,
+}
+
+/// The way to the writer. Dropping it closes the database.
+pub(crate) struct Writer {
+    inbox: Sender<Request>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Writer {
+    /// Opens the database and starts the thread.
+    pub(crate) fn start(shared: Arc<Shared>) -> Result<Self, OpenError> {
+        let (inbox, requests) = unbounded();
+        let (opened, open) = crossbeam_channel::bounded(1);
+        let thread = std::thread::Builder::new()
+            .name("abide-writer".to_owned())
+            .spawn(move || match Disk::open(&shared) {
+                Ok(disk) => {
+                    drop(opened.send(Ok(())));
+                    Thread { shared, requests, parked: Vec::new(), backlog: Vec::new() }.run(disk);
+                }
+                Err(error) => drop(opened.send(Err(error))),
+            })
+            .map_err(OpenError::Thread)?;
+        let writer = Self { inbox, thread: Some(thread) };
+        match open.recv() {
+            Ok(result) => result.map(|()| writer),
+            Err(_) => Err(OpenError::Thread(std::io::Error::other("the writer stopped while opening"))),
+        }
+    }
+
+    /// Sends a request. If the writer is gone, whoever waits for the answer is told by its absence.
+    pub(crate) fn send(&self, request: Request) {
+        drop(self.inbox.send(request));
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        drop(self.inbox.send(Request::Close));
+        if let Some(thread) = self.thread.take() {
+            drop(thread.join());
+        }
+    }
+}
+
+/// What the thread works with.
+struct Thread {
+    shared: Arc<Shared>,
+    requests: Receiver<Request>,
+    parked: Vec<LeaseCall>,
+    backlog: Vec<Box<dyn Job>>,
+}
+
+/// Why the thread left its loop.
+enum Left {
+    Closed,
+    Broken,
+}
+
+impl Thread {
+    fn run(mut self, disk: Disk) {
+        let mut disk = Some(disk);
+        loop {
+            let Some(open) = disk.take() else {
+                match Disk::reopen(&self.shared) {
+                    Ok(open) => disk = Some(open),
+                    Err(message) => {
+                        if self.refuse(&message).is_break() {
+                            return;
+                        }
+                    }
+                }
+                continue;
+            };
+            // A panic here would be a bug of ours; it costs the callers of one group their answer, not the store.
+            match catch_unwind(AssertUnwindSafe(|| self.serve(&open))) {
+                Ok(Left::Closed) => return,
+                Ok(Left::Broken) => {
+                    tracing::warn!(target: "abide::sqlite", path = %self.shared.location.path().display(),
+                        "the database connection failed and is opened again");
+                }
+                Err(_) => tracing::error!(target: "abide::sqlite", "the writer panicked and starts again"),
+            }
+        }
+    }
+
+    /// Answers everybody that the database cannot be used, for a while.
+    fn refuse(&mut self, message: &str) -> std::ops::ControlFlow<()> {
+        for job in self.backlog.drain(..) {
+            job.fail(JobError::NotBegun(message));
+        }
+        for call in self.parked.drain(..) {
+            call.fail(JobError::NotBegun(message));
+        }
+        match self.requests.recv_timeout(REOPEN_AFTER) {
+            Ok(Request::Jobs(jobs)) => jobs.into_iter().for_each(|job| job.fail(JobError::NotBegun(message))),
+            Ok(Request::Lease(call)) => call.fail(JobError::NotBegun(message)),
+            Ok(Request::Read(_)) | Err(RecvTimeoutError::Timeout) => {}
+            Ok(Request::Close) | Err(RecvTimeoutError::Disconnected) => {
+                return std::ops::ControlFlow::Break(());
+            }
+        }
+        std::ops::ControlFlow::Continue(())
+    }
+
+    /// Runs groups until the database is closed or broken.
+    fn serve(&mut self, disk: &Disk) -> Left {
+        let statements = Statements::new(disk.connection());
+        let shared = Arc::clone(&self.shared);
+        let ground = WriterGround::new(&shared, disk, &statements);
+        let checkpoints = match self.checkpoints() {
+            Ok(checkpoints) => checkpoints,
+            Err(error) => {
+                tracing::warn!(target: "abide::sqlite", %error, "no second connection: the writer copies the log");
+                Checkpoints::inline()
+            }
+        };
+        let mut neighbours = Neighbours::new();
+        loop {
+            self.backlog.extend(neighbours.look(&ground));
+            let taken = self.take(&ground, &mut neighbours);
+            if taken.closed {
+                self.finish(&ground);
+                return Left::Closed;
+            }
+            if !taken.reason_to_run {
+                self.give_up_waiting();
+                continue;
+            }
+            let outcome = self.group(&ground);
+            if outcome.broken {
+                return Left::Broken;
+            }
+            if outcome.committed {
+                checkpoints.after_commit(&statements);
+            }
+        }
+    }
+
+    fn checkpoints(&self) -> Result<Checkpoints, OpenError> {
+        if self.shared.in_memory() || !several_connections_are_safe() {
+            return Ok(Checkpoints::inline());
+        }
+        Checkpoints::beside(&self.shared.location)
+    }
+
+    fn group(&mut self, ground: &WriterGround<'_, '_>) -> Outcome {
+        let mut outcome = group::run(ground, std::mem::take(&mut self.backlog), &mut self.parked);
+        for undelivered in outcome.undelivered.drain(..) {
+            self.backlog.push(give_back(undelivered));
+        }
+        self.shared.stolen.tell(std::mem::take(&mut outcome.stolen));
+        if outcome.again {
+            self.backlog.push(nothing());
+        }
+        self.give_up_waiting();
+        outcome
+    }
+
+    /// Collects what is there; waits if there is nothing to do.
+    fn take(&mut self, ground: &WriterGround<'_, '_>, neighbours: &mut Neighbours) -> Taken {
+        let mut taken = Taken { closed: false, reason_to_run: !self.backlog.is_empty() };
+        while self.backlog.len() < GROUP_LIMIT {
+            match self.requests.try_recv() {
+                Ok(request) => self.accept(request, ground, &mut taken),
+                Err(_) => break,
+            }
+        }
+        if taken.closed || taken.reason_to_run {
+            return taken;
+        }
+        match self.wait(ground, neighbours) {
+            Ok(request) => self.accept(request, ground, &mut taken),
+            Err(RecvTimeoutError::Timeout) => {
+                taken.reason_to_run = neighbours.have_written(ground) || neighbours.is_due(ground.now());
+            }
+            Err(RecvTimeoutError::Disconnected) => taken.closed = true,
+        }
+        taken
+    }
+
+    fn accept(&mut self, request: Request, ground: &WriterGround<'_, '_>, taken: &mut Taken) {
+        match request {
+            Request::Jobs(jobs) => {
+                self.backlog.extend(jobs);
+                taken.reason_to_run = true;
+            }
+            Request::Lease(call) => {
+                self.parked.push(call);
+                taken.reason_to_run = true;
+            }
+            Request::Read(read) => read(ground.statements()),
+            Request::Close => taken.closed = true,
+        }
+    }
+
+    /// Waits for a request, at most until something else must be looked at.
+    fn wait(
+        &self,
+        ground: &WriterGround<'_, '_>,
+        neighbours: &mut Neighbours,
+    ) -> Result<Request, RecvTimeoutError> {
+        let Some(deadline) = self.parked.iter().map(|call| call.deadline).min() else {
+            return self.requests.recv().map_err(|_| RecvTimeoutError::Disconnected);
+        };
+        let until_deadline = deadline.saturating_sub(self.shared.clock.monotonic());
+        self.requests.recv_timeout(until_deadline.min(neighbours.patience(ground)))
+    }
+
+    /// Answers calls whose time is up.
+    fn give_up_waiting(&mut self) {
+        let now = self.shared.clock.monotonic();
+        for call in self.parked.extract_if(.., |call| call.deadline <= now || call.is_abandoned()) {
+            drop(call.answer());
+        }
+    }
+
+    /// Whoever still waits is answered; what was asked for before the end is done.
+    fn finish(&mut self, ground: &WriterGround<'_, '_>) {
+        for call in self.parked.drain(..) {
+            drop(call.answer());
+        }
+        if !self.backlog.is_empty() {
+            drop(group::run(ground, std::mem::take(&mut self.backlog), &mut Vec::new()));
+        }
+        ground.sign_off();
+    }
+}
+
+struct Taken {
+    closed: bool,
+    reason_to_run: bool,
+}
+
+/// Returns a lease that nobody took, with the attempt given back.
+fn give_back(undelivered: Undelivered) -> Box<dyn Job> {
+    let abandon = Abandon { delay: None, attempt: Attempt::GivenBack };
+    let kind = |operation| Kind { phase: Phase::Commit, ..Kind::lease(operation) };
+    match undelivered {
+        Undelivered::Instance(token) => {
+            job(kind(Operation::AbandonOrchestrationItem), move |tx| tx.abandon_instance(&token, &abandon)).0
+        }
+        Undelivered::Work(token) => {
+            job(kind(Operation::AbandonWorkItem), move |tx| tx.abandon_work(&token, &abandon)).0
+        }
+    }
+}
+
+/// A reason to run another group.
+fn nothing() -> Box<dyn Job> {
+    job(Kind::lease(Operation::NextDue), |_| Ok(())).0
+}
+
+/// The schema of the statements that are used while nothing is leased.
+pub(crate) const DUE: [Sql; 2] = [Sql::NextMailboxDue, Sql::NextWorkDue];

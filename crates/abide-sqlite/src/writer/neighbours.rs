@@ -1,0 +1,98 @@
+//! Other processes on the same file: what they wrote, and whether they live.
+
+use std::time::Duration;
+
+use abide_model::Timestamp;
+use abide_provider::Operation;
+
+use super::ground::WriterGround;
+use crate::encode::column;
+use crate::job::{Job, Kind, Phase, job};
+use crate::owner::{Life, look_for};
+use crate::statements::Sql;
+
+/// How often to look whether others have written, while there are others.
+const IN_COMPANY: Duration = Duration::from_millis(100);
+
+/// How often to look whether there are others.
+const ALONE: Duration = Duration::from_secs(1);
+
+/// What is known about the other processes.
+pub(crate) struct Neighbours {
+    version: Option<i64>,
+    company: bool,
+    due: Option<i64>,
+    next_look: Duration,
+}
+
+impl Neighbours {
+    pub(crate) fn new() -> Self {
+        Self { version: None, company: true, due: None, next_look: Duration::ZERO }
+    }
+
+    /// How long to sleep before something must be looked at: what is due next, or what others may have done.
+    pub(crate) fn patience(&mut self, ground: &WriterGround<'_, '_>) -> Duration {
+        self.due = next_due(ground);
+        let now = column(ground.now().as_millis());
+        let until_due = self.due.map_or(Duration::MAX, |due| {
+            Duration::from_millis(u64::try_from(due.saturating_sub(now)).unwrap_or(0))
+        });
+        if ground.shared().in_memory() {
+            return until_due;
+        }
+        until_due.min(if self.company { IN_COMPANY } else { ALONE })
+    }
+
+    /// Whether the time that was waited for has come.
+    pub(crate) fn is_due(&self, now: Timestamp) -> bool {
+        self.due.is_some_and(|due| due <= column(now.as_millis()))
+    }
+
+    /// Whether another process has committed since the last look.
+    pub(crate) fn have_written(&mut self, ground: &WriterGround<'_, '_>) -> bool {
+        if ground.shared().in_memory() {
+            return false;
+        }
+        let version = ground.statements().row(Sql::DataVersion, [], |row| row.get::<_, i64>(0));
+        let version = version.ok().flatten();
+        let moved = version != self.version;
+        self.version = version;
+        moved
+    }
+
+    /// Looks after the other processes; the leases of dead ones are to be voided.
+    pub(crate) fn look(&mut self, ground: &WriterGround<'_, '_>) -> Vec<Box<dyn Job>> {
+        let shared = ground.shared();
+        let now = shared.clock.monotonic();
+        let crate::connect::Location::File(path) = &shared.location else { return Vec::new() };
+        if now < self.next_look {
+            return Vec::new();
+        }
+        self.next_look = now + IN_COMPANY;
+        let others = ground.statements().rows(Sql::ListOwners, [shared.owner()], |row| {
+            Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?))
+        });
+        let others = others.unwrap_or_default();
+        self.company = !others.is_empty();
+        let mut burials = Vec::new();
+        for (owner, lock_file) in others {
+            if let Life::Dead { burial } = look_for(path, &lock_file) {
+                tracing::info!(target: "abide::sqlite", owner, "another process is gone; its leases are void");
+                let kind = Kind { phase: Phase::Commit, ..Kind::lease(Operation::NextDue) };
+                let mut burial = Some(burial);
+                let (job, _nobody_waits) = job(kind, move |tx| {
+                    tx.bury_owner(owner)?;
+                    drop(burial.take());
+                    Ok(())
+                });
+                burials.push(job);
+            }
+        }
+        burials
+    }
+}
+
+fn next_due(ground: &WriterGround<'_, '_>) -> Option<i64> {
+    let due = super::DUE.iter().filter_map(|sql| ground.statements().next_due(*sql).ok().flatten());
+    due.min()
+}
