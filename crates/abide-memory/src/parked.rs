@@ -124,20 +124,10 @@ impl InMemoryProvider {
         looked
     }
 
-    /// Waits for a change or for a time, without looking first.
-    pub(crate) async fn wait_for_change(&self, lane: Lane) {
-        let parked = {
-            let mut inner = self.lock();
-            let now = self.clock.wall();
-            self.park(&mut inner, lane, Duration::MAX, now)
-        };
-        self.wait_for_call(parked).await;
-    }
-
     fn park(&self, inner: &mut Inner, lane: Lane, deadline: Duration, now: Timestamp) -> Parked {
         // The wall time was read before: taken together they are late by the time in between, never early.
         let monotonic = self.clock.monotonic();
-        let due = inner.state.look_again_at(lane, now);
+        let due = inner.state.next_due(lane, now);
         let due = due.map(|due| monotonic.saturating_add(due.saturating_duration_since(now)));
         Parked { called: inner.waiting.park(), until: due.map_or(deadline, |due| due.min(deadline)) }
     }

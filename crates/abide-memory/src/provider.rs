@@ -263,10 +263,6 @@ impl Provider for InMemoryProvider {
             .map_err(|refusal| refusal.of(Operation::EnqueueOnce))
     }
 
-    async fn wait_for_work(&self, lane: Lane) {
-        self.wait_for_change(lane).await;
-    }
-
     async fn next_due(&self, lane: Lane) -> Result<Option<Timestamp>, StoreError> {
         Ok(self.look(|state, now| state.next_due(lane, now)))
     }

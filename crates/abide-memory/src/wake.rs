@@ -6,29 +6,27 @@ use abide_provider::Lane;
 use crate::state::State;
 
 impl State {
-    /// The earliest future time at which a message or work becomes visible, or a lease ends that keeps some waiting.
+    /// The earliest future time at which a message becomes visible where nothing is leased, work becomes visible, a lease
+    /// ends, or a session becomes free.
     pub(crate) fn next_due(&self, lane: Lane, now: Timestamp) -> Option<Timestamp> {
         match lane {
-            Lane::Instances => {
-                let visible = self.messages.values().filter_map(|message| message.visible_at);
-                earliest(visible.chain(self.ends_of_leases_with_mail(now)), now)
-            }
+            Lane::Instances => earliest(self.hidden_mail(now).chain(self.ends_of_leases_with_mail(now)), now),
             Lane::Work => {
                 let visible = self.work.values().filter_map(|work| work.visible_at);
                 let ends = self.work.values().filter_map(|work| work.lease.as_ref()).map(|lease| lease.until);
-                earliest(visible.chain(ends), now)
+                let free = self.sessions.values().map(|session| session.locked_until);
+                earliest(visible.chain(ends).chain(free), now)
             }
         }
     }
 
-    /// When one who waits in this lane must look again: also when a session becomes free that work waits for.
-    pub(crate) fn look_again_at(&self, lane: Lane, now: Timestamp) -> Option<Timestamp> {
-        match lane {
-            Lane::Instances => self.next_due(lane, now),
-            Lane::Work => {
-                earliest(self.next_due(lane, now).into_iter().chain(self.ends_of_sessions_with_work()), now)
-            }
-        }
+    /// A lease hides its mailbox: what becomes visible behind it is found when it ends.
+    fn hidden_mail(&self, now: Timestamp) -> impl Iterator<Item = Timestamp> {
+        let unleased = self
+            .mailboxes
+            .iter()
+            .filter(move |(_, mailbox)| mailbox.hold.as_ref().is_none_or(|hold| hold.lease.until <= now));
+        unleased.flat_map(|(name, _)| self.mail_of(name)).filter_map(|(_, message)| message.visible_at)
     }
 
     fn ends_of_leases_with_mail(&self, now: Timestamp) -> impl Iterator<Item = Timestamp> {
@@ -36,11 +34,6 @@ impl State {
             let until = mailbox.hold.as_ref()?.lease.until;
             self.mail_of(name).any(|(_, message)| message.is_visible(now)).then_some(until)
         })
-    }
-
-    fn ends_of_sessions_with_work(&self) -> impl Iterator<Item = Timestamp> {
-        let names = self.work.values().filter_map(|work| work.session.as_ref());
-        names.filter_map(|name| self.sessions.get(name)).map(|session| session.locked_until)
     }
 }
 

@@ -27,9 +27,12 @@ impl State {
 
     pub(crate) fn finish_work(&mut self, finished: FinishedWork, now: Timestamp) -> Result<(), Refusal> {
         let FinishedWork { token, completion } = finished;
+        if let Some(completion) = &completion {
+            check_kind(completion)?;
+        }
         let number = self.leased_work_with(&token, now)?;
         if let (Some(completion), Some(work)) = (&completion, self.work.get(&number)) {
-            check_completion(completion, &work.activity.instance)?;
+            check_addressee(completion, &work.activity.instance)?;
         }
         self.remove_finished(number, now);
         if let Some(completion) = completion {
@@ -44,30 +47,29 @@ impl State {
         self.work.remove(&number);
     }
 
-    /// Sends a completion to the instance that waits for it, if there is one.
+    /// Sends a completion to whoever waits for it.
     pub(crate) fn tell_of_completion(&mut self, completion: WorkItem) {
-        let Ok(row) = MessageRow::of(completion) else {
-            return;
-        };
-        if self.is_instance(&row.to) {
+        if let Ok(row) = MessageRow::of(completion) {
             self.post(row);
         }
     }
 }
 
-fn check_completion(completion: &WorkItem, owner: &str) -> Result<(), Refusal> {
-    let (WorkItem::ActivityCompleted { instance, .. } | WorkItem::ActivityFailed { instance, .. }) =
-        completion
-    else {
-        return Err(Refusal::invalid(&format!(
-            "{} does not complete an activity: send ActivityCompleted or ActivityFailed",
-            abide_model::kind_of(completion)
-        )));
-    };
-    if instance != owner {
-        return Err(Refusal::invalid(&format!(
-            "the activity belongs to instance {owner}, and its completion is for instance {instance}"
-        )));
+fn check_kind(completion: &WorkItem) -> Result<(), Refusal> {
+    if matches!(completion, WorkItem::ActivityCompleted { .. } | WorkItem::ActivityFailed { .. }) {
+        return Ok(());
     }
-    Ok(())
+    Err(Refusal::invalid(&format!(
+        "{} does not complete an activity: send ActivityCompleted or ActivityFailed",
+        abide_model::kind_of(completion)
+    )))
+}
+
+fn check_addressee(completion: &WorkItem, owner: &str) -> Result<(), Refusal> {
+    match completion.addressee() {
+        Some(instance) if instance != owner => Err(Refusal::invalid(&format!(
+            "the activity belongs to instance {owner}, and its completion is for instance {instance}"
+        ))),
+        Some(_) | None => Ok(()),
+    }
 }

@@ -14,7 +14,7 @@ use crate::{DispatcherCapabilityFilter, Position};
 /// A lease hands out at most this many messages. The rest stays queued.
 pub const BATCH_MESSAGES: usize = 1_000;
 
-/// A lease hands out messages up to this size in total, and always at least one.
+/// A lease hands out no further message once this size is reached.
 pub const BATCH_BYTES: usize = 4 * 1024 * 1024;
 
 /// Which of the provided methods a store does better than their defaults.
@@ -68,7 +68,7 @@ pub struct InstanceLease {
     pub orchestration_version: String,
     /// Who waits for its result.
     pub parent: Option<ParentLink>,
-    /// Its mail: what starts it first, then in the order of enqueueing. Ids ascend in that order throughout.
+    /// Its mail: what starts it first, then the rest in the order of enqueueing, which is the order of their ids.
     pub messages: Vec<Message>,
     /// What the store read already, if it cannot lease without reading.
     pub preloaded: Option<Box<Preloaded>>,

@@ -232,15 +232,6 @@ pub trait Provider: Any + Send + Sync {
         provider_defaults::enqueue_once(self, request).await
     }
 
-    /// Returns when there may be something to lease: new mail or work, a lease given back while mail waits, or a
-    /// time reached. May return for nothing.
-    ///
-    /// The default never returns: poll.
-    async fn wait_for_work(&self, lane: Lane) {
-        let _ = lane;
-        std::future::pending::<()>().await;
-    }
-
     /// When something becomes leasable by the passing of time alone: a timer, a delayed message, the end of a
     /// lease. `None` if nothing will.
     ///

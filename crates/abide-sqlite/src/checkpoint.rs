@@ -53,7 +53,9 @@ impl Checkpoints {
         }
         match &self.ask {
             Some(ask) if !self.copied.swap(false, Ordering::AcqRel) => {
-                drop(ask.try_send(())); // full: it is asked already
+                if ask.try_send(()).is_err() {
+                    // It is asked already, and will get to it.
+                }
             }
             Some(_) | None => checkpoint(sql.connection()),
         }

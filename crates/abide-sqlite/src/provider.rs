@@ -21,7 +21,7 @@ use crate::statements::Sql;
 use crate::store::commit::Commit;
 use crate::store::lease::{Abandon, Attempt};
 use crate::store::read::{StoredHistory, StoredStats};
-use crate::store::work::{Completion, Finish, check_completion};
+use crate::store::work::{Finish, check_completion};
 use crate::writer::Request;
 use crate::writer::lease_call::{Call, LeaseCall, LeasedInstance, Load, Wanted};
 
@@ -391,7 +391,7 @@ fn finish_job(finished: FinishedWork, operation: Operation) -> Result<(Box<dyn J
         Some(item) => {
             check_completion(&item, operation)?;
             let row = MessageRow::of(item).map_err(|error| invalid(operation, &error))?;
-            Some(Completion { message: EncodedMessage::of(row, operation)? })
+            Some(EncodedMessage::of(row, operation)?)
         }
     };
     let finish = Finish { token, completion };

@@ -9,16 +9,22 @@
 -- What holds everywhere:
 --
 -- * One call is one transaction at READ COMMITTED. Each statement of a PL/pgSQL function then has a snapshot of its
---   own, so what is read after a lock was taken is what the lock protects. (Statements of an SQL function share one:
---   whatever locks first and looks afterwards is PL/pgSQL.)
+--   own, so what is read after a lock was taken is what the lock protects. Statements of an SQL function share one
+--   snapshot, and are planned anew by every call: SQL functions are only for what PostgreSQL inlines.
 -- * One lock order: request keys, mailboxes by id, work by id, sessions by name. Messages, histories, executions and
 --   key-values are touched under the lock of their mailbox, lanes under the lock of their session, and need none of
 --   their own. Fetches take locks with SKIP LOCKED first, and wait for sessions only. What never waits out of order
 --   cannot be part of a deadlock.
 -- * No foreign keys: they would lock rows in an order of their own.
--- * On the hot path every join is a loop over an index, from the few rows that came as arguments: a plan is kept while
---   its connection lives, and one that was made when the tables were small must not be another. (The provider may say
---   so once per connection instead of at each function.)
+-- * Each connection of the provider begins with
+--
+--     SET default_transaction_isolation = 'read committed';
+--     SET plan_cache_mode = force_generic_plan;
+--     SET enable_seqscan = off;  SET enable_hashjoin = off;  SET enable_mergejoin = off;  SET jit = off;
+--
+--   because planning anew for each call's arrays costs more than the call, and a plan that was made while the tables
+--   were small, and is kept, must not scan or hash a table: only loops over indexes, beginning with the arguments. (JIT
+--   is off because forbidden plans count as very expensive ones. As settings of each function they cost 0.2 ms a call.)
 -- * The clock is read when the locks are held. What is judged by a time read before waiting is judged by an old time.
 -- * Times are milliseconds since the epoch, because that is what histories hold.
 -- * A token is the key of its row, and a nonce: '<mailbox>.<nonce>' or '<work>.<mailbox>.<nonce>'. The nonce is random.
@@ -271,14 +277,16 @@ END $$;
 
 -- Locks sessions in order, whether they exist or not. An upsert, because between an insert that found the row and a
 -- lock that looks for it, the row may be cleaned up.
-CREATE FUNCTION abide.hold_sessions(p_sessions text[]) RETURNS void LANGUAGE sql AS $$
+CREATE FUNCTION abide.hold_sessions(p_sessions text[]) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
     INSERT INTO abide.session AS s (name)
     SELECT DISTINCT n COLLATE "C" AS name FROM unnest(p_sessions) AS n WHERE n IS NOT NULL ORDER BY name
-    ON CONFLICT (name) DO UPDATE SET last_activity = s.last_activity
-$$;
+    ON CONFLICT (name) DO UPDATE SET last_activity = s.last_activity;
+END $$;
 
 -- Brings the lanes of these sessions, which the caller holds, up to date. The tags name lanes that may be new.
-CREATE FUNCTION abide.settle_lanes(p_sessions text[], p_tags text[], p_now bigint) RETURNS void LANGUAGE sql AS $$
+CREATE FUNCTION abide.settle_lanes(p_sessions text[], p_tags text[], p_now bigint) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
     INSERT INTO abide.lane (session, tag)
     SELECT DISTINCT s, t FROM unnest(p_sessions, p_tags) AS new (s, t) WHERE s IS NOT NULL AND t IS NOT NULL
     ON CONFLICT DO NOTHING;
@@ -288,26 +296,28 @@ CREATE FUNCTION abide.settle_lanes(p_sessions text[], p_tags text[], p_now bigin
                 WHERE w.session = l.session AND w.tag = l.tag AND w.place IS NOT NULL ORDER BY w.place LIMIT 1),
         holder = CASE WHEN s.locked_until > p_now THEN s.owner END,
         held_until = CASE WHEN s.locked_until > p_now THEN s.locked_until END
-    FROM abide.session AS s WHERE s.name = ANY (p_sessions) AND l.session = s.name
-$$;
+    FROM abide.session AS s WHERE s.name = ANY (p_sessions) AND l.session = s.name;
+END $$;
 
 -------------------------------------------------------------------------------------------------------------- leasing
 
 -- The pins under which something is ready and which the caller can replay. It hops from pin to pin through the index,
 -- so that a million instances of a version that nobody here can replay cost one look.
-CREATE FUNCTION abide.ready_pins(p_from text[], p_to text[]) RETURNS text[] LANGUAGE sql STABLE AS $$
-    WITH RECURSIVE pin (pin) AS (
-        (SELECT b.pin FROM abide.mailbox AS b WHERE b.ready IS NOT NULL ORDER BY b.pin LIMIT 1)
-        UNION ALL
-        SELECT (SELECT b.pin FROM abide.mailbox AS b WHERE b.ready IS NOT NULL AND b.pin > pin.pin
-                ORDER BY b.pin LIMIT 1)
-        FROM pin WHERE pin.pin IS NOT NULL
-    )
-    SELECT coalesce(array_agg(pin.pin), '{}') FROM pin
-    WHERE pin.pin IS NOT NULL
-      AND (p_from IS NULL OR (pin.pin = '' AND cardinality(p_from) > 0)
-           OR EXISTS (SELECT FROM unnest(p_from, p_to) AS r (low, high) WHERE pin.pin BETWEEN r.low AND r.high))
-$$;
+CREATE FUNCTION abide.ready_pins(p_from text[], p_to text[]) RETURNS text[] LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN (
+        WITH RECURSIVE pin (pin) AS (
+            (SELECT b.pin FROM abide.mailbox AS b WHERE b.ready IS NOT NULL ORDER BY b.pin LIMIT 1)
+            UNION ALL
+            SELECT (SELECT b.pin FROM abide.mailbox AS b WHERE b.ready IS NOT NULL AND b.pin > pin.pin
+                    ORDER BY b.pin LIMIT 1)
+            FROM pin WHERE pin.pin IS NOT NULL
+        )
+        SELECT coalesce(array_agg(pin.pin), '{}') FROM pin
+        WHERE pin.pin IS NOT NULL
+          AND (p_from IS NULL OR (pin.pin = '' AND cardinality(p_from) > 0)
+               OR EXISTS (SELECT FROM unnest(p_from, p_to) AS r (low, high) WHERE pin.pin BETWEEN r.low AND r.high)));
+END $$;
 
 -- Leases up to p_limit instances, the longest waiting first. p_from and p_to are the ranges of pins that the caller can
 -- replay, null for all. A message is neither written nor locked: the batch is "what is visible up to here", and stays
@@ -317,7 +327,7 @@ RETURNS TABLE (
     mailbox bigint, nonce uuid, instance text, store_time bigint, execution_id bigint, last_event_id bigint,
     status text, orchestration text, version text, parent text, parent_execution bigint, parent_event bigint,
     message_ids bigint[], message_attempts integer[], message_items text[]
-) LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
     v_now bigint := abide.now();
@@ -383,23 +393,25 @@ BEGIN
 END $$;
 
 -- The tags under which work is ready, found by hopping through the index; for a worker that takes any.
-CREATE FUNCTION abide.ready_tags() RETURNS text[] LANGUAGE sql STABLE AS $$
-    WITH RECURSIVE plain (tag) AS (
-        (SELECT w.tag FROM abide.work AS w WHERE w.place IS NOT NULL AND w.session IS NULL ORDER BY w.tag LIMIT 1)
-        UNION ALL
-        SELECT (SELECT w.tag FROM abide.work AS w
-                WHERE w.place IS NOT NULL AND w.session IS NULL AND w.tag > plain.tag ORDER BY w.tag LIMIT 1)
-        FROM plain WHERE plain.tag IS NOT NULL
-    ), free (tag) AS (
-        (SELECT l.tag FROM abide.lane AS l WHERE l.head IS NOT NULL AND l.holder IS NULL ORDER BY l.tag LIMIT 1)
-        UNION ALL
-        SELECT (SELECT l.tag FROM abide.lane AS l WHERE l.head IS NOT NULL AND l.holder IS NULL AND l.tag > free.tag
-                ORDER BY l.tag LIMIT 1)
-        FROM free WHERE free.tag IS NOT NULL
-    )
-    SELECT coalesce(array_agg(tag), '{}') FROM (SELECT tag FROM plain UNION SELECT tag FROM free) AS t
-    WHERE tag IS NOT NULL
-$$;
+CREATE FUNCTION abide.ready_tags() RETURNS text[] LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN (
+        WITH RECURSIVE plain (tag) AS (
+            (SELECT w.tag FROM abide.work AS w WHERE w.place IS NOT NULL AND w.session IS NULL ORDER BY w.tag LIMIT 1)
+            UNION ALL
+            SELECT (SELECT w.tag FROM abide.work AS w
+                    WHERE w.place IS NOT NULL AND w.session IS NULL AND w.tag > plain.tag ORDER BY w.tag LIMIT 1)
+            FROM plain WHERE plain.tag IS NOT NULL
+        ), free (tag) AS (
+            (SELECT l.tag FROM abide.lane AS l WHERE l.head IS NOT NULL AND l.holder IS NULL ORDER BY l.tag LIMIT 1)
+            UNION ALL
+            SELECT (SELECT l.tag FROM abide.lane AS l WHERE l.head IS NOT NULL AND l.holder IS NULL AND l.tag > free.tag
+                    ORDER BY l.tag LIMIT 1)
+            FROM free WHERE free.tag IS NOT NULL
+        )
+        SELECT coalesce(array_agg(tag), '{}') FROM (SELECT tag FROM plain UNION SELECT tag FROM free) AS t
+        WHERE tag IS NOT NULL);
+END $$;
 
 -- Work whose delay or lease is over is ready again; sessions whose time is over are free, where work waits in them.
 CREATE FUNCTION abide.work_come_due(p_now bigint) RETURNS void LANGUAGE plpgsql AS $$
@@ -440,7 +452,7 @@ CREATE FUNCTION abide.lease_work(
     p_limit integer, p_lease_ms bigint, p_owner text, p_tags text[], p_session_owner text, p_session_ms bigint
 ) RETURNS TABLE (
     work bigint, mailbox bigint, nonce uuid, attempt integer, orchestration text, version text, item text
-) LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
     v_now bigint := abide.now();
@@ -515,16 +527,18 @@ BEGIN
 END $$;
 
 -- The tags under which work waits in sessions of this owner.
-CREATE FUNCTION abide.held_tags(p_owner text) RETURNS text[] LANGUAGE sql STABLE AS $$
-    WITH RECURSIVE held (tag) AS (
-        (SELECT l.tag FROM abide.lane AS l WHERE l.head IS NOT NULL AND l.holder = p_owner ORDER BY l.tag LIMIT 1)
-        UNION ALL
-        SELECT (SELECT l.tag FROM abide.lane AS l WHERE l.head IS NOT NULL AND l.holder = p_owner AND l.tag > held.tag
-                ORDER BY l.tag LIMIT 1)
-        FROM held WHERE held.tag IS NOT NULL
-    )
-    SELECT coalesce(array_agg(tag), '{}') FROM held WHERE tag IS NOT NULL
-$$;
+CREATE FUNCTION abide.held_tags(p_owner text) RETURNS text[] LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN (
+        WITH RECURSIVE held (tag) AS (
+            (SELECT l.tag FROM abide.lane AS l WHERE l.head IS NOT NULL AND l.holder = p_owner ORDER BY l.tag LIMIT 1)
+            UNION ALL
+            SELECT (SELECT l.tag FROM abide.lane AS l
+                    WHERE l.head IS NOT NULL AND l.holder = p_owner AND l.tag > held.tag ORDER BY l.tag LIMIT 1)
+            FROM held WHERE held.tag IS NOT NULL
+        )
+        SELECT coalesce(array_agg(tag), '{}') FROM held WHERE tag IS NOT NULL);
+END $$;
 
 ------------------------------------------------------------------------------------------- locking, before all writes
 
@@ -582,32 +596,35 @@ $$;
 
 -- One answer per turn. Called when everything is locked, with the time read after that.
 CREATE FUNCTION abide.judge(p_turns abide.turn[], p_events abide.new_event[], p_boxes bigint[], p_now bigint)
-RETURNS text[] LANGUAGE sql VOLATILE AS $$
-    SELECT array_agg(
-        CASE
-            -- A second turn of the same instance is judged by what the first one leaves: in another call.
-            WHEN t.nth > 1 THEN 'again'
-            WHEN t.authority = 'lease' AND (b.nonce = t.nonce AND b.lease_until > p_now AND b.name = t.instance)
-                 IS NOT TRUE THEN 'lost'
-            WHEN t.authority = 'work' AND (w.nonce = t.nonce AND w.lease_until > p_now) IS NOT TRUE THEN 'lost'
-            WHEN t.authority = 'work' AND (
-                     b.name = t.instance AND w.mailbox = b.id
-                     AND (b.nonce IS NULL OR b.lease_until <= p_now)
-                     AND b.execution_id = t.expected_execution AND b.last_event_id = t.expected_event
-                     AND NOT EXISTS (SELECT FROM abide.message AS m WHERE m.mailbox = b.id AND m.place IS NOT NULL)
-                     AND NOT EXISTS (SELECT FROM abide.message AS m WHERE m.mailbox = b.id AND m.visible_at <= p_now)
-                 ) IS NOT TRUE THEN 'busy'
-            WHEN t.execution_id < b.execution_id THEN 'conflict'
-            WHEN t.execution_id = b.execution_id AND e.first <= b.last_event_id THEN 'conflict'
-            ELSE 'ok'
-        END ORDER BY t.turn)
-    FROM (SELECT t.*, row_number() OVER (PARTITION BY coalesce(p_boxes[t.turn], -t.turn) ORDER BY t.turn) AS nth
-          FROM unnest(p_turns) AS t) AS t
-    LEFT JOIN abide.mailbox AS b ON b.id = p_boxes[t.turn]
-    LEFT JOIN abide.work AS w ON w.id = t.work
-    LEFT JOIN (SELECT e.turn, min(e.event_id) AS first FROM unnest(p_events) AS e GROUP BY e.turn) AS e
-           ON e.turn = t.turn
-$$;
+RETURNS text[] LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    RETURN (
+        SELECT array_agg(
+            CASE
+                -- A second turn of the same instance is judged by what the first one leaves: in another call.
+                WHEN t.nth > 1 THEN 'again'
+                WHEN t.authority = 'lease' AND (b.nonce = t.nonce AND b.lease_until > p_now AND b.name = t.instance)
+                     IS NOT TRUE THEN 'lost'
+                WHEN t.authority = 'work' AND (w.nonce = t.nonce AND w.lease_until > p_now) IS NOT TRUE THEN 'lost'
+                WHEN t.authority = 'work' AND (
+                         b.name = t.instance AND w.mailbox = b.id
+                         AND (b.nonce IS NULL OR b.lease_until <= p_now)
+                         AND b.execution_id = t.expected_execution AND b.last_event_id = t.expected_event
+                         AND NOT EXISTS (SELECT FROM abide.message AS m WHERE m.mailbox = b.id AND m.place IS NOT NULL)
+                         AND NOT EXISTS (SELECT FROM abide.message AS m
+                                         WHERE m.mailbox = b.id AND m.visible_at <= p_now)
+                     ) IS NOT TRUE THEN 'busy'
+                WHEN t.execution_id < b.execution_id THEN 'conflict'
+                WHEN t.execution_id = b.execution_id AND e.first <= b.last_event_id THEN 'conflict'
+                ELSE 'ok'
+            END ORDER BY t.turn)
+        FROM (SELECT t.*, row_number() OVER (PARTITION BY coalesce(p_boxes[t.turn], -t.turn) ORDER BY t.turn) AS nth
+              FROM unnest(p_turns) AS t) AS t
+        LEFT JOIN abide.mailbox AS b ON b.id = p_boxes[t.turn]
+        LEFT JOIN abide.work AS w ON w.id = t.work
+        LEFT JOIN (SELECT e.turn, min(e.event_id) AS first FROM unnest(p_events) AS e GROUP BY e.turn) AS e
+               ON e.turn = t.turn);
+END $$;
 
 -- In what follows p_boxes[turn] is null for a turn that was refused, so that no write can find a row for it.
 
@@ -682,7 +699,8 @@ END $$;
 -- Enqueues messages, in order, into mailboxes that are locked. A queue message is dropped if nobody is there to read it
 -- and nobody is about to start. p_living are instances from this commit on.
 CREATE FUNCTION abide.post(p_mail abide.mail[], p_locked bigint[], p_living bigint[])
-RETURNS void LANGUAGE sql VOLATILE AS $$
+RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
     INSERT INTO abide.message (mailbox, class, visible_at, execution_id, event_id, item)
     SELECT b.id, m.class, m.visible_at, m.execution_id, m.event_id, m.item
     FROM (SELECT m.*,
@@ -694,13 +712,15 @@ RETURNS void LANGUAGE sql VOLATILE AS $$
     WHERE b.id = ANY (p_locked)
       AND (m.class <> 'queue' OR b.execution_id > 0 OR b.id = ANY (p_living) OR m.starts
            OR EXISTS (SELECT FROM abide.message AS s WHERE s.mailbox = b.id AND s.class IN ('start', 'continue')))
-    ORDER BY m.place
-$$;
+    ORDER BY m.place;
+END $$;
 
 -- Deletes work rows that are locked, and says whose leases that ended: the caller tells them when it has committed.
 CREATE FUNCTION abide.take_back(
     p_work bigint[], p_because text[], OUT stolen text[], OUT because text[], OUT sessions text[]
-) LANGUAGE sql VOLATILE AS $$
+) LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+BEGIN
     WITH gone AS (
         DELETE FROM abide.work AS w
         USING (SELECT DISTINCT ON (id) id, why FROM unnest(p_work, p_because) AS d (id, why) ORDER BY id) AS d
@@ -709,20 +729,22 @@ CREATE FUNCTION abide.take_back(
     SELECT coalesce(array_agg(concat_ws('.', id, mailbox, nonce) ORDER BY id) FILTER (WHERE nonce IS NOT NULL), '{}'),
            coalesce(array_agg(why ORDER BY id) FILTER (WHERE nonce IS NOT NULL), '{}'),
            coalesce(array_agg(DISTINCT session) FILTER (WHERE session IS NOT NULL AND ready), '{}')
-    FROM gone
-$$;
+    INTO stolen, because, sessions FROM gone;
+END $$;
 
 -- Deletes executions with their events. Their work has been taken back before.
 CREATE FUNCTION abide.drop_executions(
     p_mailboxes bigint[], p_executions bigint[], OUT executions bigint, OUT events bigint
-) LANGUAGE sql VOLATILE AS $$
+) LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+BEGIN
     WITH doomed AS MATERIALIZED (SELECT * FROM unnest(p_mailboxes, p_executions) AS d (mailbox, execution_id)),
     h AS (DELETE FROM abide.history AS h USING doomed AS d
           WHERE h.mailbox = d.mailbox AND h.execution_id = d.execution_id RETURNING h.count),
     e AS (DELETE FROM abide.execution AS e USING doomed AS d
           WHERE e.mailbox = d.mailbox AND e.execution_id = d.execution_id RETURNING 1)
-    SELECT (SELECT count(*) FROM e), (SELECT coalesce(sum(count), 0) FROM h)
-$$;
+    SELECT (SELECT count(*) FROM e), (SELECT coalesce(sum(count), 0) FROM h) INTO executions, events;
+END $$;
 
 ----------------------------------------------------------------------------------------------------------- committing
 
@@ -735,7 +757,7 @@ CREATE FUNCTION abide.commit_turns(
     p_work abide.new_work[], p_revoked abide.revoked[], p_mail abide.mail[], p_timers abide.numbered[],
     OUT outcomes text[], OUT wakes boolean, OUT tags text[], OUT due bigint, OUT stolen text[], OUT because text[],
     OUT pruned_executions bigint, OUT pruned_events bigint
-) LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
     v_now bigint;
@@ -749,30 +771,37 @@ DECLARE
     v_living bigint[];    -- instances when this is done
     v_revoked bigint[];      v_revoked_turn integer[];    v_why text[];
     v_pruned_box bigint[];   v_pruned_turn integer[];     v_pruned bigint[];
-    v_pruned_work bigint[];
+    v_pruned_work bigint[] := '{}';
     v_sessions text[];    v_session_tags text[];
+    -- What occurs in this batch at all: most statements below have nothing to do in most calls.
+    v_fuses boolean;      v_prunes boolean;    v_kv boolean;    v_ends boolean;
 BEGIN
+    SELECT bool_or(t.authority = 'work'), bool_or(t.prune), bool_or(t.kv_clear OR t.kv_fold) OR cardinality(p_kv) > 0,
+           bool_or(t.timers_all)
+    INTO v_fuses, v_prunes, v_kv, v_ends FROM unnest(p_turns) AS t;
     SELECT array_agg(CASE t.authority WHEN 'none' THEN (SELECT i.id FROM abide.instance AS i WHERE i.name = t.instance)
                                       ELSE t.mailbox END ORDER BY t.turn)
     INTO v_boxes FROM unnest(p_turns) AS t;
 
     -- Locks, in their order: mailboxes, then every work row that may be deleted.
     v_locked := abide.lock_mailboxes(v_boxes, v_required, v_optional);
-    SELECT coalesce(array_agg(w.id), '{}'), array_agg(r.turn), array_agg(r.because)
-    INTO v_revoked, v_revoked_turn, v_why
-    FROM unnest(p_revoked) AS r
-    JOIN abide.instance AS i ON i.name = r.instance
-    JOIN abide.work AS w ON w.mailbox = i.id AND w.execution_id = r.execution_id AND w.activity_id = r.activity_id;
-    SELECT coalesce(array_agg(v_boxes[t.turn]), '{}'), array_agg(t.turn), array_agg(e)
-    INTO v_pruned_box, v_pruned_turn, v_pruned
-    FROM unnest(p_turns) AS t
-    CROSS JOIN LATERAL abide.prunable(v_boxes[t.turn], t.execution_id, t.keep_last, t.completed_before) AS e
-    WHERE t.prune;
-    PERFORM FROM abide.work AS w
-    WHERE w.id = ANY (v_revoked || ARRAY(SELECT t.work FROM unnest(p_turns) AS t WHERE t.authority = 'work')
-        || ARRAY(SELECT w.id FROM unnest(v_pruned_box, v_pruned) AS d (box, execution)
-                 JOIN abide.work AS w ON w.mailbox = d.box AND w.execution_id = d.execution))
-    ORDER BY w.id FOR UPDATE;
+    IF cardinality(p_revoked) > 0 OR v_fuses OR v_prunes THEN
+        SELECT coalesce(array_agg(w.id), '{}'), array_agg(r.turn), array_agg(r.because)
+        INTO v_revoked, v_revoked_turn, v_why
+        FROM unnest(p_revoked) AS r
+        JOIN abide.instance AS i ON i.name = r.instance
+        JOIN abide.work AS w ON w.mailbox = i.id AND w.execution_id = r.execution_id AND w.activity_id = r.activity_id;
+        SELECT coalesce(array_agg(v_boxes[t.turn]), '{}'), array_agg(t.turn), array_agg(e)
+        INTO v_pruned_box, v_pruned_turn, v_pruned
+        FROM unnest(p_turns) AS t
+        CROSS JOIN LATERAL abide.prunable(v_boxes[t.turn], t.execution_id, t.keep_last, t.completed_before) AS e
+        WHERE t.prune;
+        PERFORM FROM abide.work AS w
+        WHERE w.id = ANY (v_revoked || ARRAY(SELECT t.work FROM unnest(p_turns) AS t WHERE t.authority = 'work')
+            || ARRAY(SELECT w.id FROM unnest(v_pruned_box, v_pruned) AS d (box, execution)
+                     JOIN abide.work AS w ON w.mailbox = d.box AND w.execution_id = d.execution))
+        ORDER BY w.id FOR UPDATE;
+    END IF;
 
     v_now := abide.now();
     outcomes := abide.judge(p_turns, p_events, v_boxes, v_now);
@@ -785,61 +814,80 @@ BEGIN
       AND (t.consumes_all OR (t.turn, m.id) IN (SELECT c.turn, c.number FROM unnest(p_consumed) AS c));
 
     PERFORM abide.write_executions(p_turns, p_events, v_boxes, v_now);
-    PERFORM abide.write_kv(p_turns, p_kv, v_boxes);
+    IF v_kv THEN
+        PERFORM abide.write_kv(p_turns, p_kv, v_boxes);
+    END IF;
     SELECT array_agg(b.id) INTO v_living
     FROM unnest(p_turns) AS t JOIN abide.mailbox AS b ON b.id = v_boxes[t.turn] WHERE t.creates OR b.execution_id > 0;
 
     -- Work: new rows, then those that go.
-    WITH queued AS (
-        INSERT INTO abide.work (mailbox, execution_id, activity_id, session, tag, item)
-        SELECT i.id, w.execution_id, w.activity_id, w.session, w.tag, w.item
-        FROM unnest(p_work) WITH ORDINALITY
-             AS w (turn, instance, execution_id, activity_id, session, tag, item, place)
-        JOIN abide.instance AS i ON i.name = w.instance
-        WHERE v_boxes[w.turn] IS NOT NULL ORDER BY w.place
-        RETURNING session, tag
-    )
-    SELECT coalesce(array_agg(DISTINCT tag), '{}'),
-           coalesce(array_agg(session) FILTER (WHERE session IS NOT NULL), '{}'),
-           coalesce(array_agg(tag) FILTER (WHERE session IS NOT NULL), '{}')
-    INTO tags, v_sessions, v_session_tags FROM queued;
-
-    v_pruned_work := ARRAY(SELECT w.id FROM unnest(v_pruned_box, v_pruned, v_pruned_turn) AS d (box, execution, turn)
-                           JOIN abide.work AS w ON w.mailbox = d.box AND w.execution_id = d.execution
-                           WHERE v_boxes[d.turn] IS NOT NULL);
-    SELECT g.stolen, g.because, v_sessions || g.sessions INTO stolen, because, v_sessions
-    FROM abide.take_back(
-        ARRAY(SELECT r.id FROM unnest(v_revoked, v_revoked_turn) AS r (id, turn) WHERE v_boxes[r.turn] IS NOT NULL)
-            || v_pruned_work,
-        ARRAY(SELECT r.why FROM unnest(v_why, v_revoked_turn) AS r (why, turn) WHERE v_boxes[r.turn] IS NOT NULL)
-            || array_fill('deleted'::text, ARRAY[cardinality(v_pruned_work)])) AS g;
+    tags := '{}';    stolen := '{}';    because := '{}';    v_sessions := '{}';
+    IF cardinality(p_work) > 0 THEN
+        WITH queued AS (
+            INSERT INTO abide.work (mailbox, execution_id, activity_id, session, tag, item)
+            SELECT i.id, w.execution_id, w.activity_id, w.session, w.tag, w.item
+            FROM unnest(p_work) WITH ORDINALITY
+                 AS w (turn, instance, execution_id, activity_id, session, tag, item, place)
+            JOIN abide.instance AS i ON i.name = w.instance
+            WHERE v_boxes[w.turn] IS NOT NULL ORDER BY w.place
+            RETURNING session, tag
+        )
+        SELECT coalesce(array_agg(DISTINCT tag), '{}'),
+               coalesce(array_agg(session) FILTER (WHERE session IS NOT NULL), '{}'),
+               array_agg(tag) FILTER (WHERE session IS NOT NULL)
+        INTO tags, v_sessions, v_session_tags FROM queued;
+    END IF;
+    IF cardinality(p_revoked) > 0 OR v_prunes THEN
+        v_pruned_work := ARRAY(
+            SELECT w.id FROM unnest(v_pruned_box, v_pruned, v_pruned_turn) AS d (box, execution, turn)
+            JOIN abide.work AS w ON w.mailbox = d.box AND w.execution_id = d.execution
+            WHERE v_boxes[d.turn] IS NOT NULL);
+        SELECT g.stolen, g.because, v_sessions || g.sessions INTO stolen, because, v_sessions
+        FROM abide.take_back(
+            ARRAY(SELECT r.id FROM unnest(v_revoked, v_revoked_turn) AS r (id, turn) WHERE v_boxes[r.turn] IS NOT NULL)
+                || v_pruned_work,
+            ARRAY(SELECT r.why FROM unnest(v_why, v_revoked_turn) AS r (why, turn) WHERE v_boxes[r.turn] IS NOT NULL)
+                || array_fill('deleted'::text, ARRAY[cardinality(v_pruned_work)])) AS g;
+    END IF;
 
     -- Sessions come last in the order: that of a fused step was active; what was queued or taken back changes lanes.
-    IF cardinality(v_sessions) > 0 OR EXISTS (SELECT FROM unnest(p_turns) AS t WHERE t.authority = 'work') THEN
+    IF v_fuses THEN
         SELECT v_sessions || coalesce(array_agg(w.session), '{}') INTO v_sessions
         FROM unnest(p_turns) AS t JOIN abide.work AS w ON w.id = t.work
         WHERE v_boxes[t.turn] IS NOT NULL AND w.session IS NOT NULL;
+    END IF;
+    IF cardinality(v_sessions) > 0 THEN
         PERFORM abide.hold_sessions(v_sessions);
         UPDATE abide.session AS s SET last_activity = v_now
         FROM unnest(p_turns) AS t JOIN abide.work AS w ON w.id = t.work
         WHERE v_boxes[t.turn] IS NOT NULL AND s.name = w.session AND s.locked_until > v_now;
-        DELETE FROM abide.work AS w USING unnest(p_turns) AS t WHERE w.id = t.work AND v_boxes[t.turn] IS NOT NULL;
         PERFORM abide.settle_lanes(v_sessions, v_session_tags, v_now);
+    END IF;
+    IF v_fuses THEN
+        DELETE FROM abide.work AS w USING unnest(p_turns) AS t WHERE w.id = t.work AND v_boxes[t.turn] IS NOT NULL;
     END IF;
 
     IF cardinality(p_mail) > 0 THEN
         PERFORM abide.post(ARRAY(SELECT m FROM unnest(p_mail) AS m WHERE v_boxes[m.turn] IS NOT NULL),
                            v_locked, v_living);
     END IF;
-    DELETE FROM abide.message AS m USING unnest(p_timers) AS n, unnest(p_turns) AS t
-    WHERE t.turn = n.turn AND m.mailbox = v_boxes[n.turn] AND m.class = 'timer' AND m.execution_id = t.execution_id
-      AND m.event_id = n.number;
-    DELETE FROM abide.message AS m USING unnest(p_turns) AS t
-    WHERE t.timers_all AND m.mailbox = v_boxes[t.turn] AND m.class = 'timer' AND m.execution_id = t.execution_id;
-    SELECT d.executions, d.events INTO pruned_executions, pruned_events
-    FROM abide.drop_executions(
-        ARRAY(SELECT d.box FROM unnest(v_pruned_box, v_pruned_turn) AS d (box, turn) WHERE v_boxes[d.turn] IS NOT NULL),
-        ARRAY(SELECT d.e FROM unnest(v_pruned, v_pruned_turn) AS d (e, turn) WHERE v_boxes[d.turn] IS NOT NULL)) AS d;
+    IF cardinality(p_timers) > 0 THEN
+        DELETE FROM abide.message AS m USING unnest(p_timers) AS n, unnest(p_turns) AS t
+        WHERE t.turn = n.turn AND m.mailbox = v_boxes[n.turn] AND m.class = 'timer' AND m.execution_id = t.execution_id
+          AND m.event_id = n.number;
+    END IF;
+    IF v_ends THEN
+        DELETE FROM abide.message AS m USING unnest(p_turns) AS t
+        WHERE t.timers_all AND m.mailbox = v_boxes[t.turn] AND m.class = 'timer' AND m.execution_id = t.execution_id;
+    END IF;
+    IF v_prunes THEN
+        SELECT d.executions, d.events INTO pruned_executions, pruned_events
+        FROM abide.drop_executions(
+            ARRAY(SELECT d.box FROM unnest(v_pruned_box, v_pruned_turn) AS d (box, turn)
+                  WHERE v_boxes[d.turn] IS NOT NULL),
+            ARRAY(SELECT d.e FROM unnest(v_pruned, v_pruned_turn) AS d (e, turn)
+                  WHERE v_boxes[d.turn] IS NOT NULL)) AS d;
+    END IF;
 
     -- The position, the lease and the readiness of each instance, in one write to its row.
     UPDATE abide.mailbox AS b
@@ -884,7 +932,7 @@ END $$;
 CREATE FUNCTION abide.finish_work(
     p_work bigint[], p_mailboxes bigint[], p_nonces uuid[], p_instances text[], p_items text[],
     OUT outcomes text[], OUT wakes boolean, OUT due bigint
-) LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
     v_now bigint;
@@ -911,7 +959,7 @@ BEGIN
     SELECT b.id, 'other', f.item
     FROM unnest(p_mailboxes, p_items, outcomes) WITH ORDINALITY AS f (box, item, outcome, place)
     JOIN abide.mailbox AS b ON b.id = f.box
-    WHERE f.outcome = 'ok' AND f.item IS NOT NULL AND b.execution_id > 0 ORDER BY f.place;
+    WHERE f.outcome = 'ok' AND f.item IS NOT NULL ORDER BY f.place;
     WITH gone AS (DELETE FROM abide.work AS w WHERE w.id = ANY (v_gone) RETURNING w.session)
     SELECT array_agg(DISTINCT session) FILTER (WHERE session IS NOT NULL) INTO v_sessions FROM gone;
     IF v_sessions IS NOT NULL THEN
@@ -926,7 +974,7 @@ END $$;
 CREATE FUNCTION abide.enqueue_messages(
     p_mail abide.mail[], p_delays_ms bigint[], p_keys uuid[],
     OUT outcomes text[], OUT wakes boolean, OUT due bigint
-) LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
     v_now bigint := abide.now();
@@ -1061,7 +1109,8 @@ BEGIN
     FROM unnest(p_mailboxes, p_delays_ms, p_uncounted) AS a (id, delay, uncounted)
     JOIN abide.mailbox AS b ON b.id = a.id
     WHERE b.id = ANY (v_held)
-      AND m.mailbox = b.id AND (m.place <= b.batch_to OR m.place = b.batch_first) AND (a.delay IS NOT NULL OR NOT a.uncounted);
+      AND m.mailbox = b.id AND (m.place <= b.batch_to OR m.place = b.batch_first)
+      AND (a.delay IS NOT NULL OR NOT a.uncounted);
     UPDATE abide.mailbox
     SET nonce = NULL, lease_until = NULL, leased_by = NULL, batch_to = NULL, batch_first = NULL, due = NULL
     WHERE id = ANY (v_held);
@@ -1153,8 +1202,7 @@ BEGIN
         INSERT INTO abide.dead_letter
         SELECT p_work, 'work', b.name, v_work.attempts, v_work.item, v_now
         FROM abide.mailbox AS b WHERE b.id = p_mailbox;
-        INSERT INTO abide.message (mailbox, class, item)
-        SELECT b.id, 'other', p_poison FROM abide.mailbox AS b WHERE b.id = p_mailbox AND b.execution_id > 0;
+        INSERT INTO abide.message (mailbox, class, item) VALUES (p_mailbox, 'other', p_poison);
         PERFORM abide.settle(ARRAY[p_mailbox]);
         RETURN 'dead';
     END IF;
@@ -1285,7 +1333,8 @@ END $$;
 -------------------------------------------------------------------------------------------------- waiting and telling
 
 -- When to look again: a time in the past, or zero, if something that the caller may take is there already. (After an
--- empty fetch that means that another held it: look again at once, but not in a loop.) Null if only news can help.
+-- empty fetch that means that another held it: look again at once, but not in a loop.) Null if only news can help. The
+-- end of a session's lock counts where work waits behind it.
 CREATE FUNCTION abide.next_due_instances(p_from text[], p_to text[]) RETURNS bigint LANGUAGE sql STABLE AS $$
     SELECT CASE WHEN cardinality(abide.ready_pins(p_from, p_to)) > 0 THEN 0
                 ELSE (SELECT b.due FROM abide.mailbox AS b WHERE b.due IS NOT NULL ORDER BY b.due LIMIT 1) END

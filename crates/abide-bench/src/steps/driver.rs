@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use abide_model::WorkItem;
 use abide_provider::{
-    DispatcherCapabilityFilter, FinishedWork, LeaseInstances, LeaseWork, Provider, StoreError, TagFilter,
-    TurnCommit, WorkLease,
+    DispatcherCapabilityFilter, FinishedWork, InstanceLease, LeaseInstances, LeaseWork, Provider, StoreError,
+    TagFilter, TurnCommit, WorkLease,
 };
 use abide_sqlite::SqliteProvider;
 use futures::future::{join, join_all};
@@ -137,24 +137,35 @@ impl Run<'_> {
         self.watch.elapsed() >= self.span
     }
 
+    /// The next lease call is always under way while the last batch is being dealt with, as in a runtime that has
+    /// free slots.
     async fn turns(&self) -> Fallible<()> {
+        let mut leases = self.lease_instances().await?;
         while !self.is_over() {
-            let request = LeaseInstances {
-                limit: self.batch,
-                lease_for: LEASE,
-                wait: PATIENCE,
-                capabilities: Some(DispatcherCapabilityFilter::default_for_current_build()),
-            };
-            let leases = self.provider.lease_instances(request).await?;
-            if self.style == Style::Fused {
-                for lease in &leases {
-                    self.incarnations.borrow_mut().insert(lease.instance.clone(), lease.position.incarnation);
-                }
-            }
-            let commits = leases.into_iter().map(|lease| self.chain.turn(lease)).collect();
-            self.commit(commits).await?;
+            let (next, committed) = join(self.lease_instances(), self.take_turns(leases)).await;
+            committed?;
+            leases = next?;
         }
         Ok(())
+    }
+
+    async fn lease_instances(&self) -> Result<Vec<InstanceLease>, StoreError> {
+        let request = LeaseInstances {
+            limit: self.batch,
+            lease_for: LEASE,
+            wait: PATIENCE,
+            capabilities: Some(DispatcherCapabilityFilter::default_for_current_build()),
+        };
+        self.provider.lease_instances(request).await
+    }
+
+    async fn take_turns(&self, leases: Vec<InstanceLease>) -> Fallible<()> {
+        if self.style == Style::Fused {
+            let mut incarnations = self.incarnations.borrow_mut();
+            incarnations
+                .extend(leases.iter().map(|lease| (lease.instance.clone(), lease.position.incarnation)));
+        }
+        self.commit(leases.into_iter().map(|lease| self.chain.turn(lease)).collect()).await
     }
 
     /// Commits turns; instances that ended are replaced by new ones.
@@ -171,39 +182,48 @@ impl Run<'_> {
     }
 
     async fn work(&self) -> Fallible<()> {
+        let mut leases = self.lease_work().await?;
         while !self.is_over() {
-            let request = LeaseWork {
-                limit: self.batch,
-                lease_for: LEASE,
-                wait: PATIENCE,
-                session: None,
-                tags: TagFilter::DefaultOnly,
-            };
-            let leases = self.provider.lease_work(request).await?;
             let done = u64::try_from(leases.len()).unwrap_or(0);
-            match self.style {
-                Style::Plain => {
-                    let finished = leases.into_iter().map(|work| {
-                        let completion = completion(&work);
-                        FinishedWork { token: work.token, completion }
-                    });
-                    let answers = self.provider.finish_work(finished.collect()).await;
-                    answers.into_iter().collect::<Result<(), StoreError>>()?;
-                }
-                Style::Fused => {
-                    let commits = leases.into_iter().filter_map(|work| {
-                        let instance = instance_of(&work)?;
-                        let incarnation = self.incarnations.borrow().get(instance).copied()?;
-                        self.chain.fused_turn(work, incarnation)
-                    });
-                    self.commit(commits.collect()).await?;
-                }
-            }
+            let (next, finished) = join(self.lease_work(), self.finish(leases)).await;
+            finished?;
+            leases = next?;
             if !self.is_over() {
                 self.steps.set(self.steps.get() + done);
             }
         }
         Ok(())
+    }
+
+    async fn lease_work(&self) -> Result<Vec<WorkLease>, StoreError> {
+        let request = LeaseWork {
+            limit: self.batch,
+            lease_for: LEASE,
+            wait: PATIENCE,
+            session: None,
+            tags: TagFilter::DefaultOnly,
+        };
+        self.provider.lease_work(request).await
+    }
+
+    async fn finish(&self, leases: Vec<WorkLease>) -> Fallible<()> {
+        match self.style {
+            Style::Plain => {
+                let finished = leases.into_iter().map(|work| {
+                    let completion = completion(&work);
+                    FinishedWork { token: work.token, completion }
+                });
+                let answers = self.provider.finish_work(finished.collect()).await;
+                Ok(answers.into_iter().collect::<Result<(), StoreError>>()?)
+            }
+            Style::Fused => {
+                let commits = leases.into_iter().filter_map(|work| {
+                    let incarnation = self.incarnations.borrow().get(instance_of(&work)?).copied()?;
+                    self.chain.fused_turn(work, incarnation)
+                });
+                self.commit(commits.collect()).await
+            }
+        }
     }
 }
 

@@ -79,6 +79,15 @@ fn a_lease_hands_out_no_further_message_once_four_mebibytes_are_reached() {
 }
 
 #[test]
+fn four_mebibytes_sharp_are_a_batch() {
+    let overhead = serde_json::to_string(&signal("a", "")).unwrap().len();
+    let store = Store::with_instance("a");
+    store.enqueue(signal("a", &"x".repeat(BATCH_BYTES - overhead)));
+    store.enqueue(signal("a", "3"));
+    assert_eq!(numbers(&store.lease()), [2]);
+}
+
+#[test]
 fn a_message_that_is_larger_than_a_batch_is_handed_out_alone() {
     let store = Store::with_instance("a");
     store.enqueue(signal("a", &"x".repeat(BATCH_BYTES + 1)));

@@ -50,6 +50,15 @@ fn everything_else_is_visible_now_or_after_its_delay() {
 }
 
 #[test]
+fn now_does_not_depend_on_the_clock() {
+    let store = Store::new();
+    store.enqueue_delayed(start("a"), seconds(0));
+    store.enqueue(start("b"));
+    store.clock.set_back(seconds(10));
+    assert_eq!(store.lease_with(lease_instances(9)).len(), 2);
+}
+
+#[test]
 fn a_delayed_timer_is_visible_at_the_later_of_both() {
     let store = Store::new();
     store.enqueue_delayed(timer("a", 2, BEGIN + 5_000), seconds(2));

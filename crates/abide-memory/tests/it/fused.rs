@@ -88,6 +88,16 @@ fn an_instance_with_visible_mail_is_busy() {
 }
 
 #[test]
+fn mail_that_was_seen_by_a_fused_step_stays_visible_when_the_clock_goes_back() {
+    let (store, work) = with_activity();
+    store.enqueue(timer("a", 9, BEGIN + 1_000));
+    store.advance(seconds(1));
+    assert!(store.try_commit(next_turn().fused(&work, HERE)).is_err());
+    store.clock.set_back(seconds(1));
+    assert_eq!(store.lease().messages.len(), 1);
+}
+
+#[test]
 fn mail_that_cannot_be_seen_yet_does_not_disturb() {
     let (store, work) = with_activity();
     store.enqueue(timer("a", 9, BEGIN + 60_000));

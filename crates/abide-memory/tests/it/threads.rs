@@ -43,15 +43,14 @@ fn no_call_is_lost_between_looking_and_waiting() {
 #[test]
 fn many_who_wait_share_the_work_and_each_item_is_leased_once() {
     const WORKERS: usize = 8;
-    const ITEMS: u64 = 800;
+    const ITEMS: usize = 800;
     let store = InMemoryProvider::new();
     let taken = AtomicUsize::new(0);
     let items = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
         for _ in 0..WORKERS {
             scope.spawn(|| {
-                // One item more than there is per worker ends it.
-                while taken.load(Ordering::SeqCst) < 800 {
+                while taken.load(Ordering::SeqCst) < ITEMS {
                     let request = LeaseWork { wait: millis(50), lease_for: LONG, ..lease_work(3) };
                     let leases = block_on(store.lease_work(request)).unwrap();
                     taken.fetch_add(leases.len(), Ordering::SeqCst);
@@ -60,16 +59,16 @@ fn many_who_wait_share_the_work_and_each_item_is_leased_once() {
             });
         }
         scope.spawn(|| {
-            for id in 0..ITEMS {
+            for id in (0..).take(ITEMS) {
                 block_on(store.enqueue_for_worker(activity("a", id))).unwrap();
             }
         });
     });
     let mut tokens = items.into_inner().unwrap();
-    assert_eq!(tokens.len(), 800);
+    assert_eq!(tokens.len(), ITEMS);
     tokens.sort();
     tokens.dedup();
-    assert_eq!(tokens.len(), 800);
+    assert_eq!(tokens.len(), ITEMS);
 }
 
 #[test]

@@ -1,14 +1,14 @@
 //! Waiting in the store, under a clock that the test moves.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use abide_model::Timestamp;
+use abide_model::{EventKind, Timestamp};
 use abide_provider::{Lane, LeaseInstances, LeaseWork, Provider as _, SessionFetchConfig};
 use futures::future::BoxFuture;
 use futures::task::{ArcWake, waker};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::support::*;
 
@@ -238,22 +238,6 @@ fn a_fetch_waits_too() {
     assert_eq!(item.instance, "a");
 }
 
-#[test]
-fn waiting_for_work_ends_with_a_change_or_a_time() {
-    let store = Store::with_instance("a");
-    let mut mail = Waiting::parked(store.provider.wait_for_work(Lane::Instances));
-    store.enqueue(timer("a", 2, BEGIN + 1_000));
-    assert_eq!(mail.answer(), Some(()));
-    let mut due = Waiting::parked(store.provider.wait_for_work(Lane::Instances));
-    store.advance(millis(999));
-    assert_eq!(due.answer(), None);
-    store.advance(millis(1));
-    assert_eq!(due.answer(), Some(()));
-    let mut work = Waiting::parked(store.provider.wait_for_work(Lane::Work));
-    store.enqueue_work(activity("a", 2));
-    assert_eq!(work.answer(), Some(()));
-}
-
 fn next_due(store: &Store, lane: Lane) -> Option<u64> {
     at_once(store.provider.next_due(lane)).unwrap().map(Timestamp::as_millis)
 }
@@ -273,6 +257,17 @@ fn the_next_due_time_of_instances_is_of_mail_and_of_leases_with_mail() {
     store.advance(seconds(90));
     assert_eq!(next_due(&store, Lane::Instances), None);
     assert_eq!(next_due(&store, Lane::Work), None);
+}
+
+#[test]
+fn the_end_of_a_lease_without_mail_behind_it_is_not_due() {
+    let store = Store::with_instance("a");
+    store.enqueue(timer("a", 2, BEGIN));
+    store.lease();
+    let end = EventKind::OrchestrationCompleted { output: String::new() };
+    store.append("a", 1, vec![event(2, end)]).unwrap();
+    assert_eq!(store.mail(), [0; 0], "the end removes the timer");
+    assert_eq!(next_due(&store, Lane::Instances), None);
 }
 
 #[test]

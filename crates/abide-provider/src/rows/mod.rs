@@ -155,6 +155,10 @@ impl CommitRows {
         let ended = instance.status.filter(|status| status.is_terminal());
         let revoked = revoked(turn.cancelled_activities, &turn.events, ended);
         let work = turn.worker_items.into_iter().map(WorkRow::of).collect::<Result<Vec<_>, _>>()?;
+        for row in &work {
+            fits(row.activity.execution_id)?;
+            fits(row.activity.activity_id)?;
+        }
         let messages = turn.orchestrator_items.into_iter().map(MessageRow::of).collect::<Result<_, _>>()?;
         Ok(Self {
             execution_id: turn.execution_id,

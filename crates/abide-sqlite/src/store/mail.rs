@@ -8,7 +8,7 @@ use abide_provider::rows::MessageClass;
 use rusqlite::params;
 
 use super::Tx;
-use super::mailbox::{Existence, MailboxRow};
+use super::mailbox::{Brief, Existence};
 use crate::encode::{EncodedMessage, column, visible_column};
 use crate::error::Failure;
 use crate::statements::Sql;
@@ -33,17 +33,27 @@ impl Tx<'_, '_> {
     }
 
     fn enqueue_at(&self, message: &EncodedMessage, visible_at: Option<Timestamp>) -> rusqlite::Result<()> {
-        let mailbox = match self.mailbox_by_id(&message.to)? {
+        let mailbox = match self.brief_by_id(&message.to)? {
             None if message.class == MessageClass::Queue => return Ok(()), // nobody will ever read it
-            None => self.create_mailbox(&message.to)?,
+            None => self.brief_or_new(&message.to)?,
             Some(mailbox) => mailbox,
         };
-        if message.class == MessageClass::Queue && !mailbox.is_instance() && !self.has_start(mailbox.no)? {
+        self.deliver(mailbox, message, visible_column(visible_at))
+    }
+
+    /// Puts a message into a mailbox, unless it is one that nobody will ever read.
+    pub(crate) fn deliver(
+        &self,
+        mailbox: Brief,
+        message: &EncodedMessage,
+        visible_at: i64,
+    ) -> rusqlite::Result<()> {
+        let exists = mailbox.existence == Existence::Instance;
+        if message.class == MessageClass::Queue && !exists && !self.has_start(mailbox.no)? {
             return Ok(());
         }
-        let visible_at = visible_column(visible_at);
         let number = self.insert_message_at(mailbox.no, message, visible_at)?;
-        self.after_enqueue(&mailbox, message.class, Arrived { visible_at, number })
+        self.after_enqueue(mailbox, message.class, Arrived { visible_at, number })
     }
 
     /// Enqueues a message unless the same request was seen before.
@@ -83,25 +93,24 @@ impl Tx<'_, '_> {
     }
 
     /// A leased mailbox is looked at again when it is released; any other must show what it got.
-    fn after_enqueue(
-        &self,
-        mailbox: &MailboxRow,
-        class: MessageClass,
-        arrived: Arrived,
-    ) -> rusqlite::Result<()> {
-        if mailbox.lease.is_some() {
+    fn after_enqueue(&self, mailbox: Brief, class: MessageClass, arrived: Arrived) -> rusqlite::Result<()> {
+        if mailbox.leased {
             return Ok(());
         }
         if arrived.visible_at > 0 {
             if mailbox.due_at.is_none_or(|due_at| arrived.visible_at < due_at) {
                 self.sql.execute(Sql::SetDue, params![mailbox.no, arrived.visible_at])?;
             }
-        } else if mailbox.ready.is_none() {
-            if mailbox.is_instance() {
-                self.sql.execute(Sql::SetReady, params![mailbox.no, arrived.number])?;
-            } else if class.starts() {
-                let readiness = self.readiness(mailbox.no, Existence::MailboxOnly)?;
-                self.sql.execute(Sql::SetReady, params![mailbox.no, readiness.ready])?;
+        } else if !mailbox.ready {
+            let ready = match mailbox.existence {
+                Existence::Instance => Some(arrived.number),
+                Existence::MailboxOnly if class.starts() => {
+                    self.readiness(mailbox.no, Existence::MailboxOnly)?.ready
+                }
+                Existence::MailboxOnly => None,
+            };
+            if ready.is_some() {
+                self.sql.execute(Sql::SetReady, params![mailbox.no, ready])?;
             }
         }
         Ok(())

@@ -20,8 +20,30 @@ pub(crate) struct MailboxRow {
     pub(crate) parent: Option<Parent>,
     pub(crate) created_at: i64,
     pub(crate) ready: Option<i64>,
-    pub(crate) due_at: Option<i64>,
     pub(crate) lease: Option<Lease>,
+}
+
+/// What enqueueing must know about a mailbox.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Brief {
+    pub(crate) no: i64,
+    pub(crate) existence: Existence,
+    pub(crate) leased: bool,
+    pub(crate) ready: bool,
+    pub(crate) due_at: Option<i64>,
+}
+
+impl Brief {
+    /// Reads the columns that `brief_by_id` and `brief_by_no` return.
+    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let existence = if row.get::<_, i64>(1)? > 0 { Existence::Instance } else { Existence::MailboxOnly };
+        Ok(Self { no: row.get(0)?, existence, leased: row.get(2)?, ready: row.get(3)?, due_at: row.get(4)? })
+    }
+
+    /// A mailbox that was just made.
+    const fn empty(no: i64) -> Self {
+        Self { no, existence: Existence::MailboxOnly, leased: false, ready: false, due_at: None }
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -74,7 +96,6 @@ impl MailboxRow {
             parent,
             created_at: row.get(11)?,
             ready: row.get(12)?,
-            due_at: row.get(13)?,
             lease,
         })
     }
@@ -90,16 +111,7 @@ impl MailboxRow {
 }
 
 pub(crate) fn format_batch(numbers: impl Iterator<Item = i64>) -> String {
-    use std::fmt::Write;
-    let mut text = String::new();
-    for number in numbers {
-        if !text.is_empty() {
-            text.push(',');
-        }
-        // Writing to a string cannot fail.
-        drop(write!(text, "{number}"));
-    }
-    text
+    numbers.map(|number| number.to_string()).collect::<Vec<_>>().join(",")
 }
 
 fn parse_batch(text: &str) -> Vec<i64> {
@@ -115,10 +127,19 @@ impl Tx<'_, '_> {
         self.sql.row(Sql::MailboxByNo, [no], MailboxRow::read)
     }
 
-    pub(crate) fn mailbox_or_new(&self, id: &str) -> rusqlite::Result<MailboxRow> {
-        match self.mailbox_by_id(id)? {
-            Some(mailbox) => Ok(mailbox),
-            None => self.create_mailbox(id),
+    pub(crate) fn brief_by_id(&self, id: &str) -> rusqlite::Result<Option<Brief>> {
+        self.sql.row(Sql::BriefById, [id], Brief::read)
+    }
+
+    /// The same by number, with its name.
+    pub(crate) fn brief_by_no(&self, no: i64) -> rusqlite::Result<Option<(Brief, String)>> {
+        self.sql.row(Sql::BriefByNo, [no], |row| Ok((Brief::read(row)?, row.get(5)?)))
+    }
+
+    pub(crate) fn brief_or_new(&self, id: &str) -> rusqlite::Result<Brief> {
+        match self.brief_by_id(id)? {
+            Some(brief) => Ok(brief),
+            None => Ok(Brief::empty(self.create_mailbox(id)?.no)),
         }
     }
 
@@ -137,7 +158,6 @@ impl Tx<'_, '_> {
             parent: None,
             created_at: 0,
             ready: None,
-            due_at: None,
             lease: None,
         })
     }

@@ -10,11 +10,6 @@ impl Tx<'_, '_> {
         no.ok_or(rusqlite::Error::QueryReturnedNoRows)
     }
 
-    /// Other processes, with the name of the file each holds locked while it lives.
-    pub(crate) fn other_owners(&self) -> rusqlite::Result<Vec<(i64, String)>> {
-        self.sql.rows(Sql::ListOwners, [self.owner], |row| Ok((row.get(0)?, row.get(1)?)))
-    }
-
     /// Voids every lease of a process that is gone. Its attempts count: it may have died of them.
     pub(crate) fn bury_owner(&self, no: i64) -> rusqlite::Result<()> {
         let mailboxes = self.sql.rows(Sql::MailboxesOfOwner, [no], |row| row.get(0))?;

@@ -60,8 +60,7 @@ impl Tx<'_, '_> {
         extend_for: Duration,
         idle_timeout: Duration,
     ) -> rusqlite::Result<usize> {
-        let idle = u64::try_from(idle_timeout.as_millis()).unwrap_or(u64::MAX);
-        let idle_since = self.now.saturating_sub(column(idle));
+        let idle_since = column(self.time().saturating_sub(idle_timeout).as_millis());
         let until = self.after(extend_for);
         let mut renewed = 0;
         for (position, owner) in owners.iter().enumerate() {

@@ -43,13 +43,8 @@ impl WorkKey {
 #[derive(Debug)]
 pub(crate) struct Finish {
     pub(crate) token: String,
-    pub(crate) completion: Option<Completion>,
-}
-
-/// What a finished activity tells its instance.
-#[derive(Debug)]
-pub(crate) struct Completion {
-    pub(crate) message: EncodedMessage,
+    /// What it tells its instance.
+    pub(crate) completion: Option<EncodedMessage>,
 }
 
 /// Whether an item can be the completion of an activity.
@@ -67,7 +62,7 @@ pub(crate) fn check_completion(item: &WorkItem, operation: Operation) -> Result<
 impl Tx<'_, '_> {
     /// Enqueues an activity for whoever asked for it.
     pub(crate) fn enqueue_work(&self, work: &EncodedWork) -> rusqlite::Result<()> {
-        let mailbox = self.mailbox_or_new(&work.instance)?;
+        let mailbox = self.brief_or_new(&work.instance)?;
         self.insert_work(mailbox.no, work)
     }
 
@@ -82,20 +77,20 @@ impl Tx<'_, '_> {
     pub(crate) fn finish_work(&self, finish: &Finish, operation: Operation) -> Result<(), Failure> {
         let lost = || Failure::Refused(StoreError::lease_lost(operation));
         let token = WorkToken::parse(&finish.token).ok_or_else(lost)?;
-        if let Some(completion) = &finish.completion {
-            let mailbox = self.mailbox_by_no(token.key.mailbox)?.ok_or_else(lost)?;
-            if mailbox.id != completion.message.to {
-                let message = format!(
-                    "a completion for instance '{}' cannot end an activity of instance '{}'",
-                    completion.message.to, mailbox.id
-                );
-                return Err(StoreError::rejected(operation, Rejection::Invalid, message).into());
-            }
+        let Some(completion) = &finish.completion else {
+            return self.consume_work(token)?.ok_or_else(lost);
+        };
+        let (mailbox, id) = self.brief_by_no(token.key.mailbox)?.ok_or_else(lost)?;
+        if id != completion.to {
+            self.held_work(token)?.ok_or_else(lost)?;
+            let message = format!(
+                "a completion for instance '{}' cannot end an activity of instance '{id}'",
+                completion.to
+            );
+            return Err(StoreError::rejected(operation, Rejection::Invalid, message).into());
         }
-        self.consume_work(token).map_err(Failure::Database)?.ok_or_else(lost)?;
-        if let Some(completion) = &finish.completion {
-            self.enqueue(&completion.message)?;
-        }
+        self.consume_work(token)?.ok_or_else(lost)?;
+        self.deliver(mailbox, completion, 0)?;
         Ok(())
     }
 

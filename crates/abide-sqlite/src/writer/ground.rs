@@ -3,9 +3,11 @@
 use std::cell::Cell;
 
 use abide_model::Timestamp;
+use abide_provider::Lane;
 use rusqlite::Connection;
 
 use crate::connect::Location;
+use crate::encode::column;
 use crate::error::OpenError;
 use crate::identity::FileIdentity;
 use crate::job::Durable;
@@ -85,6 +87,19 @@ impl<'a, 'c> WriterGround<'a, 'c> {
 
     pub(crate) fn shared(&self) -> &'a Shared {
         self.shared
+    }
+
+    /// Whether something can be leased, or has become due, without looking at who wants it.
+    pub(crate) fn anything_to_lease(&self, lane: Lane) -> rusqlite::Result<bool> {
+        let (ready, due) = match lane {
+            Lane::Instances => (Sql::AnyReadyMailbox, Sql::NextMailboxDue),
+            Lane::Work => (Sql::AnyReadyWork, Sql::NextWorkDue),
+        };
+        if self.statements.row(ready, [], |_| Ok(()))?.is_some() {
+            return Ok(true);
+        }
+        let now = column(self.now().as_millis());
+        Ok(self.statements.next_due(due)?.is_some_and(|due| due <= now))
     }
 
     /// Takes this process out of the list: its leases, if it has any left, are void.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use abide_model::KvEntry;
 use abide_provider::{
-    InstanceLease, LeaseInstances, LeaseWork, Operation, SemverRange, StoreError, WorkLease,
+    InstanceLease, Lane, LeaseInstances, LeaseWork, Operation, SemverRange, StoreError, WorkLease,
 };
 use futures_channel::oneshot;
 
@@ -101,6 +101,13 @@ impl LeaseCall {
                 call.request.tags.clone(),
                 call.request.session.as_ref().map(|session| session.owner_id.clone()),
             ),
+        }
+    }
+
+    pub(crate) fn lane(&self) -> Lane {
+        match &self.wanted {
+            Wanted::Instances(..) => Lane::Instances,
+            Wanted::Work(_) => Lane::Work,
         }
     }
 

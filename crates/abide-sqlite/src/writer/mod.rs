@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use abide_provider::Operation;
+use abide_provider::{Lane, Operation};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, unbounded};
 use ground::{Disk, WriterGround};
 use group::Outcome;
@@ -29,7 +29,7 @@ use crate::connect::several_connections_are_safe;
 use crate::error::OpenError;
 use crate::job::{Job, JobError, Kind, Phase, job};
 use crate::shared::Shared;
-use crate::statements::{Sql, Statements};
+use crate::statements::Statements;
 use crate::store::lease::{Abandon, Attempt};
 
 /// How long to wait before a broken database is opened again.
@@ -170,7 +170,7 @@ impl Thread {
                 self.finish(&ground);
                 return Left::Closed;
             }
-            if !taken.reason_to_run {
+            if !taken.reason_to_run || (self.backlog.is_empty() && !self.anything_to_lease(&ground)) {
                 self.give_up_waiting();
                 continue;
             }
@@ -202,6 +202,14 @@ impl Thread {
         }
         self.give_up_waiting();
         outcome
+    }
+
+    /// Whether a transaction for the parked calls alone would find anything. Errors are for it to report.
+    fn anything_to_lease(&self, ground: &WriterGround<'_, '_>) -> bool {
+        let wants = |lane| self.parked.iter().any(|call| call.lane() == lane);
+        [Lane::Instances, Lane::Work]
+            .into_iter()
+            .any(|lane| wants(lane) && ground.anything_to_lease(lane).unwrap_or(true))
     }
 
     /// Collects what is there; waits if there is nothing to do.
@@ -297,6 +305,3 @@ fn give_back(undelivered: Undelivered) -> Box<dyn Job> {
 fn nothing() -> Box<dyn Job> {
     job(Kind::lease(Operation::NextDue), |_| Ok(())).0
 }
-
-/// The schema of the statements that are used while nothing is leased.
-pub(crate) const DUE: [Sql; 2] = [Sql::NextMailboxDue, Sql::NextWorkDue];

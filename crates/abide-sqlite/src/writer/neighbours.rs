@@ -93,6 +93,7 @@ impl Neighbours {
 }
 
 fn next_due(ground: &WriterGround<'_, '_>) -> Option<i64> {
-    let due = super::DUE.iter().filter_map(|sql| ground.statements().next_due(*sql).ok().flatten());
+    let due = [Sql::NextMailboxDue, Sql::NextWorkDue];
+    let due = due.iter().filter_map(|sql| ground.statements().next_due(*sql).ok().flatten());
     due.min()
 }
