@@ -143,7 +143,7 @@ async fn commit_turn<P: Provider + ?Sized>(provider: &P, commit: TurnCommit) -> 
     if let (Some(options), Some(admin)) = (prune, provider.as_management_capability()) {
         // The turn is committed: an error here must not make its caller repeat it. What is left is pruned by the
         // next commit that asks.
-        drop(admin.prune_executions(&instance, options).await);
+        let _pruned = admin.prune_executions(&instance, options).await;
     }
     Ok(())
 }

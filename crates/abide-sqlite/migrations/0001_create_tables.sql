@@ -109,7 +109,7 @@ CREATE TABLE turn (
     last_event  INTEGER NOT NULL,
     events      TEXT    NOT NULL
 ) STRICT;
-CREATE INDEX turn_of_execution ON turn (mailbox, execution, first_event);
+CREATE UNIQUE INDEX turn_of_execution ON turn (mailbox, execution, first_event);
 
 CREATE TABLE execution (
     mailbox      INTEGER NOT NULL,

@@ -66,7 +66,7 @@ impl Drop for Checkpoints {
     fn drop(&mut self) {
         self.ask = None;
         if let Some(thread) = self.thread.take() {
-            drop(thread.join());
+            let _ended = thread.join();
         }
     }
 }

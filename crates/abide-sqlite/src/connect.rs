@@ -50,7 +50,7 @@ impl Location {
         };
         let connection = connection.map_err(|error| self.cannot_open(error))?;
         self.refuse_foreign(&connection)?;
-        self.set(&connection).map_err(|error| self.cannot_open(error))?;
+        Self::set(&connection).map_err(|error| self.cannot_open(error))?;
         if let Self::File(_) = self {
             self.make_durable(&connection, durability)?;
         }
@@ -62,7 +62,7 @@ impl Location {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection =
             Connection::open_with_flags(self.path(), flags).map_err(|error| self.cannot_open(error))?;
-        self.set(&connection)
+        Self::set(&connection)
             .and_then(|()| connection.pragma_update(None, "query_only", true))
             .map_err(|error| self.cannot_open(error))?;
         Ok(connection)
@@ -73,12 +73,12 @@ impl Location {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection =
             Connection::open_with_flags(self.path(), flags).map_err(|error| self.cannot_open(error))?;
-        self.set(&connection).map_err(|error| self.cannot_open(error))?;
+        Self::set(&connection).map_err(|error| self.cannot_open(error))?;
         Ok(connection)
     }
 
     /// Settings that only make it fast.
-    fn set(&self, connection: &Connection) -> rusqlite::Result<()> {
+    fn set(connection: &Connection) -> rusqlite::Result<()> {
         connection.busy_timeout(BUSY_TIMEOUT)?;
         connection.pragma_update(None, "cache_size", -65_536)?; // 64 MiB: the hot pages of every table
         connection.pragma_update(None, "mmap_size", 256 * 1024 * 1024)?; // reads without copies

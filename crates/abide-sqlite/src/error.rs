@@ -129,6 +129,15 @@ fn kind_of(error: &rusqlite::Error) -> ErrorKind {
     }
 }
 
+/// Whether running the members of a failed group one by one could help: not if the whole database is out of reach.
+pub(crate) fn may_be_one_job(error: &rusqlite::Error) -> bool {
+    let locked = matches!(
+        error.sqlite_error_code(),
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked | ErrorCode::OutOfMemory)
+    );
+    !locked && !is_broken(error)
+}
+
 /// Whether the connection must not be used any more.
 pub(crate) fn is_broken(error: &rusqlite::Error) -> bool {
     matches!(

@@ -96,6 +96,11 @@ impl Kind {
 /// Where the answer to a job arrives.
 pub(crate) type Reply<T> = oneshot::Receiver<Result<T, StoreError>>;
 
+/// Answers a caller; one that has gone away does not need it.
+pub(crate) fn tell<T>(caller: oneshot::Sender<T>, answer: T) {
+    let _unheard = caller.send(answer);
+}
+
 /// A job, and where its answer will arrive.
 pub(crate) fn job<T, F>(kind: Kind, run: F) -> (Box<dyn Job>, Reply<T>)
 where
@@ -136,12 +141,11 @@ where
 
     fn answer(self: Box<Self>) {
         if let Some(answer) = self.answer {
-            // A caller that has gone away does not need it.
-            drop(self.reply.send(answer));
+            tell(self.reply, answer);
         }
     }
 
     fn fail(self: Box<Self>, error: JobError<'_>) {
-        drop(self.reply.send(Err(error.of(self.operation))));
+        tell(self.reply, Err(error.of(self.operation)));
     }
 }

@@ -37,7 +37,7 @@ pub(crate) struct Burial {
 impl Drop for Burial {
     fn drop(&mut self) {
         // A file that stays behind is tried again by the next process that opens the database.
-        drop(std::fs::remove_file(&self.path));
+        let _removed = std::fs::remove_file(&self.path);
     }
 }
 
@@ -69,7 +69,7 @@ impl OwnerLock {
 impl Drop for OwnerLock {
     fn drop(&mut self) {
         // Whoever finds the file without its lock removes it.
-        drop(std::fs::remove_file(&self.path));
+        let _removed = std::fs::remove_file(&self.path);
     }
 }
 

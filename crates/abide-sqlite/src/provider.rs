@@ -89,7 +89,8 @@ impl Provider for SqliteProvider {
         delay: Option<Duration>,
         ignore_attempt: bool,
     ) -> Result<(), ProviderError> {
-        let (token, abandon) = (lock_token.to_owned(), Abandon { delay, attempt: attempt(ignore_attempt) });
+        let (token, abandon) =
+            (lock_token.to_owned(), Abandon { delay, attempt: Attempt::from_flag(ignore_attempt) });
         let kind = Kind::write(Operation::AbandonOrchestrationItem, Phase::Commit);
         Ok(self.run(job(kind, move |tx| tx.abandon_instance(&token, &abandon))).await?)
     }
@@ -184,7 +185,8 @@ impl Provider for SqliteProvider {
         delay: Option<Duration>,
         ignore_attempt: bool,
     ) -> Result<(), ProviderError> {
-        let (token, abandon) = (token.to_owned(), Abandon { delay, attempt: attempt(ignore_attempt) });
+        let (token, abandon) =
+            (token.to_owned(), Abandon { delay, attempt: Attempt::from_flag(ignore_attempt) });
         let kind = Kind::write(Operation::AbandonWorkItem, Phase::Commit);
         Ok(self.run(job(kind, move |tx| tx.abandon_work(&token, &abandon))).await?)
     }
@@ -314,10 +316,7 @@ impl SqliteProvider {
     }
 
     /// Runs jobs in one group, and waits for all answers.
-    async fn run_all(
-        &self,
-        jobs: Vec<Result<(Box<dyn Job>, Reply<()>), StoreError>>,
-    ) -> Vec<Result<(), StoreError>> {
+    async fn run_all(&self, jobs: Vec<Result<Submission, StoreError>>) -> Vec<Result<(), StoreError>> {
         let mut together = Vec::with_capacity(jobs.len());
         let replies: Vec<_> = jobs
             .into_iter()
@@ -345,6 +344,9 @@ impl SqliteProvider {
         request: LeaseInstances,
         load: Load,
     ) -> Result<Vec<LeasedInstance>, StoreError> {
+        if request.limit == 0 {
+            return Ok(Vec::new());
+        }
         let deadline = self.shared.clock.monotonic().saturating_add(request.wait);
         let (call, reply) = Call::new(operation, request);
         self.writer.send(Request::Lease(LeaseCall { wanted: Wanted::Instances(call, load), deadline }));
@@ -356,6 +358,9 @@ impl SqliteProvider {
         operation: Operation,
         request: LeaseWork,
     ) -> Result<Vec<WorkLease>, StoreError> {
+        if request.limit == 0 {
+            return Ok(Vec::new());
+        }
         let deadline = self.shared.clock.monotonic().saturating_add(request.wait);
         let (call, reply) = Call::new(operation, request);
         self.writer.send(Request::Lease(LeaseCall { wanted: Wanted::Work(call), deadline }));
@@ -375,16 +380,19 @@ async fn answer_of<T>(reply: Reply<T>) -> Result<T, StoreError> {
     reply.await.unwrap_or_else(|_| Err(stopped(Operation::CommitTurn)))
 }
 
+/// A job, and where its answer will arrive.
+type Submission = (Box<dyn Job>, Reply<()>);
+
 /// The writer went away with the call in its hands.
 fn stopped(operation: Operation) -> StoreError {
     StoreError::unknown(operation, "the store stopped before it answered")
 }
 
-fn commit_job(commit: Commit) -> (Box<dyn Job>, Reply<()>) {
+fn commit_job(commit: Commit) -> Submission {
     job(Kind::write(commit.operation, Phase::Commit), move |tx| tx.commit(&commit))
 }
 
-fn finish_job(finished: FinishedWork, operation: Operation) -> Result<(Box<dyn Job>, Reply<()>), StoreError> {
+fn finish_job(finished: FinishedWork, operation: Operation) -> Result<Submission, StoreError> {
     let FinishedWork { token, completion } = finished;
     let completion = match completion {
         None => None,
@@ -405,10 +413,6 @@ fn encode_turn(turn: Turn, operation: Operation) -> Result<EncodedTurn, StoreErr
 
 fn invalid(operation: Operation, error: &dyn std::error::Error) -> StoreError {
     StoreError::rejected(operation, Rejection::Invalid, error.to_string())
-}
-
-fn attempt(ignore_attempt: bool) -> Attempt {
-    if ignore_attempt { Attempt::GivenBack } else { Attempt::Counts }
 }
 
 /// A leased instance in the form of the required method: messages in the order of enqueueing.

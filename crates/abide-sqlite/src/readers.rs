@@ -11,6 +11,7 @@ use futures_channel::oneshot;
 
 use crate::connect::several_connections_are_safe;
 use crate::error::{OpenError, after_rollback};
+use crate::job::tell;
 use crate::shared::Shared;
 use crate::statements::Statements;
 use crate::writer::{Request, Writer};
@@ -53,11 +54,12 @@ impl Readers {
     ) -> Result<T, StoreError> {
         let (reply, answer) = oneshot::channel();
         let read: Read = Box::new(move |statements| {
-            // A caller that has gone away does not need it.
-            drop(reply.send(read(statements)));
+            tell(reply, read(statements));
         });
         match self {
-            Self::Threads { reads: Some(reads), .. } => drop(reads.send(read)),
+            Self::Threads { reads: Some(reads), .. } => {
+                let _sent = reads.send(read); // the threads live as long as `self`
+            }
             Self::Threads { reads: None, .. } | Self::ThroughWriter => writer.send(Request::Read(read)),
         }
         match answer.await {
@@ -72,7 +74,7 @@ impl Drop for Readers {
         if let Self::Threads { reads, threads } = self {
             *reads = None;
             for thread in threads.drain(..) {
-                drop(thread.join());
+                let _ended = thread.join();
             }
         }
     }

@@ -8,7 +8,7 @@ use futures_channel::oneshot;
 
 use crate::connect::Location;
 use crate::error::OpenError;
-use crate::job::{Kind, Phase, job};
+use crate::job::{Kind, Phase, job, tell};
 use crate::location;
 use crate::options::SqliteOptions;
 use crate::readers::Readers;
@@ -71,7 +71,7 @@ impl SqliteProvider {
             .spawn(move || {
                 let store = Writer::start(Arc::clone(&opening))
                     .and_then(|writer| Ok((writer, Readers::start(&opening)?)));
-                drop(reply.send(store));
+                tell(reply, store);
             })
             .map_err(OpenError::Thread)?;
         let stopped = || OpenError::Thread(std::io::Error::other("the thread that opens it stopped"));
@@ -89,7 +89,7 @@ impl SqliteProvider {
         self.writer.send(Request::Read(Box::new(move |statements| {
             let copied =
                 statements.connection().query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0));
-            drop(reply.send(copied));
+            tell(reply, copied);
         })));
         let failed = |message: String| StoreError::not_applied(Operation::Checkpoint, message);
         match done.await {
@@ -107,13 +107,12 @@ impl SqliteProvider {
         let counted = self
             .readers
             .read(&self.writer, Operation::Read, |statements| {
-                let mut lines = String::new();
-                for table in TABLES {
+                let count = |table| {
                     let query = format!("SELECT count(*) FROM {table}");
                     let count: i64 = statements.connection().query_row(&query, [], |row| row.get(0))?;
-                    lines.push_str(&format!("{table}: {count}\n"));
-                }
-                Ok(lines)
+                    Ok(format!("{table}: {count}\n"))
+                };
+                TABLES.into_iter().map(count).collect::<rusqlite::Result<String>>()
             })
             .await;
         counted.unwrap_or_else(|error| error.to_string())
@@ -133,7 +132,7 @@ impl SqliteProvider {
     ) -> Option<T> {
         let (reply, seen) = oneshot::channel();
         self.writer.send(Request::Read(Box::new(move |statements| {
-            drop(reply.send(look(statements.connection())));
+            tell(reply, look(statements.connection()));
         })));
         seen.await.ok()
     }
@@ -150,7 +149,7 @@ impl SqliteProvider {
         let kind = Kind { phase: Phase::Housekeeping, ..Kind::lease(Operation::NextDue) };
         let (job, done) = job(kind, |_| Ok(()));
         self.writer.send(Request::Jobs(vec![job]));
-        drop(done.await);
+        let _done = done.await;
     }
 }
 

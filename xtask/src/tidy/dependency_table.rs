@@ -59,6 +59,53 @@ pub(crate) const DIRECT: &[CrateRows] = &[
         ],
     },
     CrateRows {
+        name: "abide-provider",
+        may_depend_on: &[
+            row("abide-model", "the words the contract is made of"),
+            row("async-trait", "the contract is an async trait object, with a frozen signature"),
+            without_defaults("futures-core", "the trait of the stream of stolen leases, and nothing else"),
+            row("semver", "executions are pinned to versions"),
+            row("thiserror", "error types without handwritten `Display`"),
+        ],
+    },
+    CrateRows {
+        name: "abide-host",
+        may_depend_on: &[
+            row("abide-model", "the seams it stands behind"),
+            row("futures-timer", "waiting without choosing an async runtime"),
+            row("getrandom", "the system's entropy"),
+        ],
+    },
+    CrateRows {
+        name: "abide-memory",
+        may_depend_on: &[
+            row("abide-host", "the clock and entropy of its plain constructor"),
+            row("abide-model", "what it keeps"),
+            row("abide-provider", "the contract it models"),
+            row("async-trait", "the contract is an async trait"),
+            row("futures-channel", "waking callers that wait, under any async runtime"),
+            row("semver", "executions are pinned to versions"),
+            row("serde_json", "sizes of stored forms"),
+        ],
+    },
+    CrateRows {
+        name: "abide-sqlite",
+        may_depend_on: &[
+            row("abide-host", "the clock and entropy of its default options"),
+            row("abide-model", "what it keeps"),
+            row("abide-provider", "the contract it implements"),
+            row("async-trait", "the contract is an async trait"),
+            row("crossbeam-channel", "the writer's inbox: many senders, one thread that waits with a deadline"),
+            row("futures-channel", "answers to callers, under any async runtime"),
+            row("rusqlite", "SQLite, compiled in"),
+            row("semver", "executions are pinned to versions"),
+            row("serde", "encoding of any stored form"),
+            row("serde_json", "the stored form"),
+            row("thiserror", "error types without handwritten `Display`"),
+            without_defaults("tracing", "what an operator must know and no caller can be told"),
+        ],
+    },
+    CrateRows {
         name: "abide-demo",
         may_depend_on: &[row("abide-engine", "what it shows"), row("abide-model", "what it shows")],
     },
@@ -67,6 +114,9 @@ pub(crate) const DIRECT: &[CrateRows] = &[
         may_depend_on: &[
             row("abide-engine", "what it measures"),
             row("abide-model", "what it measures"),
+            row("abide-provider", "what it measures"),
+            row("abide-sqlite", "what it measures"),
+            row("futures", "drives the store's lanes on one thread"),
             row("rusqlite", "the file beneath a store, measured without one"),
             row("serde_json", "results are written as JSON"),
         ],

@@ -59,7 +59,9 @@ fn run(arguments: &Arguments) -> Fallible<Verdict> {
     let limits = commits::measure(arguments.span)?;
     let commit_ms = limits.first().and_then(|line| line.pointer("/group_ms/p50")).and_then(Value::as_f64);
     let commit_ms = commit_ms.unwrap_or(f64::NAN);
-    limits.iter().for_each(|line| println!("{line}"));
+    for line in &limits {
+        println!("{line}");
+    }
     let mut verdict = Verdict::Met;
     for (flow, style) in arguments.cells() {
         let measured = with_store(arguments.store, |provider| {

@@ -27,14 +27,14 @@ impl Tx<'_, '_> {
         match &commit.authority {
             Authority::Lease { token } => {
                 let mailbox = self.leased_mailbox(token, commit.operation)?;
-                self.check_addressee(&mailbox, commit)?;
-                self.check_order(&mailbox, &commit.turn, commit.operation)?;
+                check_addressee(&mailbox, commit)?;
+                check_order(&mailbox, &commit.turn, commit.operation)?;
                 self.consume_messages(&mailbox, &commit.consumed)?;
                 self.write_turn(mailbox, &commit.turn)?;
             }
             Authority::FinishedWork { token, expected } => {
                 let (mailbox, token) = self.check_fused(token, *expected, commit)?;
-                self.check_order(&mailbox, &commit.turn, commit.operation)?;
+                check_order(&mailbox, &commit.turn, commit.operation)?;
                 self.consume_work(token)?;
                 self.write_turn(mailbox, &commit.turn)?;
             }
@@ -49,7 +49,7 @@ impl Tx<'_, '_> {
             Some(mailbox) => mailbox,
             None => self.create_mailbox(instance)?,
         };
-        self.check_order(&mailbox, turn, operation)?;
+        check_order(&mailbox, turn, operation)?;
         let lease = mailbox.lease.clone();
         let no = mailbox.no;
         self.write_turn(mailbox, turn)?;
@@ -58,19 +58,6 @@ impl Tx<'_, '_> {
             self.sql.execute(Sql::LeaseMailbox, params![no, lease.nonce, lease.until, self.owner, batch])?;
         }
         Ok(())
-    }
-
-    fn check_addressee(&self, mailbox: &MailboxRow, commit: &Commit) -> Result<(), Failure> {
-        match &commit.instance {
-            Some(instance) if *instance != mailbox.id => {
-                let message = format!(
-                    "the lease is on instance '{}', and the turn belongs to instance '{instance}'",
-                    mailbox.id
-                );
-                Err(StoreError::rejected(commit.operation, Rejection::Invalid, message).into())
-            }
-            Some(_) | None => Ok(()),
-        }
     }
 
     /// A fused step needs the activity's lease, and an instance that waits for nothing but this activity.
@@ -87,7 +74,7 @@ impl Tx<'_, '_> {
         let token = WorkToken::parse(token).ok_or_else(lost)?;
         self.held_work(token)?.ok_or_else(lost)?;
         let mailbox = self.mailbox_by_no(token.key.mailbox)?.ok_or_else(lost)?;
-        self.check_addressee(&mailbox, commit)?;
+        check_addressee(&mailbox, commit)?;
         if mailbox.lease.is_some() {
             return Err(busy("the instance is leased: finish the activity, its turn will take it in"));
         }
@@ -103,34 +90,6 @@ impl Tx<'_, '_> {
     fn has_due_mail(&self, mailbox: &MailboxRow) -> rusqlite::Result<bool> {
         let head = self.sql.row(Sql::FirstMessage, [mailbox.no], |row| row.get::<_, i64>(0))?;
         Ok(head.is_some_and(|visible_at| visible_at <= self.now))
-    }
-
-    /// What is appended must be new: later executions follow earlier ones, and events follow events.
-    fn check_order(
-        &self,
-        mailbox: &MailboxRow,
-        turn: &EncodedTurn,
-        operation: Operation,
-    ) -> Result<(), Failure> {
-        let execution = column(turn.rows.execution_id);
-        let conflict =
-            |message: String| Failure::Refused(StoreError::rejected(operation, Rejection::Conflict, message));
-        if execution < mailbox.execution {
-            return Err(conflict(format!(
-                "Failed to append history: execution {execution} of instance '{}' is over, the current one is {}",
-                mailbox.id, mailbox.execution
-            )));
-        }
-        let Some(events) = &turn.events else { return Ok(()) };
-        let last = if execution == mailbox.execution { mailbox.last_event } else { 0 };
-        if events.first <= last {
-            return Err(conflict(format!(
-                "Failed to append history: event {} of execution {execution} of instance '{}' is recorded already, \
-                 the last one is {last}",
-                events.first, mailbox.id
-            )));
-        }
-        Ok(())
     }
 
     fn consume_messages(&self, mailbox: &MailboxRow, consumed: &Consumed) -> rusqlite::Result<()> {
@@ -257,6 +216,43 @@ impl Tx<'_, '_> {
         }
         Ok(())
     }
+}
+
+/// A turn is committed to the instance it ran for.
+fn check_addressee(mailbox: &MailboxRow, commit: &Commit) -> Result<(), Failure> {
+    match &commit.instance {
+        Some(instance) if *instance != mailbox.id => {
+            let message = format!(
+                "the lease is on instance '{}', and the turn belongs to instance '{instance}'",
+                mailbox.id
+            );
+            Err(StoreError::rejected(commit.operation, Rejection::Invalid, message).into())
+        }
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// What is appended must be new: later executions follow earlier ones, and events follow events.
+fn check_order(mailbox: &MailboxRow, turn: &EncodedTurn, operation: Operation) -> Result<(), Failure> {
+    let execution = column(turn.rows.execution_id);
+    let conflict =
+        |message: String| Failure::Refused(StoreError::rejected(operation, Rejection::Conflict, message));
+    if execution < mailbox.execution {
+        return Err(conflict(format!(
+            "Failed to append history: execution {execution} of instance '{}' is over, the current one is {}",
+            mailbox.id, mailbox.execution
+        )));
+    }
+    let Some(events) = &turn.events else { return Ok(()) };
+    let last = if execution == mailbox.execution { mailbox.last_event } else { 0 };
+    if events.first <= last {
+        return Err(conflict(format!(
+            "Failed to append history: event {} of execution {execution} of instance '{}' is recorded already, \
+             the last one is {last}",
+            events.first, mailbox.id
+        )));
+    }
+    Ok(())
 }
 
 /// What a turn says about its instance. A parent, once known, stays.

@@ -248,6 +248,14 @@ pub(crate) enum Attempt {
     GivenBack,
 }
 
+impl Attempt {
+    /// The frozen signatures say it with a flag.
+    #[expect(clippy::fn_params_excessive_bools, reason = "this is where the flag becomes a word")]
+    pub(crate) const fn from_flag(ignore_attempt: bool) -> Self {
+        if ignore_attempt { Self::GivenBack } else { Self::Counts }
+    }
+}
+
 impl Abandon {
     /// Zero is not hidden at all.
     pub(crate) fn hidden_until(&self, tx: &Tx<'_, '_>) -> i64 {

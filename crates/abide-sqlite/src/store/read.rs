@@ -55,10 +55,7 @@ impl StoredStats {
         let events = self.history.decode(0)?;
         // A turn is stored as an array: brackets and commas are not part of its events.
         let punctuation = turns + events.len();
-        let carried = events.first().map_or(0, |event| match &event.kind {
-            EventKind::OrchestrationStarted { carry_forward_events: Some(carried), .. } => carried.len(),
-            _ => 0,
-        });
+        let carried = events.first().map_or(0, |event| carried(&event.kind));
         Ok(SystemStats {
             history_event_count: size(events.len()),
             history_size_bytes: size(stored.saturating_sub(punctuation)),
@@ -66,6 +63,15 @@ impl StoredStats {
             kv_user_key_count: size(self.kv.len()),
             kv_total_value_bytes: size(self.kv.values().map(String::len).sum()),
         })
+    }
+}
+
+/// How many queue messages a start brought along.
+fn carried(kind: &EventKind) -> usize {
+    if let EventKind::OrchestrationStarted { carry_forward_events: Some(carried), .. } = kind {
+        carried.len()
+    } else {
+        0
     }
 }
 

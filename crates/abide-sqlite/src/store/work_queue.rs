@@ -94,8 +94,8 @@ impl Tx<'_, '_> {
         while leases.len() < request.limit {
             let head = self.oldest_lane(&request.tags, holder)?;
             let next = match (head, candidates.peek()) {
-                (Some(lane), Some(plain)) if lane.head < plain.key.no => self.open_lane(lane, holder)?,
-                (Some(lane), None) => self.open_lane(lane, holder)?,
+                (Some(lane), Some(plain)) if lane.head < plain.key.no => self.open_lane(&lane, holder)?,
+                (Some(lane), None) => self.open_lane(&lane, holder)?,
                 (_, Some(_)) => candidates.next(),
                 (None, None) => None,
             };
@@ -163,7 +163,7 @@ impl Tx<'_, '_> {
     }
 
     /// Claims the session of a lane and returns its head.
-    fn open_lane(&self, lane: Lane, holder: &Holder<'_>) -> rusqlite::Result<Option<WorkRow>> {
+    fn open_lane(&self, lane: &Lane, holder: &Holder<'_>) -> rusqlite::Result<Option<WorkRow>> {
         let head = self.sql.row(Sql::SessionWork, [&lane.session, &lane.tag], WorkRow::read)?;
         if head.as_ref().is_some_and(|work| work.item.is_some()) {
             self.claim_session(&lane.session, holder.config, &holder.column)?;

@@ -42,12 +42,20 @@ impl Disk {
         shared.check_file()?;
         let connection = shared.location.open_writer(shared.durability).map_err(|error| error.to_string())?;
         shared.check_file()?;
+        empty_log(&connection).map_err(|error| error.to_string())?;
         Ok(Self { connection })
     }
 
     pub(crate) fn connection(&self) -> &Connection {
         &self.connection
     }
+}
+
+/// After a failed fsync the log may have lost pages that later commits would be read behind. Everything in it goes to
+/// the database file, and it begins anew, before anything is acknowledged again.
+fn empty_log(connection: &Connection) -> rusqlite::Result<()> {
+    let busy: i64 = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
+    if busy == 0 { Ok(()) } else { Err(rusqlite::Error::StatementChangedRows(0)) }
 }
 
 fn register(connection: &Connection, lock: &OwnerLock, shared: &Shared) -> rusqlite::Result<()> {

@@ -8,7 +8,7 @@ use abide_provider::StolenLease;
 
 use super::ground::WriterGround;
 use super::lease_call::{LeaseCall, Need, Undelivered};
-use crate::error::is_broken;
+use crate::error::{is_broken, may_be_one_job};
 use crate::job::{Durable, Job, JobError, Ran};
 use crate::statements::{Sql, Statements};
 use crate::store::Tx;
@@ -40,10 +40,10 @@ pub(crate) fn run(
     let mut outcome = Outcome::default();
     match attempt(ground, &mut jobs, parked) {
         Ok(done) => settle(ground, done, jobs, parked, &mut outcome),
-        Err(error) if jobs.len() + parked.len() <= 1 || is_broken(&error) => {
-            give_up(&error, jobs, parked, &mut outcome);
+        Err(error) if jobs.len() + parked.len() > 1 && may_be_one_job(&error) => {
+            one_by_one(ground, jobs, parked, &mut outcome);
         }
-        Err(_) => one_by_one(ground, jobs, parked, &mut outcome),
+        Err(error) => give_up(&error, jobs, parked, &mut outcome),
     }
     outcome
 }
@@ -162,6 +162,9 @@ fn give_up(
     outcome.broken = is_broken(error);
 }
 
+/// What a failed fsync leaves behind is unknown to the connection that saw it, so that connection writes no more.
+const BROKEN: &str = "the database connection failed and is being opened again";
+
 fn one_by_one(
     ground: &WriterGround<'_, '_>,
     jobs: Vec<Box<dyn Job>>,
@@ -169,6 +172,10 @@ fn one_by_one(
     outcome: &mut Outcome,
 ) {
     for job in jobs {
+        if outcome.broken {
+            job.fail(JobError::NotBegun(BROKEN));
+            continue;
+        }
         let mut alone = vec![job];
         let mut nobody = Vec::new();
         match attempt(ground, &mut alone, &mut nobody) {
@@ -177,6 +184,10 @@ fn one_by_one(
         }
     }
     for call in std::mem::take(parked) {
+        if outcome.broken {
+            call.fail(JobError::NotBegun(BROKEN));
+            continue;
+        }
         let mut alone = vec![call];
         match attempt(ground, &mut [], &mut alone) {
             Ok(done) => settle(ground, done, Vec::new(), &mut alone, outcome),

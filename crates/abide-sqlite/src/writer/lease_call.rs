@@ -9,7 +9,7 @@ use abide_provider::{
 };
 use futures_channel::oneshot;
 
-use crate::job::JobError;
+use crate::job::{JobError, tell};
 use crate::store::Tx;
 use crate::store::read::StoredHistory;
 
@@ -73,7 +73,7 @@ impl<Request, Lease> Call<Request, Lease> {
     }
 
     fn fail(self, error: JobError<'_>) {
-        drop(self.reply.send(Err(error.of(self.operation))));
+        tell(self.reply, Err(error.of(self.operation)));
     }
 }
 

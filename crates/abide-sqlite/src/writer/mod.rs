@@ -62,10 +62,12 @@ impl Writer {
             .name("abide-writer".to_owned())
             .spawn(move || match Disk::open(&shared) {
                 Ok(disk) => {
-                    drop(opened.send(Ok(())));
+                    let _waiting = opened.send(Ok(()));
                     Thread { shared, requests, parked: Vec::new(), backlog: Vec::new() }.run(disk);
                 }
-                Err(error) => drop(opened.send(Err(error))),
+                Err(error) => {
+                    let _waiting = opened.send(Err(error));
+                }
             })
             .map_err(OpenError::Thread)?;
         let writer = Self { inbox, thread: Some(thread) };
@@ -77,15 +79,15 @@ impl Writer {
 
     /// Sends a request. If the writer is gone, whoever waits for the answer is told by its absence.
     pub(crate) fn send(&self, request: Request) {
-        drop(self.inbox.send(request));
+        let _gone = self.inbox.send(request);
     }
 }
 
 impl Drop for Writer {
     fn drop(&mut self) {
-        drop(self.inbox.send(Request::Close));
+        let _gone = self.inbox.send(Request::Close);
         if let Some(thread) = self.thread.take() {
-            drop(thread.join());
+            let _ended = thread.join();
         }
     }
 }
@@ -266,17 +268,17 @@ impl Thread {
     fn give_up_waiting(&mut self) {
         let now = self.shared.clock.monotonic();
         for call in self.parked.extract_if(.., |call| call.deadline <= now || call.is_abandoned()) {
-            drop(call.answer());
+            let _nothing = call.answer();
         }
     }
 
     /// Whoever still waits is answered; what was asked for before the end is done.
     fn finish(&mut self, ground: &WriterGround<'_, '_>) {
         for call in self.parked.drain(..) {
-            drop(call.answer());
+            let _nothing = call.answer();
         }
         if !self.backlog.is_empty() {
-            drop(group::run(ground, std::mem::take(&mut self.backlog), &mut Vec::new()));
+            let _last = group::run(ground, std::mem::take(&mut self.backlog), &mut Vec::new());
         }
         ground.sign_off();
     }

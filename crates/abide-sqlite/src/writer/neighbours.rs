@@ -79,11 +79,10 @@ impl Neighbours {
             if let Life::Dead { burial } = look_for(path, &lock_file) {
                 tracing::info!(target: "abide::sqlite", owner, "another process is gone; its leases are void");
                 let kind = Kind { phase: Phase::Commit, ..Kind::lease(Operation::NextDue) };
-                let mut burial = Some(burial);
                 let (job, _nobody_waits) = job(kind, move |tx| {
-                    tx.bury_owner(owner)?;
-                    drop(burial.take());
-                    Ok(())
+                    // The dead process's lock file stays locked, and goes, with this job: after the commit.
+                    let _until_then = &burial;
+                    Ok(tx.bury_owner(owner)?)
                 });
                 burials.push(job);
             }

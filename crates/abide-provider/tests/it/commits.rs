@@ -1,0 +1,167 @@
+//! Committing turns on a store that can only take a whole batch.
+
+use abide_model::{EventKind, PruneOptions, ScheduledActivityIdentifier, WorkItem};
+use abide_provider::{
+    Authority, Consumed, ErrorKind, ExecutionMetadata, MessageId, Operation, Position, Provider,
+    ProviderError, Rejection, StoreError, Turn, TurnCommit,
+};
+use futures::executor::block_on;
+
+use crate::admin::FakeAdmin;
+use crate::fake::{Fake, Script};
+use crate::items::{activity, cancel, continue_as_new, history, queued, signal};
+
+/// A commit of a turn that sends these messages, under a lease, with everything consumed.
+fn commit(orchestrator_items: Vec<WorkItem>) -> TurnCommit {
+    TurnCommit {
+        instance: "i".to_owned(),
+        authority: Authority::Lease { token: "token".to_owned() },
+        consumed: Consumed::All,
+        left: Vec::new(),
+        turn: Turn { execution_id: 1, orchestrator_items, ..Turn::default() },
+    }
+}
+
+/// The mail of the only ack.
+fn mail_sent_by(commit: TurnCommit) -> String {
+    let store = Fake::default();
+    assert_eq!(block_on(store.commit_turns(vec![commit])), [Ok(())]);
+    let calls = store.calls();
+    assert_eq!(calls.len(), 1, "{calls:?}");
+    let (_, mail) = calls[0].split_once("mail [").unwrap();
+    mail.rsplit_once("], status").unwrap().0.to_owned()
+}
+
+#[test]
+fn a_commit_is_an_ack_of_everything_the_turn_wrote() {
+    let store = Fake::default();
+    let cancelled =
+        ScheduledActivityIdentifier { instance: "i".to_owned(), execution_id: 1, activity_id: 9 };
+    let turn = Turn {
+        execution_id: 2,
+        events: history([EventKind::KeyValuesCleared]),
+        worker_items: vec![activity(2)],
+        orchestrator_items: vec![signal("x")],
+        metadata: ExecutionMetadata { status: Some("Running".to_owned()), ..ExecutionMetadata::default() },
+        cancelled_activities: vec![cancelled],
+        removed_timers: vec![4],
+        prune: None,
+    };
+    assert_eq!(block_on(store.commit_turns(vec![TurnCommit { turn, ..commit(vec![]) }])), [Ok(())]);
+    assert_eq!(
+        store.calls(),
+        ["ack token: execution 2, events [1], work [ActivityExecute], mail [signal x], status Running, \
+          cancelled [9]"]
+    );
+}
+
+#[test]
+fn what_a_turn_left_unread_is_sent_again() {
+    let some = || Consumed::These(vec![MessageId(1)]);
+    let left = || vec![queued("a"), cancel(), queued("b"), signal("c")];
+    let table = [
+        ("all are consumed", vec![signal("x")], Consumed::All, vec![], "signal x"),
+        ("nothing is left", vec![signal("x")], some(), vec![], "signal x"),
+        (
+            "it goes on: all behind what the turn sends",
+            vec![signal("x")],
+            some(),
+            left(),
+            "signal x, queue a, CancelInstance, queue b, signal c",
+        ),
+        (
+            "it continues as new: queue messages are carried, the rest goes behind the start",
+            vec![signal("x"), continue_as_new(&[])],
+            some(),
+            left(),
+            "signal x, continue[a b], CancelInstance, signal c",
+        ),
+        (
+            "what the code carries over itself comes first",
+            vec![continue_as_new(&["old"]), signal("x")],
+            some(),
+            left(),
+            "continue[old a b], signal x, CancelInstance, signal c",
+        ),
+    ];
+    for (why, sent, consumed, left, expected) in table {
+        let commit = TurnCommit { consumed, left, ..commit(sent) };
+        assert_eq!(mail_sent_by(commit), expected, "{why}");
+    }
+}
+
+#[test]
+fn a_fused_step_is_refused_as_busy_and_nothing_is_called() {
+    let store = Fake::default();
+    let fused = Authority::FinishedWork {
+        token: "work".to_owned(),
+        expected: Position { incarnation: 1, execution_id: 1, last_event_id: 3 },
+    };
+    let answers = block_on(store.commit_turns(vec![TurnCommit { authority: fused, ..commit(vec![]) }]));
+    let message = "this store has no fused steps: finish the activity, then commit under a lease";
+    assert_eq!(answers, [Err(StoreError::rejected(Operation::CommitTurn, Rejection::Busy, message))]);
+    assert_eq!(store.calls(), [""; 0]);
+}
+
+#[test]
+fn every_turn_has_its_own_answer() {
+    let store = Fake {
+        writes: Script::of([
+            Ok(()),
+            Err(ProviderError::retryable("ack", "busy")),
+            Err(ProviderError::permanent("ack", "Invalid lock token")),
+            Ok(()),
+        ]),
+        ..Fake::default()
+    };
+    let named = |token: &str| TurnCommit {
+        authority: Authority::Lease { token: token.to_owned() },
+        ..commit(vec![])
+    };
+    let answers = block_on(store.commit_turns(["a", "b", "c", "d"].map(named).to_vec()));
+    let failed = |kind, message: &str| {
+        Err(StoreError { operation: Operation::CommitTurn, kind, message: message.to_owned() })
+    };
+    assert_eq!(
+        answers,
+        [
+            Ok(()),
+            failed(ErrorKind::Unknown, "ack: busy"),
+            failed(ErrorKind::Rejected(Rejection::Invalid), "ack: Invalid lock token"),
+            Ok(()),
+        ]
+    );
+    let tokens: Vec<_> = store.calls().into_iter().map(|call| call[..5].to_owned()).collect();
+    assert_eq!(tokens, ["ack a", "ack b", "ack c", "ack d"]);
+    assert_eq!(block_on(store.commit_turns(Vec::new())), []);
+}
+
+#[test]
+fn a_prune_follows_the_ack_and_its_failure_is_nobodys() {
+    let prune = PruneOptions { keep_last: Some(2), completed_before: None };
+    let pruning = || {
+        let mut pruning = commit(vec![]);
+        pruning.turn.prune = Some(prune.clone());
+        pruning
+    };
+    let second_call = |store: &Fake| store.calls().get(1).cloned();
+    let prunes = "prune i Some(2) None";
+
+    let store = Fake { admin: Some(FakeAdmin::default()), ..Fake::default() };
+    assert_eq!(block_on(store.commit_turns(vec![pruning()])), [Ok(())]);
+    assert_eq!(second_call(&store).as_deref(), Some(prunes));
+
+    let failing = FakeAdmin { prunes: Script::of([Err("disk full".into())]), ..FakeAdmin::default() };
+    let store = Fake { admin: Some(failing), ..Fake::default() };
+    assert_eq!(block_on(store.commit_turns(vec![pruning()])), [Ok(())], "the turn is committed");
+    assert_eq!(second_call(&store).as_deref(), Some(prunes));
+
+    let refusing = Script::of([Err(ProviderError::permanent("ack", "no"))]);
+    let store = Fake { writes: refusing, admin: Some(FakeAdmin::default()), ..Fake::default() };
+    assert!(block_on(store.commit_turns(vec![pruning()]))[0].is_err());
+    assert_eq!(second_call(&store), None, "what was not committed prunes nothing");
+
+    let store = Fake::default();
+    assert_eq!(block_on(store.commit_turns(vec![pruning()])), [Ok(())], "a store without administration");
+    assert_eq!(second_call(&store), None);
+}
