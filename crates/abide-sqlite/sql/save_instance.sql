@@ -1,6 +1,5 @@
--- What a commit makes of an instance, readiness and release included.
+-- What a turn says about its instance. Neither its lease nor its readiness: see progress_mailbox.
 UPDATE mailbox
-SET execution = ?2, last_event = ?3, status = ?4, pin = ?5, name = ?6, version = ?7,
-    parent = ?8, parent_execution = ?9, parent_event = ?10, created_at = ?11, updated_at = ?12,
-    ready = ?13, due_at = ?14, lease = NULL, leased_until = NULL, owner = NULL, batch = NULL
+SET execution = ?2, status = ?3, pin = ?4, name = ?5, version = ?6,
+    parent = ?7, parent_execution = ?8, parent_event = ?9, created_at = ?10
 WHERE no = ?1

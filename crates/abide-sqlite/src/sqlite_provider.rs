@@ -124,6 +124,15 @@ impl SqliteProvider {
         self.shared.counts.transactions()
     }
 
+    /// Per statement of the writer: its name, how often it ran, and how many instructions that took. For tests that
+    /// pin costs.
+    #[doc(hidden)]
+    pub async fn costs(&self) -> Vec<(&'static str, u64, u64)> {
+        let (reply, seen) = oneshot::channel();
+        self.writer.send(Request::Read(Box::new(move |statements| tell(reply, statements.costs()))));
+        seen.await.unwrap_or_default()
+    }
+
     /// Runs `look` on the writer's connection. For tests that look at rows, or damage them.
     #[doc(hidden)]
     pub async fn inspect<T: Send + 'static>(

@@ -5,7 +5,7 @@
 
 use std::cell::RefCell;
 
-use rusqlite::{Connection, Params, Row, Statement};
+use rusqlite::{Connection, Params, Row, Statement, StatementStatus};
 
 /// Declares the statements: a variant, and the file its text is in.
 macro_rules! statements {
@@ -46,6 +46,9 @@ statements! {
     BriefByNo = "brief_by_no",
     CreateMailbox = "create_mailbox",
     SaveInstance = "save_instance",
+    ProgressMailbox = "progress_mailbox",
+    HeldMailbox = "held_mailbox",
+    OwnerOfMailbox = "owner_of_mailbox",
     ReleaseMailbox = "release_mailbox",
     SetReady = "set_ready",
     SetDue = "set_due",
@@ -197,6 +200,23 @@ impl<'c> Statements<'c> {
             }
             Ok(())
         })
+    }
+
+    /// Runs and virtual-machine instructions so far, of every statement that was prepared. For tests that pin costs.
+    pub(crate) fn costs(&self) -> Vec<(&'static str, u64, u64)> {
+        let count =
+            |statement: &Statement<'_>, status| u64::try_from(statement.get_status(status)).unwrap_or(0);
+        let prepared = Sql::ALL.iter().zip(&self.prepared).filter_map(|(sql, slot)| {
+            let slot = slot.borrow();
+            slot.as_ref().map(|statement| {
+                (
+                    sql.name(),
+                    count(statement, StatementStatus::Run),
+                    count(statement, StatementStatus::VmStep),
+                )
+            })
+        });
+        prepared.collect()
     }
 
     fn with<T>(

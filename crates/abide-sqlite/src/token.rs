@@ -25,10 +25,30 @@ pub(crate) struct MailboxToken {
 pub(crate) struct WorkToken {
     pub(crate) key: WorkKey,
     pub(crate) nonce: i64,
+    pub(crate) affinity: Affinity,
+}
+
+/// Whether an activity belongs to a session, so that whoever finishes it need not look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Affinity {
+    Free,
+    Session,
+}
+
+impl Affinity {
+    pub(crate) fn of(session: Option<&str>) -> Self {
+        if session.is_some() { Self::Session } else { Self::Free }
+    }
+
+    const fn prefix(self) -> &'static str {
+        match self {
+            Self::Free => "lock_w",
+            Self::Session => "lock_s",
+        }
+    }
 }
 
 const MAILBOX: &str = "lock_i";
-const WORK: &str = "lock_w";
 
 impl fmt::Display for MailboxToken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -39,7 +59,8 @@ impl fmt::Display for MailboxToken {
 impl fmt::Display for WorkToken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let WorkKey { mailbox, execution, activity, no } = self.key;
-        write!(f, "{WORK}.{mailbox:x}.{execution:x}.{activity:x}.{no:x}.{:016x}", self.nonce)
+        let prefix = self.affinity.prefix();
+        write!(f, "{prefix}.{mailbox:x}.{execution:x}.{activity:x}.{no:x}.{:016x}", self.nonce)
     }
 }
 
@@ -52,8 +73,11 @@ impl MailboxToken {
 
 impl WorkToken {
     pub(crate) fn parse(text: &str) -> Option<Self> {
-        let [mailbox, execution, activity, no, nonce] = fields(text, WORK)?;
-        Some(Self { key: WorkKey { mailbox, execution, activity, no }, nonce })
+        let affinity = [Affinity::Free, Affinity::Session];
+        affinity.into_iter().find_map(|affinity| {
+            let [mailbox, execution, activity, no, nonce] = fields(text, affinity.prefix())?;
+            Some(Self { key: WorkKey { mailbox, execution, activity, no }, nonce, affinity })
+        })
     }
 }
 
@@ -77,8 +101,10 @@ mod tests {
     #[test]
     fn tokens_come_back_as_they_were() {
         let key = WorkKey { mailbox: 1, execution: i64::MAX, activity: 255, no: 16 };
-        let work = WorkToken { key, nonce: 7 };
-        assert_eq!(WorkToken::parse(&work.to_string()), Some(work));
+        for affinity in [Affinity::Free, Affinity::Session] {
+            let work = WorkToken { key, nonce: 7, affinity };
+            assert_eq!(WorkToken::parse(&work.to_string()), Some(work));
+        }
         let mailbox = MailboxToken { mailbox: 12, nonce: i64::MAX };
         assert_eq!(MailboxToken::parse(&mailbox.to_string()), Some(mailbox));
     }

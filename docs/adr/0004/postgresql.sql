@@ -652,7 +652,7 @@ BEGIN
     UPDATE abide.execution AS e
     SET pin = coalesce(t.pin, e.pin), status = coalesce(t.status, e.status),
         output = CASE WHEN t.status IS NULL THEN e.output ELSE t.output END,
-        completed_at = CASE WHEN t.status <> 'Running' THEN p_now ELSE e.completed_at END
+        completed_at = CASE WHEN t.status IS NULL THEN e.completed_at WHEN t.status <> 'Running' THEN p_now END
     FROM unnest(p_turns) AS t
     WHERE e.mailbox = p_boxes[t.turn] AND e.execution_id = t.execution_id
       AND (t.pin IS NOT NULL OR t.status IS NOT NULL);

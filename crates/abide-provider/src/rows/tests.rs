@@ -4,7 +4,8 @@ use abide_model::{KvEntry, Timestamp, WorkItem};
 
 use super::*;
 
-const TOO_LARGE: u64 = i64::MAX.unsigned_abs() + 1;
+const LARGEST: u64 = i64::MAX.unsigned_abs();
+const TOO_LARGE: u64 = LARGEST + 1;
 
 fn event(id: u64, kind: EventKind) -> Event {
     Event::recorded(id, "i", 1, Timestamp::EPOCH, kind)
@@ -77,7 +78,7 @@ fn event_ids_ascend_from_one() {
         (&[1, 0], Some((1, 0))),
         (&[2, 2], Some((2, 2))),
         (&[3, 1], Some((3, 1))),
-        (&[i64::MAX.unsigned_abs()], None),
+        (&[LARGEST], None),
     ];
     for (ids, expected) in table {
         let appended = ids.iter().map(|id| event(*id, EventKind::KeyValuesCleared)).collect();
@@ -101,8 +102,10 @@ fn a_number_that_fits_no_column_is_refused() {
     let late = event(TOO_LARGE, EventKind::KeyValuesCleared);
     assert_eq!(refused(Turn { execution_id: TOO_LARGE, ..turn() }), InvalidTurn::TooLarge(TOO_LARGE));
     assert_eq!(refused(Turn { events: vec![late], ..turn() }), InvalidTurn::TooLarge(TOO_LARGE));
-    let last = Turn { execution_id: TOO_LARGE - 1, ..turn() };
-    assert_eq!(rows(last).execution_id, TOO_LARGE - 1);
+    let work = Turn { worker_items: vec![execute(TOO_LARGE)], ..turn() };
+    assert_eq!(refused(work), InvalidTurn::TooLarge(TOO_LARGE));
+    let last = Turn { execution_id: LARGEST, ..turn() };
+    assert_eq!(rows(last).execution_id, LARGEST);
 }
 
 #[test]

@@ -35,8 +35,7 @@ fn mail_sent_by(commit: TurnCommit) -> String {
 #[test]
 fn a_commit_is_an_ack_of_everything_the_turn_wrote() {
     let store = Fake::default();
-    let cancelled =
-        ScheduledActivityIdentifier { instance: "i".to_owned(), execution_id: 1, activity_id: 9 };
+    let cancelled = ScheduledActivityIdentifier { instance: "i".to_owned(), execution_id: 1, activity_id: 9 };
     let turn = Turn {
         execution_id: 2,
         events: history([EventKind::KeyValuesCleared]),

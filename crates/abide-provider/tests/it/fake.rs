@@ -1,7 +1,7 @@
 //! A store that has only the required methods: it writes down each call, and gives the answers it was told to give.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Mutex, MutexGuard};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use abide_model::{Event, ScheduledActivityIdentifier, SystemStats, WorkItem};
@@ -24,7 +24,7 @@ pub(crate) struct Fake {
     pub(crate) histories: Script<Result<Vec<Event>, ProviderError>>,
     pub(crate) writes: Script<Result<(), ProviderError>>,
     pub(crate) admin: Option<FakeAdmin>,
-    calls: Log,
+    pub(crate) log: Log,
 }
 
 /// Answers to give, in this order.
@@ -52,26 +52,25 @@ pub(crate) struct Log(Mutex<Vec<String>>);
 
 impl Log {
     pub(crate) fn write(&self, call: String) {
-        self.lines().push(call);
+        self.0.lock().unwrap().push(call);
     }
 
-    fn lines(&self) -> MutexGuard<'_, Vec<String>> {
-        self.0.lock().unwrap()
+    /// What was called since the last time.
+    pub(crate) fn take(&self) -> Vec<String> {
+        std::mem::take(&mut *self.0.lock().unwrap())
     }
 }
 
 impl Fake {
     /// What was called since the last time, the administrative side last.
     pub(crate) fn calls(&self) -> Vec<String> {
-        let mut calls = std::mem::take(&mut *self.calls.lines());
-        if let Some(admin) = &self.admin {
-            calls.append(&mut admin.calls.lines());
-        }
+        let mut calls = self.log.take();
+        calls.extend(self.admin.iter().flat_map(|admin| admin.calls.take()));
         calls
     }
 
     fn write(&self, call: String) -> Result<(), ProviderError> {
-        self.calls.write(call);
+        self.log.write(call);
         self.writes.next().unwrap_or(Ok(()))
     }
 }
@@ -85,7 +84,7 @@ impl Provider for Fake {
         filter: Option<&DispatcherCapabilityFilter>,
     ) -> Result<Option<(OrchestrationItem, String, u32)>, ProviderError> {
         let ranges = filter.map(|filter| filter.supported_duroxide_versions.len());
-        self.calls.write(format!("fetch {lock_timeout:?} {poll_timeout:?} {ranges:?}"));
+        self.log.write(format!("fetch {lock_timeout:?} {poll_timeout:?} {ranges:?}"));
         self.instances.next().unwrap_or(Ok(None))
     }
 
@@ -120,7 +119,7 @@ impl Provider for Fake {
     }
 
     async fn read(&self, instance: &str) -> Result<Vec<Event>, ProviderError> {
-        self.calls.write(format!("read {instance}"));
+        self.log.write(format!("read {instance}"));
         self.histories.next().unwrap_or_else(|| Ok(Vec::new()))
     }
 
@@ -129,7 +128,7 @@ impl Provider for Fake {
         instance: &str,
         execution_id: u64,
     ) -> Result<Vec<Event>, ProviderError> {
-        self.calls.write(format!("read {instance} {execution_id}"));
+        self.log.write(format!("read {instance} {execution_id}"));
         self.histories.next().unwrap_or_else(|| Ok(Vec::new()))
     }
 
@@ -154,7 +153,7 @@ impl Provider for Fake {
         tag_filter: &TagFilter,
     ) -> Result<Option<(WorkItem, String, u32)>, ProviderError> {
         let owner = session.map(|session| session.owner_id.as_str());
-        self.calls.write(format!("fetch work {lock_timeout:?} {poll_timeout:?} {owner:?} {tag_filter:?}"));
+        self.log.write(format!("fetch work {lock_timeout:?} {poll_timeout:?} {owner:?} {tag_filter:?}"));
         self.work.next().unwrap_or(Ok(None))
     }
 

@@ -82,12 +82,7 @@ fn the_position_and_the_status_are_read_from_the_history() {
     let table = [
         (vec![], at(0, 0), None, None),
         (vec![started("O", None)], at(3, 1), Some(ExecutionStatus::Running), None),
-        (
-            vec![started("O", Some("p")), completed()],
-            at(3, 2),
-            Some(ExecutionStatus::Completed),
-            parent,
-        ),
+        (vec![started("O", Some("p")), completed()], at(3, 2), Some(ExecutionStatus::Completed), parent),
     ];
     for (kinds, position, status, parent) in table {
         let lease = lease_of(OrchestrationItem { history: history(kinds), ..item(vec![signal("x")]) });

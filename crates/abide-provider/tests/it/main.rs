@@ -17,6 +17,7 @@ mod errors;
 mod filters;
 mod leases;
 mod messages;
+mod past;
 mod work;
 
 mod api_traits;

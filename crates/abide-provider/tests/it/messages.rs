@@ -33,12 +33,8 @@ fn a_message_is_for_someone_of_a_class_and_visible_at_once_but_for_timers() {
         parent_id: 2,
         result: "r".to_owned(),
     };
-    let child_failed = WorkItem::SubOrchFailed {
-        parent_instance: parent(),
-        parent_execution_id: 1,
-        parent_id: 2,
-        details,
-    };
+    let child_failed =
+        WorkItem::SubOrchFailed { parent_instance: parent(), parent_execution_id: 1, parent_id: 2, details };
     let timer_class = MessageClass::Timer { execution_id: 2, event_id: 5 };
     let table = [
         (start(None), "i", MessageClass::Start, None),

@@ -109,11 +109,8 @@ fn a_plain_store_sends_again_what_is_sent_again() {
         ]),
         ..Fake::default()
     };
-    let request = || Enqueue {
-        item: signal("x"),
-        delay: Some(Duration::from_secs(5)),
-        key: RequestKey([7; 16]),
-    };
+    let request =
+        || Enqueue { item: signal("x"), delay: Some(Duration::from_secs(5)), key: RequestKey([7; 16]) };
     let send = || block_on(store.enqueue_once(request()));
     let failed = |kind, message: &str| {
         Err(StoreError { operation: Operation::EnqueueOnce, kind, message: message.to_owned() })
@@ -131,7 +128,6 @@ fn a_plain_store_has_a_name_but_no_abilities() {
     assert_eq!(store.abilities(), Abilities::default());
     let Abilities { parks, fuses_steps, pushes_cancellations, .. } = store.abilities();
     assert!(!parks && !fuses_steps && !pushes_cancellations);
-    assert!(Abilities::ALL.parks && Abilities::ALL.fuses_steps && Abilities::ALL.pushes_cancellations);
     assert!(store.as_management_capability().is_none());
     assert!(store.stolen_leases().is_none());
     for lane in [Lane::Instances, Lane::Work] {
@@ -139,6 +135,9 @@ fn a_plain_store_has_a_name_but_no_abilities() {
     }
     assert_eq!(store.calls(), [""; 0]);
 }
+
+const _: () =
+    assert!(Abilities::ALL.parks && Abilities::ALL.fuses_steps && Abilities::ALL.pushes_cancellations);
 
 #[test]
 fn a_request_key_is_printed_in_full() {

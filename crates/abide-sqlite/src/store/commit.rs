@@ -6,7 +6,7 @@ use abide_provider::{Authority, Consumed, Operation, Position, Rejection, StoreE
 use rusqlite::params;
 
 use super::Tx;
-use super::mailbox::{Existence, MailboxRow, Parent, Readiness};
+use super::mailbox::{Held, MailboxRow, Parent, Readiness};
 use crate::encode::{EncodedTurn, column, number};
 use crate::error::Failure;
 use crate::statements::Sql;
@@ -45,17 +45,17 @@ impl Tx<'_, '_> {
     /// Appends without a lease.
     pub(crate) fn append(&self, instance: &str, turn: &EncodedTurn) -> Result<(), Failure> {
         let operation = Operation::AppendWithExecution;
-        let mailbox = match self.mailbox_by_id(instance)? {
-            Some(mailbox) => mailbox,
-            None => self.create_mailbox(instance)?,
-        };
+        let no = self.brief_or_new(instance)?.no;
+        let lost = || Failure::Refused(StoreError::lease_lost(operation));
+        let mailbox = self.held(no)?.ok_or_else(lost)?;
         check_order(&mailbox, turn, operation)?;
+        let owner = self.owner_of(no)?;
         let lease = mailbox.lease.clone();
-        let no = mailbox.no;
         self.write_turn(mailbox, turn)?;
+        // Appending past events does not end a turn that somebody is running.
         if let Some(lease) = lease {
             let batch = super::mailbox::format_batch(lease.batch.into_iter());
-            self.sql.execute(Sql::LeaseMailbox, params![no, lease.nonce, lease.until, self.owner, batch])?;
+            self.sql.execute(Sql::LeaseMailbox, params![no, lease.nonce, lease.until, owner, batch])?;
         }
         Ok(())
     }
@@ -66,14 +66,14 @@ impl Tx<'_, '_> {
         token: &str,
         expected: Position,
         commit: &Commit,
-    ) -> Result<(MailboxRow, WorkToken), Failure> {
+    ) -> Result<(Held, WorkToken), Failure> {
         let operation = commit.operation;
         let lost = || Failure::Refused(StoreError::lease_lost(operation));
         let busy =
             |message: &str| Failure::Refused(StoreError::rejected(operation, Rejection::Busy, message));
         let token = WorkToken::parse(token).ok_or_else(lost)?;
         self.held_work(token)?.ok_or_else(lost)?;
-        let mailbox = self.mailbox_by_no(token.key.mailbox)?.ok_or_else(lost)?;
+        let mailbox = self.held(token.key.mailbox)?.ok_or_else(lost)?;
         check_addressee(&mailbox, commit)?;
         if mailbox.lease.is_some() {
             return Err(busy("the instance is leased: finish the activity, its turn will take it in"));
@@ -81,18 +81,18 @@ impl Tx<'_, '_> {
         if position_of(&mailbox) != expected {
             return Err(busy("the instance has moved on: finish the activity, and read what is new"));
         }
-        if mailbox.ready.is_some() || self.has_due_mail(&mailbox)? {
+        if mailbox.ready || self.has_due_mail(mailbox.no)? {
             return Err(busy("the instance has mail: finish the activity, and take both in"));
         }
         Ok((mailbox, token))
     }
 
-    fn has_due_mail(&self, mailbox: &MailboxRow) -> rusqlite::Result<bool> {
-        let head = self.sql.row(Sql::FirstMessage, [mailbox.no], |row| row.get::<_, i64>(0))?;
+    fn has_due_mail(&self, mailbox: i64) -> rusqlite::Result<bool> {
+        let head = self.sql.row(Sql::FirstMessage, [mailbox], |row| row.get::<_, i64>(0))?;
         Ok(head.is_some_and(|visible_at| visible_at <= self.now))
     }
 
-    fn consume_messages(&self, mailbox: &MailboxRow, consumed: &Consumed) -> rusqlite::Result<()> {
+    fn consume_messages(&self, mailbox: &Held, consumed: &Consumed) -> rusqlite::Result<()> {
         let batch = mailbox.lease.iter().flat_map(|lease| &lease.batch);
         for message in batch {
             let used_up = match consumed {
@@ -107,14 +107,44 @@ impl Tx<'_, '_> {
     }
 
     /// Everything but the fence. Ends the lease.
-    fn write_turn(&self, mut mailbox: MailboxRow, turn: &EncodedTurn) -> rusqlite::Result<()> {
+    fn write_turn(&self, mut mailbox: Held, turn: &EncodedTurn) -> rusqlite::Result<()> {
         let rows = &turn.rows;
-        if turn.creates_instance || mailbox.is_instance() {
-            self.write_execution(&mut mailbox, turn)?;
-            describe(&mut mailbox, &rows.instance);
+        let execution = column(rows.execution_id);
+        if turn.creates_instance || mailbox.execution > 0 {
+            if execution > mailbox.execution || says_something(&rows.instance) {
+                self.describe(mailbox.no, turn)?;
+            }
+            self.append_events(&mut mailbox, turn)?;
+            mailbox.execution = execution;
+            mailbox.updated_at = self.now;
         }
         self.write_custom_status(mailbox.no, rows.instance.custom_status.clone())?;
         self.change_kv(mailbox.no, &rows.kv)?;
+        self.enqueue_all(&mailbox, turn)?;
+        self.remove_timers(mailbox.no, execution, &rows.timers)?;
+        if let Some(options) = &rows.prune {
+            self.prune(mailbox.no, mailbox.execution, options)?;
+        }
+        self.progress(&mailbox)
+    }
+
+    fn append_events(&self, mailbox: &mut Held, turn: &EncodedTurn) -> rusqlite::Result<()> {
+        let execution = column(turn.rows.execution_id);
+        if execution > mailbox.execution {
+            mailbox.last_event = 0;
+        }
+        if let Some(events) = &turn.events {
+            mailbox.last_event = events.last;
+            self.sql.execute(
+                Sql::AppendTurn,
+                params![mailbox.no, execution, events.first, events.last, events.json],
+            )?;
+        }
+        Ok(())
+    }
+
+    /// Work first, then what was taken back, then messages.
+    fn enqueue_all(&self, mailbox: &Held, turn: &EncodedTurn) -> rusqlite::Result<()> {
         for work in &turn.work {
             if work.instance == mailbox.id {
                 self.insert_work(mailbox.no, work)?;
@@ -122,20 +152,33 @@ impl Tx<'_, '_> {
                 self.enqueue_work(work)?;
             }
         }
-        self.revoke(&rows.revoked)?;
+        self.revoke(&turn.rows.revoked)?;
         for message in &turn.messages {
-            if message.to == mailbox.id && mailbox.is_instance() {
+            if message.to == mailbox.id && mailbox.execution > 0 {
                 self.insert_message(mailbox.no, message)?;
             } else {
                 self.enqueue(message)?;
             }
         }
-        self.remove_timers(mailbox.no, column(rows.execution_id), &rows.timers)?;
-        if let Some(options) = &rows.prune {
-            self.prune(&mailbox, options)?;
-        }
-        let readiness = self.readiness(mailbox.no, Existence::of(&mailbox))?;
-        self.save_instance(&mailbox, readiness)
+        Ok(())
+    }
+
+    /// Says where the mailbox stands now, and when it can be leased again.
+    fn progress(&self, mailbox: &Held) -> rusqlite::Result<()> {
+        let Readiness { ready, due_at } = self.readiness(mailbox.no, mailbox.existence())?;
+        self.sql.execute(
+            Sql::ProgressMailbox,
+            params![mailbox.no, mailbox.last_event, mailbox.updated_at, ready, due_at],
+        )?;
+        Ok(())
+    }
+
+    /// Writes what a turn says about its instance and its execution.
+    fn describe(&self, no: i64, turn: &EncodedTurn) -> rusqlite::Result<()> {
+        let Some(mut mailbox) = self.mailbox_by_no(no)? else { return Ok(()) };
+        self.write_execution(&mut mailbox, turn)?;
+        describe(&mut mailbox, &turn.rows.instance);
+        self.save_instance(&mailbox)
     }
 
     fn write_execution(&self, mailbox: &mut MailboxRow, turn: &EncodedTurn) -> rusqlite::Result<()> {
@@ -146,7 +189,6 @@ impl Tx<'_, '_> {
                 mailbox.created_at = self.now;
             }
             mailbox.execution = execution;
-            mailbox.last_event = 0;
             mailbox.status = Some(ExecutionStatus::Running);
             mailbox.pin = String::new();
         }
@@ -162,13 +204,6 @@ impl Tx<'_, '_> {
                 params![mailbox.no, execution, status.as_str(), turn.rows.instance.output, completed_at],
             )?;
         }
-        if let Some(events) = &turn.events {
-            mailbox.last_event = events.last;
-            self.sql.execute(
-                Sql::AppendTurn,
-                params![mailbox.no, execution, events.first, events.last, events.json],
-            )?;
-        }
         Ok(())
     }
 
@@ -179,14 +214,13 @@ impl Tx<'_, '_> {
         Ok(())
     }
 
-    fn save_instance(&self, mailbox: &MailboxRow, readiness: Readiness) -> rusqlite::Result<()> {
+    fn save_instance(&self, mailbox: &MailboxRow) -> rusqlite::Result<()> {
         let parent = mailbox.parent.as_ref();
         self.sql.execute(
             Sql::SaveInstance,
             params![
                 mailbox.no,
                 mailbox.execution,
-                mailbox.last_event,
                 mailbox.status.map_or("", ExecutionStatus::as_str),
                 mailbox.pin,
                 mailbox.name,
@@ -195,12 +229,13 @@ impl Tx<'_, '_> {
                 parent.and_then(|parent| parent.execution),
                 parent.and_then(|parent| parent.event),
                 mailbox.created_at,
-                if mailbox.is_instance() { self.now } else { 0 },
-                readiness.ready,
-                readiness.due_at,
             ],
         )?;
         Ok(())
+    }
+
+    fn owner_of(&self, no: i64) -> rusqlite::Result<Option<i64>> {
+        Ok(self.sql.row(Sql::OwnerOfMailbox, [no], |row| row.get(0))?.flatten())
     }
 
     fn remove_timers(&self, mailbox: i64, execution: i64, timers: &TimerRows) -> rusqlite::Result<()> {
@@ -219,7 +254,7 @@ impl Tx<'_, '_> {
 }
 
 /// A turn is committed to the instance it ran for.
-fn check_addressee(mailbox: &MailboxRow, commit: &Commit) -> Result<(), Failure> {
+fn check_addressee(mailbox: &Held, commit: &Commit) -> Result<(), Failure> {
     match &commit.instance {
         Some(instance) if *instance != mailbox.id => {
             let message = format!(
@@ -233,7 +268,7 @@ fn check_addressee(mailbox: &MailboxRow, commit: &Commit) -> Result<(), Failure>
 }
 
 /// What is appended must be new: later executions follow earlier ones, and events follow events.
-fn check_order(mailbox: &MailboxRow, turn: &EncodedTurn, operation: Operation) -> Result<(), Failure> {
+fn check_order(mailbox: &Held, turn: &EncodedTurn, operation: Operation) -> Result<(), Failure> {
     let execution = column(turn.rows.execution_id);
     let conflict =
         |message: String| Failure::Refused(StoreError::rejected(operation, Rejection::Conflict, message));
@@ -255,6 +290,15 @@ fn check_order(mailbox: &MailboxRow, turn: &EncodedTurn, operation: Operation) -
     Ok(())
 }
 
+/// Whether there is anything to write about the instance itself. Most turns only add to its history.
+fn says_something(row: &InstanceRow) -> bool {
+    row.name.is_some()
+        || row.version.is_some()
+        || row.parent.is_some()
+        || row.pin.is_some()
+        || row.status.is_some()
+}
+
 /// What a turn says about its instance. A parent, once known, stays.
 fn describe(mailbox: &mut MailboxRow, row: &InstanceRow) {
     if let Some(name) = &row.name {
@@ -272,7 +316,7 @@ fn describe(mailbox: &mut MailboxRow, row: &InstanceRow) {
     }
 }
 
-fn position_of(mailbox: &MailboxRow) -> Position {
+fn position_of(mailbox: &Held) -> Position {
     Position {
         incarnation: number(mailbox.no),
         execution_id: number(mailbox.execution),

@@ -11,7 +11,7 @@ use abide_provider::{
 use rusqlite::{Row, params};
 
 use super::Tx;
-use super::mailbox::{ANY_START, MailboxRow, format_batch};
+use super::mailbox::{ANY_START, Existence, Held, MailboxRow, format_batch};
 use crate::encode::{column, number};
 use crate::error::Failure;
 use crate::statements::Sql;
@@ -99,7 +99,7 @@ impl Tx<'_, '_> {
         lease_for: Duration,
     ) -> rusqlite::Result<Option<InstanceLease>> {
         let Some(messages) = self.take_batch(mailbox)? else {
-            self.release(mailbox)?;
+            self.release(mailbox.no, Existence::of(mailbox))?;
             return Ok(None);
         };
         let nonce = self.nonce();
@@ -194,10 +194,10 @@ impl Tx<'_, '_> {
     }
 
     /// The mailbox that a token holds, or that the lease is lost.
-    pub(crate) fn leased_mailbox(&self, token: &str, operation: Operation) -> Result<MailboxRow, Failure> {
+    pub(crate) fn leased_mailbox(&self, token: &str, operation: Operation) -> Result<Held, Failure> {
         let lost = || Failure::Refused(StoreError::lease_lost(operation));
         let token = MailboxToken::parse(token).ok_or_else(lost)?;
-        let mailbox = self.mailbox_by_no(token.mailbox)?.ok_or_else(lost)?;
+        let mailbox = self.held(token.mailbox)?.ok_or_else(lost)?;
         match mailbox.valid_lease(self.now) {
             Some(lease) if lease.nonce == token.nonce => Ok(mailbox),
             Some(_) | None => Err(lost()),
@@ -222,7 +222,7 @@ impl Tx<'_, '_> {
                 self.sql.execute(Sql::HideMessage, [mailbox.no, *message, hidden_until])?;
             }
         }
-        self.release(&mailbox)?;
+        self.release(mailbox.no, mailbox.existence())?;
         Ok(())
     }
 }

@@ -20,7 +20,6 @@ pub(crate) struct MailboxRow {
     pub(crate) parent: Option<Parent>,
     pub(crate) created_at: i64,
     pub(crate) ready: Option<i64>,
-    pub(crate) lease: Option<Lease>,
 }
 
 /// What enqueueing must know about a mailbox.
@@ -43,6 +42,49 @@ impl Brief {
     /// A mailbox that was just made.
     const fn empty(no: i64) -> Self {
         Self { no, existence: Existence::MailboxOnly, leased: false, ready: false, due_at: None }
+    }
+}
+
+/// What a lease, a commit and a release must know about a mailbox.
+#[derive(Debug, Clone)]
+pub(crate) struct Held {
+    pub(crate) no: i64,
+    pub(crate) id: String,
+    pub(crate) execution: i64,
+    pub(crate) last_event: i64,
+    pub(crate) updated_at: i64,
+    pub(crate) lease: Option<Lease>,
+    pub(crate) ready: bool,
+}
+
+impl Held {
+    /// Reads the columns that `held_mailbox` returns.
+    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let lease = match row.get::<_, Option<i64>>(5)? {
+            None => None,
+            Some(nonce) => {
+                let batch = row.get_ref(7)?.as_str_or_null()?.unwrap_or_default();
+                Some(Lease { nonce, until: row.get(6)?, batch: parse_batch(batch) })
+            }
+        };
+        Ok(Self {
+            no: row.get(0)?,
+            id: row.get(1)?,
+            execution: row.get(2)?,
+            last_event: row.get(3)?,
+            updated_at: row.get(4)?,
+            lease,
+            ready: row.get(8)?,
+        })
+    }
+
+    pub(crate) fn existence(&self) -> Existence {
+        if self.execution > 0 { Existence::Instance } else { Existence::MailboxOnly }
+    }
+
+    /// The lease, if it has not run out.
+    pub(crate) fn valid_lease(&self, now: i64) -> Option<&Lease> {
+        self.lease.as_ref().filter(|lease| lease.until > now)
     }
 }
 
@@ -77,13 +119,6 @@ impl MailboxRow {
             None => None,
             Some(instance) => Some(Parent { instance, execution: row.get(9)?, event: row.get(10)? }),
         };
-        let lease = match row.get::<_, Option<i64>>(14)? {
-            None => None,
-            Some(nonce) => {
-                let batch = row.get_ref(16)?.as_str_or_null()?.unwrap_or_default();
-                Some(Lease { nonce, until: row.get(15)?, batch: parse_batch(batch) })
-            }
-        };
         Ok(Self {
             no: row.get(0)?,
             id: row.get(1)?,
@@ -96,17 +131,11 @@ impl MailboxRow {
             parent,
             created_at: row.get(11)?,
             ready: row.get(12)?,
-            lease,
         })
     }
 
     pub(crate) fn is_instance(&self) -> bool {
         self.execution > 0
-    }
-
-    /// The lease, if it has not run out.
-    pub(crate) fn valid_lease(&self, now: i64) -> Option<&Lease> {
-        self.lease.as_ref().filter(|lease| lease.until > now)
     }
 }
 
@@ -125,6 +154,10 @@ impl Tx<'_, '_> {
 
     pub(crate) fn mailbox_by_no(&self, no: i64) -> rusqlite::Result<Option<MailboxRow>> {
         self.sql.row(Sql::MailboxByNo, [no], MailboxRow::read)
+    }
+
+    pub(crate) fn held(&self, no: i64) -> rusqlite::Result<Option<Held>> {
+        self.sql.row(Sql::HeldMailbox, [no], Held::read)
     }
 
     pub(crate) fn brief_by_id(&self, id: &str) -> rusqlite::Result<Option<Brief>> {
@@ -158,7 +191,6 @@ impl Tx<'_, '_> {
             parent: None,
             created_at: 0,
             ready: None,
-            lease: None,
         })
     }
 
@@ -187,9 +219,9 @@ impl Tx<'_, '_> {
     }
 
     /// Ends the lease of a mailbox, if it has one, and says when it can be leased again.
-    pub(crate) fn release(&self, mailbox: &MailboxRow) -> rusqlite::Result<()> {
-        let Readiness { ready, due_at } = self.readiness(mailbox.no, Existence::of(mailbox))?;
-        self.sql.execute(Sql::ReleaseMailbox, params![mailbox.no, ready, due_at])?;
+    pub(crate) fn release(&self, no: i64, existence: Existence) -> rusqlite::Result<()> {
+        let Readiness { ready, due_at } = self.readiness(no, existence)?;
+        self.sql.execute(Sql::ReleaseMailbox, params![no, ready, due_at])?;
         Ok(())
     }
 }

@@ -34,13 +34,12 @@ impl Tx<'_, '_> {
     /// Ends leases without a commit: the attempt counts.
     pub(crate) fn void_leases(&self, mailboxes: &[i64]) -> rusqlite::Result<usize> {
         for no in mailboxes {
-            let Some(mailbox) = self.mailbox_by_no(*no)? else { continue };
-            let Some(lease) = &mailbox.lease else { continue };
-            for message in &lease.batch {
+            let Some(held) = self.held(*no)? else { continue };
+            for message in held.lease.iter().flat_map(|lease| &lease.batch) {
                 self.sql.execute(Sql::CountAttempt, [*no, *message])?;
             }
             self.sql.execute(Sql::ShowMessages, [*no, self.now])?;
-            self.release(&mailbox)?;
+            self.release(*no, held.existence())?;
         }
         Ok(mailboxes.len())
     }
@@ -49,8 +48,8 @@ impl Tx<'_, '_> {
         let due: Vec<i64> = self.sql.rows(Sql::DueMailboxes, [self.now, AT_ONCE], |row| row.get(0))?;
         for no in &due {
             self.sql.execute(Sql::ShowMessages, [*no, self.now])?;
-            if let Some(mailbox) = self.mailbox_by_no(*no)? {
-                self.release(&mailbox)?;
+            if let Some(held) = self.held(*no)? {
+                self.release(*no, held.existence())?;
             }
         }
         Ok(due.len())

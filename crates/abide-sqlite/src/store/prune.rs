@@ -5,7 +5,6 @@ use abide_provider::StolenBecause;
 use rusqlite::params;
 
 use super::Tx;
-use super::mailbox::MailboxRow;
 use super::work::RemovedWork;
 use crate::encode::{column, number};
 use crate::statements::Sql;
@@ -14,20 +13,19 @@ impl Tx<'_, '_> {
     /// Never deletes the current execution or a running one.
     pub(crate) fn prune(
         &self,
-        mailbox: &MailboxRow,
+        mailbox: i64,
+        current: i64,
         options: &PruneOptions,
     ) -> rusqlite::Result<PruneResult> {
         let keep = i64::from(options.keep_last.unwrap_or(1).max(1));
         let before = options.completed_before.map_or(i64::MAX, column);
-        let doomed: Vec<i64> = self.sql.rows(
-            Sql::PrunableExecutions,
-            params![mailbox.no, mailbox.execution, keep, before],
-            |row| row.get(0),
-        )?;
+        let doomed: Vec<i64> =
+            self.sql
+                .rows(Sql::PrunableExecutions, params![mailbox, current, keep, before], |row| row.get(0))?;
         let mut result = PruneResult { instances_processed: 1, ..PruneResult::default() };
         for execution in doomed {
             result.executions_deleted += 1;
-            result.events_deleted += self.delete_execution(mailbox.no, execution)?;
+            result.events_deleted += self.delete_execution(mailbox, execution)?;
         }
         Ok(result)
     }

@@ -23,9 +23,11 @@ impl Tx<'_, '_> {
         Ok(())
     }
 
-    /// Notes that a session was used, if somebody owns it.
-    pub(crate) fn touch_session(&self, name: &str) -> rusqlite::Result<()> {
-        self.sql.execute(Sql::TouchSession, params![name, self.now])?;
+    /// Notes that a session was used, if there is one and somebody owns it.
+    pub(crate) fn use_session(&self, name: Option<&str>) -> rusqlite::Result<()> {
+        if let Some(name) = name {
+            self.sql.execute(Sql::TouchSession, params![name, self.now])?;
+        }
         Ok(())
     }
 

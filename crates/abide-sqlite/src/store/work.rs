@@ -12,7 +12,7 @@ use super::lease::{Abandon, Attempt};
 use crate::encode::{EncodedMessage, EncodedWork, column};
 use crate::error::Failure;
 use crate::statements::Sql;
-use crate::token::{WorkKey, WorkToken};
+use crate::token::{Affinity, WorkKey, WorkToken};
 
 /// Work that is free again, or visible at last.
 pub(crate) struct PromotedWork {
@@ -96,13 +96,14 @@ impl Tx<'_, '_> {
 
     /// Removes a leased activity, if the lease still holds.
     pub(crate) fn consume_work(&self, token: WorkToken) -> rusqlite::Result<Option<()>> {
+        let session = self.session_of(token)?;
         let [mailbox, execution, activity, no] = token.key.columns();
         let at = [mailbox, execution, activity, no, token.nonce, self.now];
-        let removed = self.sql.row(Sql::FinishWork, at, |row| row.get::<_, Option<String>>(0))?;
-        if let Some(Some(session)) = &removed {
-            self.touch_session(session)?;
+        if self.sql.execute(Sql::FinishWork, at)? == 0 {
+            return Ok(None);
         }
-        Ok(removed.map(drop))
+        self.use_session(session.as_deref())?;
+        Ok(Some(()))
     }
 
     pub(crate) fn renew_work(&self, token: &str, extend_for: Duration) -> Result<(), Failure> {
@@ -110,11 +111,20 @@ impl Tx<'_, '_> {
         let token = WorkToken::parse(token).ok_or_else(lost)?;
         let [mailbox, execution, activity, no] = token.key.columns();
         let at = [mailbox, execution, activity, no, token.nonce, self.now, self.after(extend_for)];
-        let renewed = self.sql.row(Sql::RenewWork, at, |row| row.get::<_, Option<String>>(0))?;
-        if let Some(session) = renewed.ok_or_else(lost)? {
-            self.touch_session(&session)?;
+        if self.sql.execute(Sql::RenewWork, at)? == 0 {
+            return Err(lost());
         }
+        let session = self.session_of(token)?;
+        self.use_session(session.as_deref())?;
         Ok(())
+    }
+
+    /// The session of leased work. Most has none, and its token says so.
+    fn session_of(&self, token: WorkToken) -> rusqlite::Result<Option<String>> {
+        match token.affinity {
+            Affinity::Free => Ok(None),
+            Affinity::Session => Ok(self.held_work(token)?.and_then(|held| held.session)),
+        }
     }
 
     pub(crate) fn abandon_work(&self, token: &str, abandon: &Abandon) -> Result<(), Failure> {
@@ -194,7 +204,8 @@ impl Tx<'_, '_> {
     ) -> rusqlite::Result<()> {
         for work in removed {
             if let Some(nonce) = work.lease {
-                let token = WorkToken { key: work.key, nonce }.to_string();
+                let affinity = Affinity::of(work.session.as_deref());
+                let token = WorkToken { key: work.key, nonce, affinity }.to_string();
                 self.tell_stolen(StolenLease { token, because: because(work.key.activity) });
             }
             self.update_lane(work.session.as_deref(), &work.tag)?;

@@ -10,7 +10,7 @@ use rusqlite::{Row, params};
 use super::Tx;
 use crate::encode::tag_column;
 use crate::statements::Sql;
-use crate::token::{WorkKey, WorkToken};
+use crate::token::{Affinity, WorkKey, WorkToken};
 
 /// Work that can be leased, as read.
 pub(crate) struct WorkRow {
@@ -182,7 +182,8 @@ impl Tx<'_, '_> {
         let until = self.after(request.lease_for);
         self.sql.execute(Sql::LeaseWork, [mailbox, execution, activity, no, nonce, until, self.owner])?;
         self.update_lane(work.session.as_deref(), &work.tag)?;
-        let token = WorkToken { key: work.key, nonce }.to_string();
+        let affinity = Affinity::of(work.session.as_deref());
+        let token = WorkToken { key: work.key, nonce, affinity }.to_string();
         let attempt = u32::try_from(work.attempts + 1).unwrap_or(u32::MAX);
         let WorkRow { item, orchestration_name, orchestration_version, .. } = work;
         Ok(item.map(|item| WorkLease { item, orchestration_name, orchestration_version, token, attempt }))

@@ -1,0 +1,1 @@
+SELECT owner FROM mailbox WHERE no = ?1

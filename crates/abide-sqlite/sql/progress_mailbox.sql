@@ -1,0 +1,5 @@
+-- What every commit changes: where the instance stands, that it is free, and when it can be leased again.
+UPDATE mailbox
+SET last_event = ?2, updated_at = ?3, ready = ?4, due_at = ?5,
+    lease = NULL, leased_until = NULL, owner = NULL, batch = NULL
+WHERE no = ?1

@@ -1,0 +1,50 @@
+//! Sending messages and activities from outside of any turn.
+
+use abide_model::WorkItem;
+
+use super::super::alphabet;
+use super::super::op::MailOp;
+use super::super::rng::Rng;
+use super::super::world::World;
+use super::items;
+
+pub(super) fn start(rng: &mut Rng) -> MailOp {
+    let instance = alphabet::instance(rng);
+    MailOp::Enqueue { item: items::start(rng, &instance), delay: rng.maybe(10, alphabet::delay).flatten() }
+}
+
+pub(super) fn enqueue(rng: &mut Rng, world: &World) -> MailOp {
+    MailOp::Enqueue { item: any_message(rng, world), delay: alphabet::delay(rng) }
+}
+
+pub(super) fn enqueue_once(rng: &mut Rng, world: &World) -> MailOp {
+    let key = u8::try_from(rng.below(4)).unwrap();
+    MailOp::EnqueueOnce { item: any_message(rng, world), delay: alphabet::delay(rng), key }
+}
+
+fn any_message(rng: &mut Rng, world: &World) -> WorkItem {
+    let instance = some_instance(rng, world);
+    if rng.percent(3) {
+        return items::activity(rng, &instance, 1, 1);
+    }
+    items::message(rng, &instance, world.now)
+}
+
+pub(super) fn enqueue_work(rng: &mut Rng, world: &World) -> MailOp {
+    let instance = some_instance(rng, world);
+    if rng.percent(4) {
+        return MailOp::EnqueueWork { item: items::message(rng, &instance, world.now) };
+    }
+    let execution_id = items::execution_id(rng);
+    let id = items::event_id(rng);
+    MailOp::EnqueueWork { item: items::activity(rng, &instance, execution_id, id) }
+}
+
+/// Mostly one that is there.
+pub(super) fn some_instance(rng: &mut Rng, world: &World) -> String {
+    let known: Vec<&String> = world.dump.instances.keys().collect();
+    match rng.pick_any(&known) {
+        Some(known) if rng.percent(60) => (*known).clone(),
+        Some(_) | None => alphabet::instance(rng),
+    }
+}

@@ -1,0 +1,129 @@
+//! From a number to a step that makes sense where the stores stand.
+//!
+//! What kind of step it is depends on the number alone; what it is about depends on the state too, so that dropping a step
+//! from a sequence leaves the others their meaning. Most steps are valid. The rest break one rule each, mostly.
+
+mod instances;
+mod items;
+mod mail;
+mod reads;
+mod spoil;
+mod turns;
+mod work;
+
+use abide_provider::Lane;
+
+use super::alphabet;
+use super::op::{Op, SessionOp};
+use super::rng::Rng;
+use super::world::World;
+
+/// What to do, before it is known with what.
+#[derive(Debug, Clone, Copy)]
+enum Kind {
+    Advance,
+    Start,
+    Enqueue,
+    EnqueueOnce,
+    EnqueueWork,
+    LeaseInstances,
+    Commit,
+    Fuse,
+    Append,
+    RenewInstance,
+    AbandonInstance,
+    LeaseWork,
+    FinishWork,
+    RenewWork,
+    AbandonWork,
+    Session,
+    Read,
+    Damage,
+    Listen,
+    Restart,
+}
+
+const KINDS: [(u64, Kind); 20] = [
+    (11, Kind::Advance),
+    (5, Kind::Start),
+    (11, Kind::Enqueue),
+    (5, Kind::EnqueueOnce),
+    (6, Kind::EnqueueWork),
+    (14, Kind::LeaseInstances),
+    (24, Kind::Commit),
+    (8, Kind::Fuse),
+    (3, Kind::Append),
+    (3, Kind::RenewInstance),
+    (4, Kind::AbandonInstance),
+    (12, Kind::LeaseWork),
+    (9, Kind::FinishWork),
+    (3, Kind::RenewWork),
+    (4, Kind::AbandonWork),
+    (5, Kind::Session),
+    (12, Kind::Read),
+    (2, Kind::Damage),
+    (1, Kind::Listen),
+    (1, Kind::Restart),
+];
+
+/// The step that this number means here.
+pub(crate) fn step(number: u64, world: &World) -> Op {
+    let mut rng = Rng::new(number);
+    let rng = &mut rng;
+    match sensible(rng.weighted(&KINDS), rng, world) {
+        Kind::Advance => Op::Advance(alphabet::step(rng)),
+        Kind::Start => Op::Mail(mail::start(rng)),
+        Kind::Enqueue => Op::Mail(mail::enqueue(rng, world)),
+        Kind::EnqueueOnce => Op::Mail(mail::enqueue_once(rng, world)),
+        Kind::EnqueueWork => Op::Mail(mail::enqueue_work(rng, world)),
+        Kind::LeaseInstances => Op::Instance(instances::lease(rng)),
+        Kind::Commit => Op::Instance(instances::commit(rng, world)),
+        Kind::Fuse => Op::Instance(instances::fuse(rng, world)),
+        Kind::Append => Op::Instance(instances::append(rng, world)),
+        Kind::RenewInstance => Op::Instance(instances::renew(rng, world)),
+        Kind::AbandonInstance => Op::Instance(instances::abandon(rng, world)),
+        Kind::LeaseWork => Op::Work(work::lease(rng)),
+        Kind::FinishWork => Op::Work(work::finish(rng, world)),
+        Kind::RenewWork => Op::Work(work::renew(rng, world)),
+        Kind::AbandonWork => Op::Work(work::abandon(rng, world)),
+        Kind::Session => Op::Session(session(rng)),
+        Kind::Read => Op::Read(reads::read(rng, world)),
+        Kind::Damage => reads::damage(rng, world).map_or(Op::Listen, Op::Damage),
+        Kind::Listen => Op::Listen,
+        Kind::Restart if world.on_file => Op::Restart,
+        Kind::Restart => Op::Advance(alphabet::step(rng)),
+    }
+}
+
+/// Mostly does first what would have to come first.
+fn sensible(kind: Kind, rng: &mut Rng, world: &World) -> Kind {
+    if rng.percent(15) {
+        return kind;
+    }
+    let has_work = world.dump.work.values().any(|work| work.leased_until.is_none() && work.visible_at.is_none());
+    let has_mail = world.dump.messages.values().any(|message| message.visible_at.is_none());
+    match kind {
+        Kind::FinishWork | Kind::Fuse | Kind::RenewWork | Kind::AbandonWork
+            if world.live(Lane::Work).is_empty() =>
+        {
+            if has_work { Kind::LeaseWork } else { sensible(Kind::Commit, rng, world) }
+        }
+        Kind::Commit | Kind::RenewInstance | Kind::AbandonInstance
+            if world.live(Lane::Instances).is_empty() =>
+        {
+            if has_mail { Kind::LeaseInstances } else { Kind::Start }
+        }
+        Kind::LeaseInstances if !has_mail => Kind::Start,
+        Kind::LeaseWork if !has_work => sensible(Kind::Commit, rng, world),
+        kind => kind,
+    }
+}
+
+fn session(rng: &mut Rng) -> SessionOp {
+    let idle_timeout = alphabet::step(rng);
+    if rng.percent(35) {
+        return SessionOp::Cleanup { idle_timeout };
+    }
+    let owners = (0..rng.below(4)).map(|_| alphabet::owner(rng)).collect();
+    SessionOp::Renew { owners, extend_for: alphabet::lease_for(rng), idle_timeout }
+}

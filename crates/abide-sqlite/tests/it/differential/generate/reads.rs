@@ -1,0 +1,64 @@
+//! Looking at a store, and damaging what it holds.
+
+use abide_provider::Lane;
+
+use super::super::alphabet;
+use super::super::op::{DamageOp, ReadOp};
+use super::super::rng::Rng;
+use super::super::world::World;
+use super::{items, mail};
+
+pub(super) fn read(rng: &mut Rng, world: &World) -> ReadOp {
+    let instance = mail::some_instance(rng, world);
+    match rng.below(16) {
+        0..=1 => ReadOp::History { instance },
+        2..=3 => ReadOp::Execution { instance, execution_id: rng.below(4) },
+        4..=5 => with_lease(rng, world, instance, |rng, lease| ReadOp::HistoryAfter {
+            lease,
+            after: rng.below(8),
+        }),
+        6 => with_lease(rng, world, instance, |_, lease| ReadOp::Snapshot { lease }),
+        7 => ReadOp::CustomStatus { instance, last_seen: rng.below(3) },
+        8..=9 => ReadOp::KvValue { instance, key: alphabet::key(rng) },
+        10 => ReadOp::KvAll { instance },
+        11 => ReadOp::Stats { instance },
+        12..=13 => ReadOp::NextDue(Lane::Instances),
+        _ => ReadOp::NextDue(Lane::Work),
+    }
+}
+
+/// Something with a lease that carries its position, valid or not; else the statistics.
+fn with_lease(
+    rng: &mut Rng,
+    world: &World,
+    instance: String,
+    read: impl FnOnce(&mut Rng, usize) -> ReadOp,
+) -> ReadOp {
+    let with_position = |order: &usize| world.issued[*order].memory.lease.is_some();
+    let leases: Vec<usize> = (0..world.issued.len()).filter(with_position).collect();
+    match rng.pick_any(&leases) {
+        Some(lease) => {
+            let lease = *lease;
+            read(rng, lease)
+        }
+        None => ReadOp::Stats { instance },
+    }
+}
+
+/// Damages something that is there.
+pub(super) fn damage(rng: &mut Rng, world: &World) -> Option<DamageOp> {
+    match rng.below(3) {
+        0 => {
+            let numbers: Vec<u64> = world.dump.messages.keys().copied().collect();
+            rng.pick_any(&numbers).map(|number| DamageOp::Message { number: *number })
+        }
+        1 => {
+            let numbers: Vec<u64> = world.dump.work.keys().copied().collect();
+            rng.pick_any(&numbers).map(|number| DamageOp::Work { number: *number })
+        }
+        _ => Some(DamageOp::History {
+            instance: mail::some_instance(rng, world),
+            execution_id: items::execution_id(rng),
+        }),
+    }
+}

@@ -1,0 +1,152 @@
+//! What a sequence knows about the stores while it runs: leases handed out, and the model's state.
+
+use std::collections::BTreeSet;
+
+use abide_memory::Dump;
+use abide_memory::dump::InstanceDump;
+use abide_model::{Timestamp, WorkItem};
+use abide_provider::{InstanceLease, Lane, Position};
+
+use super::apply::Answer;
+use super::op::{Op, Token};
+use super::rng::Rng;
+
+/// One of the two stores.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Side {
+    Memory,
+    Sqlite,
+}
+
+/// A lease as one store handed it out.
+#[derive(Debug, Clone)]
+pub(crate) struct Handed {
+    pub(crate) lane: Lane,
+    pub(crate) token: String,
+    pub(crate) instance: String,
+    /// The activity, if it is one.
+    pub(crate) item: Option<WorkItem>,
+    /// The lease, if the call returns one.
+    pub(crate) lease: Option<InstanceLease>,
+}
+
+/// The same lease in both stores.
+#[derive(Debug, Clone)]
+pub(crate) struct Issued {
+    pub(crate) memory: Handed,
+    pub(crate) sqlite: Handed,
+    until: u64,
+    is_over: bool,
+}
+
+/// What is known.
+#[derive(Debug, Default)]
+pub(crate) struct World {
+    pub(crate) now: u64,
+    pub(crate) on_file: bool,
+    pub(crate) issued: Vec<Issued>,
+    pub(crate) dump: Dump,
+    /// Executions whose events were damaged.
+    pub(crate) damaged: BTreeSet<(String, u64)>,
+}
+
+impl Issued {
+    pub(crate) fn of(&self, side: Side) -> &Handed {
+        match side {
+            Side::Memory => &self.memory,
+            Side::Sqlite => &self.sqlite,
+        }
+    }
+}
+
+impl World {
+    /// The text of a token in one store.
+    pub(crate) fn token(&self, side: Side, token: &Token) -> String {
+        match token {
+            Token::Issued(order) => self.issued[*order].of(side).token.clone(),
+            Token::Garbage(text) => text.clone(),
+        }
+    }
+
+    /// Which token this text is in one store.
+    pub(crate) fn order_of(&self, side: Side, text: &str) -> Option<usize> {
+        self.issued.iter().position(|issued| issued.of(side).token == text)
+    }
+
+    pub(crate) fn is_live(&self, order: usize) -> bool {
+        let issued = &self.issued[order];
+        !issued.is_over && issued.until > self.now
+    }
+
+    /// The leases that seem to hold.
+    pub(crate) fn live(&self, lane: Lane) -> Vec<usize> {
+        let of_lane = |order: &usize| self.issued[*order].memory.lane == lane && self.is_live(*order);
+        (0..self.issued.len()).filter(of_lane).collect()
+    }
+
+    /// A token that mostly holds, if there is one that does.
+    pub(crate) fn pick_token(&self, rng: &mut Rng, lane: Lane) -> Token {
+        let garbage = ["", "lock_", "lock_i.1.0", "lock_w.1.1.1.1.0", "lock_i.-1.7", "ü"];
+        let live = self.live(lane);
+        match rng.below(100) {
+            0..85 if !live.is_empty() => Token::Issued(*rng.pick(&live)),
+            0..96 if !self.issued.is_empty() => Token::Issued(rng.index(self.issued.len())),
+            _ => Token::Garbage((*rng.pick(&garbage)).to_owned()),
+        }
+    }
+
+    pub(crate) fn instance(&self, name: &str) -> Option<&InstanceDump> {
+        self.dump.instances.get(name).filter(|instance| instance.is_instance)
+    }
+
+    pub(crate) fn position(&self, name: &str) -> Position {
+        let instance = self.dump.instances.get(name);
+        Position {
+            incarnation: instance.map_or(0, |instance| instance.incarnation),
+            execution_id: instance.map_or(0, |instance| instance.execution),
+            last_event_id: instance.map_or(0, |instance| instance.last_event_id),
+        }
+    }
+
+    pub(crate) fn has_visible_mail(&self, name: &str) -> bool {
+        let mut mail = self.dump.messages.values().filter(|message| message.mailbox == name);
+        mail.any(|message| message.visible_at.is_none())
+    }
+
+    /// Notes what a step did to leases, by the answers of both stores.
+    pub(crate) fn settle(&mut self, op: &Op, memory: &Answer, sqlite: &Answer) {
+        for (token, result) in op.tokens().into_iter().zip(&memory.results) {
+            if let (Token::Issued(order), true) = (token, result.is_ok()) {
+                let issued = &mut self.issued[*order];
+                match op.extends_by() {
+                    Some(by) => {
+                        let until = Timestamp::from_millis(self.now).saturating_add(by).as_millis();
+                        issued.until = issued.until.max(until);
+                    }
+                    None => issued.is_over = true,
+                }
+            }
+        }
+        let lease_for = op.leases_for().unwrap_or_default();
+        let until = Timestamp::from_millis(self.now).saturating_add(lease_for).as_millis();
+        for (memory, sqlite) in memory.leases.iter().zip(&sqlite.leases) {
+            self.issued.push(Issued {
+                memory: memory.clone(),
+                sqlite: sqlite.clone(),
+                until,
+                is_over: false,
+            });
+        }
+    }
+
+    /// Notes that a lease was taken away.
+    pub(crate) fn end(&mut self, order: usize) {
+        self.issued[order].is_over = true;
+    }
+
+    pub(crate) fn end_all(&mut self) {
+        for issued in &mut self.issued {
+            issued.is_over = true;
+        }
+    }
+}

@@ -1,0 +1,309 @@
+//! A SQLite store, in memory or on a file of its own, under a clock that the test moves; its calls without `await`.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use abide_model::{Clock, Event, WorkItem};
+use abide_provider::{
+    Enqueue, ExecutionMetadata, FinishedWork, InstanceLease, LeaseInstances, LeaseWork, OrchestrationItem,
+    Provider, ProviderError, Rejection, RequestKey, SessionFetchConfig, StoreError, TagFilter, TurnCommit,
+    WorkLease,
+};
+use abide_sqlite::{SqliteOptions, SqliteProvider};
+use futures::executor::block_on;
+use rusqlite::Connection;
+use rusqlite::types::{FromSql, ValueRef};
+
+use super::clock::ManualClock;
+use super::items::{TurnBuilder, start};
+
+/// Where every test begins.
+pub(crate) const BEGIN: u64 = 1_000_000;
+
+/// How long leases last unless a test says otherwise.
+pub(crate) const LEASE: Duration = seconds(30);
+
+pub(crate) const fn seconds(count: u64) -> Duration {
+    Duration::from_secs(count)
+}
+
+pub(crate) const fn millis(count: u64) -> Duration {
+    Duration::from_millis(count)
+}
+
+pub(crate) struct Store {
+    // Closed before its folder is removed.
+    pub(crate) provider: SqliteProvider,
+    pub(crate) clock: ManualClock,
+    folder: Option<Folder>,
+}
+
+/// Every row of every table: two that are equal mean that nothing was changed in between.
+pub(crate) type Rows = BTreeMap<String, Vec<String>>;
+
+/// Runs a test on a database in memory and on one in a file.
+pub(crate) fn on_both(test: impl Fn(&Store)) {
+    println!("in memory:");
+    test(&Store::in_memory());
+    println!("on a file:");
+    test(&Store::on_file());
+}
+
+impl Store {
+    pub(crate) fn in_memory() -> Self {
+        let clock = ManualClock::at(BEGIN);
+        let options = options(&clock);
+        let provider = block_on(SqliteProvider::new_in_memory_with_options(Some(options))).unwrap();
+        Self { provider, clock, folder: None }
+    }
+
+    pub(crate) fn on_file() -> Self {
+        let clock = ManualClock::at(BEGIN);
+        let folder = Folder::new();
+        let provider = open(&folder.database(), options(&clock));
+        Self { provider, clock, folder: Some(folder) }
+    }
+
+    /// The same file, closed and opened again.
+    pub(crate) fn reopened(self) -> Self {
+        let Self { provider, clock, folder } = self;
+        drop(provider);
+        let path = folder.as_ref().expect("only a file can be opened again").database();
+        Self { provider: open(&path, options(&clock)), clock, folder }
+    }
+
+    /// Starts an instance and commits its first turn; gives back the lease it was committed under.
+    pub(crate) fn create(&self, name: &str, first_turn: TurnBuilder) -> InstanceLease {
+        self.enqueue(start(name));
+        let lease = self.lease();
+        assert_eq!(lease.instance, name, "another instance was ready");
+        self.commit(first_turn.under(&lease));
+        lease
+    }
+
+    /// An instance that has started and waits.
+    pub(crate) fn create_idle(&self, name: &str) {
+        self.create(name, TurnBuilder::starting(1));
+    }
+
+    pub(crate) fn enqueue(&self, item: WorkItem) {
+        self.try_enqueue(item, None).unwrap();
+    }
+
+    pub(crate) fn enqueue_delayed(&self, item: WorkItem, delay: Duration) {
+        self.try_enqueue(item, Some(delay)).unwrap();
+    }
+
+    pub(crate) fn try_enqueue(&self, item: WorkItem, delay: Option<Duration>) -> Result<(), ProviderError> {
+        block_on(self.provider.enqueue_for_orchestrator(item, delay))
+    }
+
+    pub(crate) fn enqueue_once(&self, item: WorkItem, key: u8) {
+        let request = Enqueue { item, delay: None, key: RequestKey([key; 16]) };
+        block_on(self.provider.enqueue_once(request)).unwrap();
+    }
+
+    pub(crate) fn enqueue_work(&self, item: WorkItem) {
+        block_on(self.provider.enqueue_for_worker(item)).unwrap();
+    }
+
+    pub(crate) fn lease_with(&self, request: LeaseInstances) -> Vec<InstanceLease> {
+        block_on(self.provider.lease_instances(request)).unwrap()
+    }
+
+    pub(crate) fn try_lease(&self) -> Option<InstanceLease> {
+        self.lease_with(lease_instances(1)).into_iter().next()
+    }
+
+    pub(crate) fn lease(&self) -> InstanceLease {
+        self.try_lease().expect("something to lease")
+    }
+
+    pub(crate) fn fetch(&self) -> Option<(OrchestrationItem, String, u32)> {
+        block_on(self.provider.fetch_orchestration_item(LEASE, Duration::ZERO, None)).unwrap()
+    }
+
+    pub(crate) fn commit(&self, commit: TurnCommit) {
+        self.try_commit(commit).unwrap();
+    }
+
+    pub(crate) fn try_commit(&self, commit: TurnCommit) -> Result<(), StoreError> {
+        block_on(self.provider.commit_turns(vec![commit])).remove(0)
+    }
+
+    /// Why a commit is refused. Nothing may have changed.
+    pub(crate) fn refused(&self, commit: TurnCommit) -> Option<Rejection> {
+        self.unchanged(|| self.try_commit(commit).unwrap_err().rejection())
+    }
+
+    pub(crate) fn ack(&self, token: &str, events: Vec<Event>) -> Result<(), ProviderError> {
+        let (work, mail, cancelled) = (Vec::new(), Vec::new(), Vec::new());
+        let metadata = ExecutionMetadata::default();
+        block_on(self.provider.ack_orchestration_item(token, 1, events, work, mail, metadata, cancelled))
+    }
+
+    pub(crate) fn abandon(&self, token: &str, delay: Option<Duration>) -> Result<(), ProviderError> {
+        block_on(self.provider.abandon_orchestration_item(token, delay, false))
+    }
+
+    pub(crate) fn renew(&self, token: &str, extend_for: Duration) -> Result<(), ProviderError> {
+        block_on(self.provider.renew_orchestration_item_lock(token, extend_for))
+    }
+
+    pub(crate) fn lease_work_with(&self, request: LeaseWork) -> Vec<WorkLease> {
+        block_on(self.provider.lease_work(request)).unwrap()
+    }
+
+    pub(crate) fn try_lease_work(&self) -> Option<WorkLease> {
+        self.lease_work_with(lease_work(1)).into_iter().next()
+    }
+
+    pub(crate) fn lease_work(&self) -> WorkLease {
+        self.try_lease_work().expect("work to lease")
+    }
+
+    /// Leases one activity, also one of a session.
+    pub(crate) fn lease_work_as(&self, owner: &str, lock_timeout: Duration) -> Option<WorkLease> {
+        self.lease_work_with(lease_work_of_sessions(1, owner, lock_timeout)).into_iter().next()
+    }
+
+    pub(crate) fn finish(&self, token: &str, completion: Option<WorkItem>) -> Result<(), StoreError> {
+        block_on(self.provider.finish_work(vec![FinishedWork { token: token.to_owned(), completion }]))
+            .remove(0)
+    }
+
+    pub(crate) fn abandon_work(&self, token: &str, delay: Option<Duration>) -> Result<(), ProviderError> {
+        block_on(self.provider.abandon_work_item(token, delay, false))
+    }
+
+    pub(crate) fn renew_work(&self, token: &str, extend_for: Duration) -> Result<(), ProviderError> {
+        block_on(self.provider.renew_work_item_lock(token, extend_for))
+    }
+
+    pub(crate) fn advance(&self, by: Duration) {
+        self.clock.advance(by);
+    }
+
+    /// Lets the store do what the passing of time asks of it.
+    pub(crate) fn settle(&self) {
+        block_on(self.provider.nudge());
+    }
+
+    /// Changes rows behind the store's back.
+    pub(crate) fn damage(&self, statement: &str) {
+        let text = statement.to_owned();
+        let changed = block_on(self.provider.inspect(move |connection| connection.execute(&text, [])));
+        assert!(changed.expect("the writer is alive").unwrap() > 0, "nothing was damaged: {statement}");
+    }
+
+    /// The first column of the first row.
+    pub(crate) fn value<T: FromSql + Send + 'static>(&self, query: &str) -> T {
+        let query = query.to_owned();
+        let value = block_on(self.provider.inspect(move |connection| {
+            connection.query_row(&query, [], |row| row.get(0))
+        }));
+        value.expect("the writer is alive").unwrap()
+    }
+
+    /// How many rows a table has.
+    pub(crate) fn count(&self, table: &str) -> i64 {
+        self.value(&format!("SELECT count(*) FROM {table}"))
+    }
+
+    pub(crate) fn rows(&self) -> Rows {
+        let rows = block_on(self.provider.inspect(|connection| all_rows(connection)));
+        rows.expect("the writer is alive").unwrap()
+    }
+
+    /// Runs something that must change nothing, once time has done its part.
+    pub(crate) fn unchanged<T>(&self, run: impl FnOnce() -> T) -> T {
+        self.settle();
+        let before = self.rows();
+        let result = run();
+        assert_eq!(self.rows(), before, "something was changed");
+        result
+    }
+}
+
+/// Opens a file with its own entropy: two stores on one file must not draw the same numbers.
+pub(crate) fn open(database: &Path, options: SqliteOptions) -> SqliteProvider {
+    block_on(SqliteProvider::new(database.to_str().unwrap(), Some(options))).unwrap()
+}
+
+fn options(clock: &ManualClock) -> SqliteOptions {
+    let clock: Arc<dyn Clock> = Arc::new(clock.clone());
+    SqliteOptions::default().clock(clock)
+}
+
+fn all_rows(connection: &Connection) -> rusqlite::Result<Rows> {
+    let mut tables = connection.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'")?;
+    let names: Vec<String> = tables.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    let mut all = Rows::new();
+    for name in names {
+        let mut statement = connection.prepare(&format!("SELECT * FROM {name}"))?;
+        let columns = statement.column_count();
+        let rows = statement.query_map([], |row| {
+            let cells = (0..columns).map(|column| row.get_ref(column).map(text_of));
+            Ok(cells.collect::<Result<Vec<_>, _>>()?.join("|"))
+        })?;
+        let rows = rows.collect::<Result<_, _>>()?;
+        all.insert(name, rows);
+    }
+    Ok(all)
+}
+
+fn text_of(value: ValueRef<'_>) -> String {
+    match value {
+        ValueRef::Null => "-".to_owned(),
+        ValueRef::Integer(number) => number.to_string(),
+        ValueRef::Real(number) => number.to_string(),
+        ValueRef::Text(text) => format!("'{}'", text.escape_ascii()),
+        ValueRef::Blob(bytes) => format!("x'{}'", bytes.escape_ascii()),
+    }
+}
+
+/// A folder of its own, removed when it is dropped.
+pub(crate) struct Folder(PathBuf);
+
+impl Folder {
+    pub(crate) fn new() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let unique = format!("abide-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(unique);
+        // A test run that was killed may have left one of the same name.
+        drop(std::fs::remove_dir_all(&path));
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    pub(crate) fn database(&self) -> PathBuf {
+        self.0.join("store.db")
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // What stays behind is in the folder for temporary files of this build.
+        drop(std::fs::remove_dir_all(&self.0));
+    }
+}
+
+pub(crate) fn lease_instances(limit: usize) -> LeaseInstances {
+    LeaseInstances { limit, lease_for: LEASE, wait: Duration::ZERO, capabilities: None }
+}
+
+pub(crate) fn lease_work(limit: usize) -> LeaseWork {
+    LeaseWork { limit, lease_for: LEASE, wait: Duration::ZERO, session: None, tags: TagFilter::DefaultOnly }
+}
+
+pub(crate) fn lease_work_of_sessions(limit: usize, owner: &str, lock_timeout: Duration) -> LeaseWork {
+    let session = Some(SessionFetchConfig { owner_id: owner.to_owned(), lock_timeout });
+    LeaseWork { session, ..lease_work(limit) }
+}
