@@ -37,6 +37,18 @@ impl Location {
         }
     }
 
+    /// The log beside the file.
+    pub(crate) fn log(&self) -> Option<PathBuf> {
+        match self {
+            Self::Memory => None,
+            Self::File(path) => {
+                let mut log = path.clone().into_os_string();
+                log.push("-wal");
+                Some(log.into())
+            }
+        }
+    }
+
     /// The connection that writes. Creates the file if there is none.
     pub(crate) fn open_writer(&self, durability: Durability) -> Result<Connection, OpenError> {
         let connection = match self {
@@ -81,7 +93,7 @@ impl Location {
     fn set(connection: &Connection) -> rusqlite::Result<()> {
         connection.busy_timeout(BUSY_TIMEOUT)?;
         connection.pragma_update(None, "cache_size", -65_536)?; // 64 MiB: the hot pages of every table
-        connection.pragma_update(None, "mmap_size", 256 * 1024 * 1024)?; // reads without copies
+        connection.pragma_update(None, "mmap_size", 0)?; // a failing disk is to be an error, not a signal
         connection.pragma_update(None, "temp_store", "memory")?;
         connection.pragma_update(None, "wal_autocheckpoint", 0)?; // a thread of its own does that
         Ok(())
@@ -112,8 +124,8 @@ impl Location {
     /// A file that is not ours is not touched, not even by a setting.
     fn refuse_foreign(&self, connection: &Connection) -> Result<(), OpenError> {
         let foreign = |found: String| OpenError::Foreign { path: self.path().to_owned(), found };
-        let id: i64 = match connection.pragma_query_value(None, "application_id", |row| row.get(0)) {
-            Ok(id) => id,
+        let (id, tables) = match look(connection) {
+            Ok(found) => found,
             Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::NotADatabase) => {
                 return Err(foreign("it is not a SQLite file".to_owned()));
             }
@@ -125,9 +137,6 @@ impl Location {
         if id != 0 {
             return Err(foreign(format!("it carries the application id {id:#010x}")));
         }
-        let tables: i64 = connection
-            .query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))
-            .map_err(|error| self.cannot_open(error))?;
         if tables == 0 { Ok(()) } else { Err(foreign("it holds tables of another program".to_owned())) }
     }
 
@@ -152,4 +161,13 @@ impl Location {
             source: Some(Box::new(error)),
         }
     }
+}
+
+/// Whose file it is, and how much is in it: one reading, because another process may be creating it right now.
+fn look(connection: &Connection) -> rusqlite::Result<(i64, i64)> {
+    let reading = connection.unchecked_transaction()?;
+    let tables = reading.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    let id = reading.pragma_query_value(None, "application_id", |row| row.get(0))?;
+    reading.rollback()?;
+    Ok((id, tables))
 }

@@ -32,12 +32,24 @@ pub(crate) fn parse(url: &str) -> Result<Location, OpenError> {
 }
 
 /// Makes the folder that the file will be in.
-pub(crate) fn create_folder(location: &Location) -> Result<(), OpenError> {
-    let Location::File(path) = location else { return Ok(()) };
+pub(crate) fn create_folder(path: &Path) -> Result<(), OpenError> {
     match path.parent() {
         Some(folder) if folder != Path::new("") => std::fs::create_dir_all(folder)
             .map_err(|source| OpenError::Folder { folder: folder.to_owned(), source }),
         Some(_) | None => Ok(()),
+    }
+}
+
+/// The one name of the file: processes that reach it by different names must find each other's lock files beside it,
+/// and the working directory may change while it is open.
+pub(crate) fn real_path(path: PathBuf) -> PathBuf {
+    if let Ok(real) = path.canonicalize() {
+        return real;
+    }
+    let path = std::path::absolute(&path).unwrap_or(path);
+    match (path.parent().map(Path::canonicalize), path.file_name()) {
+        (Some(Ok(folder)), Some(name)) => folder.join(name),
+        (Some(_) | None, _) => path,
     }
 }
 

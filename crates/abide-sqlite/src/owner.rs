@@ -8,6 +8,8 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use abide_model::Entropy;
+
 use crate::error::OpenError;
 
 /// The file that this process holds locked. Removed when it is dropped.
@@ -43,21 +45,35 @@ impl Drop for Burial {
 
 impl OwnerLock {
     /// Makes a lock file beside the database.
-    pub(crate) fn new(database: &Path, unique: u64) -> Result<Self, OpenError> {
-        let name = format!("{}{unique:016x}", prefix(database));
-        let path = database.with_file_name(&name);
-        let cannot = |error: io::Error| OpenError::File {
-            path: database.to_owned(),
-            reason: format!("cannot create the lock file '{}' beside it ({error})", path.display()),
-            source: Some(Box::new(error)),
-        };
-        let file = OpenOptions::new().create(true).truncate(true).write(true).open(&path).map_err(cannot)?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::Error(error)) => return Err(cannot(error)),
-            Err(TryLockError::WouldBlock) => return Err(cannot(io::ErrorKind::WouldBlock.into())),
+    pub(crate) fn new(database: &Path, entropy: &dyn Entropy) -> Result<Self, OpenError> {
+        const TRIES: usize = 16;
+        for _ in 0..TRIES {
+            let name = format!("{}{:016x}", prefix(database), entropy.next_u64());
+            let path = database.with_file_name(&name);
+            let made = Self::make(path.clone(), name).map_err(|error| OpenError::File {
+                path: database.to_owned(),
+                reason: format!("cannot create the lock file '{}' beside it ({error})", path.display()),
+                source: Some(Box::new(error)),
+            })?;
+            if let Some(lock) = made {
+                return Ok(lock);
+            }
         }
-        Ok(Self { path, name, _locked: file })
+        Err(OpenError::File {
+            path: database.to_owned(),
+            reason: "its lock files are removed as fast as they are made".to_owned(),
+            source: None,
+        })
+    }
+
+    /// `None` if another process took the file for an orphan between its making and its locking.
+    fn make(path: PathBuf, name: String) -> io::Result<Option<Self>> {
+        let file = OpenOptions::new().create(true).truncate(true).write(true).open(&path)?;
+        match file.try_lock() {
+            Ok(()) if path.exists() => Ok(Some(Self { path, name, _locked: file })),
+            Ok(()) | Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(error)) => Err(error),
+        }
     }
 
     /// Its name, as the database records it.
@@ -91,6 +107,19 @@ pub(crate) fn look_for(database: &Path, lock_file: &str) -> Life {
     match file.try_lock() {
         Ok(()) => Life::Dead { burial: Some(Burial { path, _locked: file }) },
         Err(TryLockError::WouldBlock | TryLockError::Error(_)) => Life::Alive,
+    }
+}
+
+/// Removes lock files that nobody holds and the database does not know: of processes that died while they started.
+pub(crate) fn sweep(database: &Path, known: &[&str]) {
+    let prefix = prefix(database);
+    let Some(entries) = database.parent().and_then(|folder| std::fs::read_dir(folder).ok()) else { return };
+    for entry in entries.flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if name.starts_with(&prefix) && !known.contains(&name.as_str()) {
+            // An orphan is removed when the burial is dropped; a living one stays as it is.
+            let _burial = look_for(database, &name);
+        }
     }
 }
 

@@ -80,17 +80,20 @@ impl Drop for Readers {
     }
 }
 
-/// Serves reads; opens the database for the first one, and again after an error that breaks it.
+/// Serves reads; opens the database for the first one, and again after it was missing for a while.
 fn read_all(shared: &Shared, inbox: &Receiver<Read>) {
     while let Ok(first) = inbox.recv() {
         let Ok(connection) = shared.location.open_reader() else { continue };
+        if shared.check_file().is_err() {
+            continue; // what the path names now is not our database
+        }
         let statements = Statements::new(&connection);
         first(&statements);
-        while shared.check_file().is_ok() {
-            match inbox.recv() {
-                Ok(read) => read(&statements),
-                Err(_) => return,
+        while let Ok(read) = inbox.recv() {
+            if shared.check_file().is_err() {
+                break;
             }
+            read(&statements);
         }
     }
 }

@@ -1,7 +1,8 @@
 //! What the threads of one store share.
 
 use std::fmt;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use abide_model::{Clock, Entropy};
@@ -22,6 +23,8 @@ pub(crate) struct Shared {
     pub(crate) counts: Counts,
     owner: AtomicI64,
     file: Mutex<Option<FileIdentity>>,
+    log: Mutex<Option<FileIdentity>>,
+    log_is_lost: AtomicBool,
     lock: Mutex<Option<OwnerLock>>,
 }
 
@@ -53,6 +56,8 @@ impl Shared {
             counts: Counts::default(),
             owner: AtomicI64::new(0),
             file: Mutex::default(),
+            log: Mutex::default(),
+            log_is_lost: AtomicBool::new(false),
             lock: Mutex::default(),
         }
     }
@@ -74,13 +79,31 @@ impl Shared {
         *self.lock.lock().unwrap_or_else(PoisonError::into_inner) = Some(lock);
     }
 
+    /// The name of the lock file that this process holds.
+    pub(crate) fn lock_file(&self) -> String {
+        let lock = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
+        lock.as_ref().map(|lock| lock.name().to_owned()).unwrap_or_default()
+    }
+
     pub(crate) fn remember_file(&self, identity: Option<FileIdentity>) {
         *self.file.lock().unwrap_or_else(PoisonError::into_inner) = identity;
     }
 
-    /// Whether the path still names the file that was opened.
+    pub(crate) fn remember_log(&self) {
+        *self.log.lock().unwrap_or_else(PoisonError::into_inner) =
+            self.location.log().and_then(|log| FileIdentity::of(&log));
+    }
+
+    /// Whether the log was deleted or replaced while it was open. Connections to it cannot be mixed with new ones, so
+    /// nothing more is written by this process.
+    pub(crate) fn log_is_lost(&self) -> bool {
+        self.log_is_lost.load(Ordering::Relaxed)
+    }
+
+    /// Whether the path still names the files that were opened.
     pub(crate) fn check_file(&self) -> Result<(), String> {
         let Location::File(path) = &self.location else { return Ok(()) };
+        self.check_log(path)?;
         let opened = *self.file.lock().unwrap_or_else(PoisonError::into_inner);
         if opened.is_some() && FileIdentity::of(path) == opened {
             return Ok(());
@@ -90,6 +113,24 @@ impl Shared {
              file back, or restart on another",
             path.display()
         ))
+    }
+}
+
+impl Shared {
+    fn check_log(&self, path: &Path) -> Result<(), String> {
+        let opened = *self.log.lock().unwrap_or_else(PoisonError::into_inner);
+        let gone = opened.is_some() && self.location.log().and_then(|log| FileIdentity::of(&log)) != opened;
+        if gone && FileIdentity::of(path).is_some() {
+            self.log_is_lost.store(true, Ordering::Relaxed);
+        }
+        if gone || self.log_is_lost() {
+            return Err(format!(
+                "the log beside the database '{}' was deleted or replaced while it was open: nothing more is written; \
+                 restart the program",
+                path.display()
+            ));
+        }
+        Ok(())
     }
 }
 

@@ -36,10 +36,11 @@ impl SqliteProvider {
     pub async fn new(database_url: &str, options: Option<SqliteOptions>) -> Result<Self, OpenError> {
         let location = match location::parse(database_url)? {
             Location::Memory => Location::Memory,
-            // The working directory may change while the database is open.
-            Location::File(path) => Location::File(std::path::absolute(&path).unwrap_or(path)),
+            Location::File(path) => {
+                location::create_folder(&path)?;
+                Location::File(location::real_path(path))
+            }
         };
-        location::create_folder(&location)?;
         Self::open(location, options.unwrap_or_default()).await
     }
 
@@ -71,6 +72,7 @@ impl SqliteProvider {
             .spawn(move || {
                 let store = Writer::start(Arc::clone(&opening))
                     .and_then(|writer| Ok((writer, Readers::start(&opening)?)));
+                drop(opening); // what it shares ends with the store, not with this thread
                 tell(reply, store);
             })
             .map_err(OpenError::Thread)?;

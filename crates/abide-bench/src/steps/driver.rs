@@ -17,7 +17,7 @@ use futures::future::{join, join_all};
 use super::LEASE;
 use super::turns::{Chain, completion, start};
 use crate::store::Fallible;
-use crate::store::clock::Stopwatch;
+use crate::store::clock::{Stopwatch, Times};
 
 /// How many instances run at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,6 +77,8 @@ pub(crate) struct Measured {
     pub(crate) steps: u64,
     pub(crate) time: Duration,
     pub(crate) transactions: u64,
+    /// From one finished batch of a loop to its next; one by one, that is a step.
+    pub(crate) rounds: Times,
 }
 
 struct Run<'a> {
@@ -90,6 +92,7 @@ struct Run<'a> {
     started: Cell<u64>,
     running: Cell<usize>,
     incarnations: RefCell<BTreeMap<String, u64>>,
+    rounds: RefCell<Vec<Duration>>,
 }
 
 /// How long a loop waits for something to do before it looks at the clock.
@@ -112,6 +115,7 @@ pub(crate) async fn run(
         started: Cell::new(0),
         running: Cell::new(0),
         incarnations: RefCell::default(),
+        rounds: RefCell::default(),
     };
     let starts = (0..flow.in_flight()).map(|_| run.start_one());
     join_all(starts).await.into_iter().collect::<Result<(), _>>()?;
@@ -122,7 +126,8 @@ pub(crate) async fn run(
     let (turns, work) = join(turns, work).await;
     turns.into_iter().chain(work).collect::<Fallible<()>>()?;
     let time = run.watch.elapsed().min(span);
-    Ok(Measured { steps: run.steps.get(), time, transactions: provider.transactions() - transactions })
+    let transactions = provider.transactions() - transactions;
+    Ok(Measured { steps: run.steps.get(), time, transactions, rounds: run.rounds.into_inner().into() })
 }
 
 impl Run<'_> {
@@ -184,12 +189,14 @@ impl Run<'_> {
     async fn work(&self) -> Fallible<()> {
         let mut leases = self.lease_work().await?;
         while !self.is_over() {
+            let round = Stopwatch::start();
             let done = u64::try_from(leases.len()).unwrap_or(0);
             let (next, finished) = join(self.lease_work(), self.finish(leases)).await;
             finished?;
             leases = next?;
             if !self.is_over() {
                 self.steps.set(self.steps.get() + done);
+                self.rounds.borrow_mut().push(round.elapsed());
             }
         }
         Ok(())

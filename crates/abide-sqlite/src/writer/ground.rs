@@ -30,9 +30,10 @@ impl Disk {
         migrate(&mut connection, &shared.location)?;
         if let Location::File(path) = &shared.location {
             shared.remember_file(FileIdentity::of(path));
-            let lock = OwnerLock::new(path, shared.entropy.next_u64())?;
+            let lock = OwnerLock::new(path, &*shared.entropy)?;
             register(&connection, &lock, shared).map_err(|error| shared.location.cannot_open(error))?;
             shared.keep_lock(lock);
+            shared.remember_log();
         }
         Ok(Self { connection })
     }
@@ -43,11 +44,21 @@ impl Disk {
         let connection = shared.location.open_writer(shared.durability).map_err(|error| error.to_string())?;
         shared.check_file()?;
         empty_log(&connection).map_err(|error| error.to_string())?;
+        shared.remember_log();
         Ok(Self { connection })
     }
 
     pub(crate) fn connection(&self) -> &Connection {
         &self.connection
+    }
+
+    /// Saves what was acknowledged into a log that is gone: this connection is the last that can still read it.
+    pub(crate) fn save_lost_log(&self, shared: &Shared) {
+        if shared.log_is_lost()
+            && let Err(error) = empty_log(&self.connection)
+        {
+            tracing::error!(target: "abide::sqlite", %error, "the log was deleted, and its contents are lost");
+        }
     }
 }
 

@@ -159,7 +159,7 @@ fn give_up(
     for call in parked.drain(..) {
         call.fail(JobError::RolledBack(error));
     }
-    outcome.broken = is_broken(error);
+    outcome.broken |= is_broken(error);
 }
 
 /// What a failed fsync leaves behind is unknown to the connection that saw it, so that connection writes no more.

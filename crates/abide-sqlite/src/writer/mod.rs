@@ -125,6 +125,7 @@ impl Thread {
             match catch_unwind(AssertUnwindSafe(|| self.serve(&open))) {
                 Ok(Left::Closed) => return,
                 Ok(Left::Broken) => {
+                    open.save_lost_log(&self.shared);
                     tracing::warn!(target: "abide::sqlite", path = %self.shared.location.path().display(),
                         "the database connection failed and is opened again");
                 }

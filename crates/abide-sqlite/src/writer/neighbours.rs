@@ -8,7 +8,7 @@ use abide_provider::Operation;
 use super::ground::WriterGround;
 use crate::encode::column;
 use crate::job::{Job, Kind, Phase, job};
-use crate::owner::{Life, look_for};
+use crate::owner::{Life, look_for, sweep};
 use crate::statements::Sql;
 
 /// How often to look whether others have written, while there are others.
@@ -23,11 +23,12 @@ pub(crate) struct Neighbours {
     company: bool,
     due: Option<i64>,
     next_look: Duration,
+    first_look: bool,
 }
 
 impl Neighbours {
     pub(crate) fn new() -> Self {
-        Self { version: None, company: true, due: None, next_look: Duration::ZERO }
+        Self { version: None, company: true, due: None, next_look: Duration::ZERO, first_look: true }
     }
 
     /// How long to sleep before something must be looked at: what is due next, or what others may have done.
@@ -74,6 +75,13 @@ impl Neighbours {
         });
         let others = others.unwrap_or_default();
         self.company = !others.is_empty();
+        if self.first_look {
+            self.first_look = false;
+            let mut known: Vec<&str> = others.iter().map(|(_, lock_file)| lock_file.as_str()).collect();
+            let ours = shared.lock_file();
+            known.push(&ours);
+            sweep(path, &known);
+        }
         let mut burials = Vec::new();
         for (owner, lock_file) in others {
             if let Life::Dead { burial } = look_for(path, &lock_file) {

@@ -6,6 +6,7 @@ use abide_sqlite::{OpenError, SqliteProvider};
 use futures::executor::block_on;
 use rusqlite::Connection;
 
+use crate::support::folder::Folder;
 use crate::support::items::*;
 use crate::support::store::*;
 
@@ -22,10 +23,10 @@ fn orphan_stops_nobody(store: &Store, orphan: WorkItem, addressee: &str) {
     }
     store.enqueue(start(addressee));
     let lease = store.lease();
-    assert_eq!(lease.messages.iter().map(|message| &message.item).collect::<Vec<_>>(), [
-        &start(addressee),
-        &orphan
-    ]);
+    assert_eq!(
+        lease.messages.iter().map(|message| &message.item).collect::<Vec<_>>(),
+        [&start(addressee), &orphan]
+    );
     assert_eq!(attempts(&lease), [1, 1], "looking past it was no attempt");
 }
 
@@ -90,14 +91,14 @@ fn lesson_10_a_message_that_cannot_be_read_is_not_swallowed_by_the_commit() {
 
 #[test]
 fn lesson_34_a_failing_migration_fails_the_opening() {
-    let folder = Folder::new();
-    let file = Connection::open(folder.database()).unwrap();
+    let folder = Folder::new("lesson-34");
+    let file = Connection::open(database_in(&folder)).unwrap();
     // A file of ours that was never migrated, and a table that is in the way.
     file.execute_batch("PRAGMA application_id = 0x61626964; CREATE TABLE work (something TEXT)").unwrap();
     drop(file);
-    let opened = block_on(SqliteProvider::new(folder.database().to_str().unwrap(), None));
+    let opened = block_on(SqliteProvider::new(database_in(&folder).to_str().unwrap(), None));
     assert!(matches!(opened, Err(OpenError::Migration { version: 1, .. })), "{opened:?}");
-    let file = Connection::open(folder.database()).unwrap();
+    let file = Connection::open(database_in(&folder)).unwrap();
     let tables: String =
         file.query_row("SELECT group_concat(name) FROM sqlite_schema", [], |row| row.get(0)).unwrap();
     assert_eq!(tables, "work");
@@ -117,14 +118,16 @@ fn v0_1_21_queue_messages_for_nobody_are_dropped_and_cost_no_turns() {
         for _ in 0..5 {
             assert!(store.try_lease().is_none());
         }
-        assert_eq!(store.provider.transactions(), before, "what cannot be leased is no reason for a transaction");
+        assert_eq!(
+            store.provider.transactions(),
+            before,
+            "what cannot be leased is no reason for a transaction"
+        );
     });
 }
 
 #[test]
 fn v0_1_21_an_orphan_does_not_make_a_waiting_call_busy() {
-    let store = Store::on_file();
-    store.enqueue(signal("nobody", ""));
     let provider = block_on(SqliteProvider::new_in_memory()).unwrap();
     block_on(provider.enqueue_for_orchestrator(signal("nobody", ""), None)).unwrap();
     let before = provider.transactions();

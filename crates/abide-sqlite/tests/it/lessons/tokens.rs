@@ -40,7 +40,8 @@ fn v0_1_30_every_lease_has_a_token_of_its_own_that_cannot_be_guessed() {
     for tokens in tokens(200) {
         let secrets: BTreeSet<u64> = tokens.iter().map(|token| secret(token)).collect();
         assert_eq!(secrets.len(), tokens.len(), "each lease has its own");
-        let (ever_set, always_set) = secrets.iter().fold((0, u64::MAX), |(any, all), it| (any | it, all & it));
+        let (ever_set, always_set) =
+            secrets.iter().fold((0, u64::MAX), |(any, all), it| (any | it, all & it));
         assert_eq!((ever_set, always_set), (u64::MAX >> 1, 0), "63 bits of chance");
         let ascending = tokens.windows(2).filter(|pair| secret(&pair[0]) < secret(&pair[1])).count();
         assert!((50..150).contains(&ascending), "they are in no order: {ascending} of 199 pairs ascend");

@@ -105,7 +105,8 @@ impl Reader<'_> {
 
     fn work(&self, mailboxes: &Mailboxes) -> Result<BTreeMap<u64, WorkDump>> {
         let mut all = BTreeMap::new();
-        let query = "SELECT no, mailbox, execution, activity, session, tag, visible_at, attempts, leased_until, item
+        let query =
+            "SELECT no, mailbox, execution, activity, session, tag, visible_at, attempts, leased_until, item
                      FROM work";
         self.each(query, |row| {
             let number = row.get(0)?;
@@ -142,7 +143,8 @@ impl Reader<'_> {
             executions.insert((names[&row.get(0)?].clone(), row.get(1)?), execution);
             Ok(())
         })?;
-        let query = "SELECT mailbox, execution, first_event, last_event, events FROM turn ORDER BY first_event";
+        let query =
+            "SELECT mailbox, execution, first_event, last_event, events FROM turn ORDER BY first_event";
         self.each(query, |row| {
             let key = (names[&row.get(0)?].clone(), row.get(1)?);
             let execution: &mut ExecutionDump = executions.get_mut(&key).expect("a turn has an execution");

@@ -3,8 +3,7 @@
 //! *Chains* run one activity after the other; one *collector* takes in what clients send. Whatever an instance does next
 //! follows from where the store says it stands, so a process can go on where another was killed. Every turn leaves
 //! traces in four places (history, key-value store, a message to the sink, work), to be compared with each other.
-//! Every acknowledged call is noted in a journal, after the acknowledgement. [`Evidence`](super::evidence) does the
-//! comparing.
+//! Every acknowledged call is noted in a journal, after the acknowledgement. `crash::evidence` does the comparing.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;

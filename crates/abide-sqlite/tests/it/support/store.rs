@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use abide_model::{Clock, Event, WorkItem};
@@ -18,6 +17,7 @@ use rusqlite::Connection;
 use rusqlite::types::{FromSql, ValueRef};
 
 use super::clock::ManualClock;
+use super::folder::Folder;
 use super::items::{TurnBuilder, start};
 
 /// Where every test begins.
@@ -62,8 +62,8 @@ impl Store {
 
     pub(crate) fn on_file() -> Self {
         let clock = ManualClock::at(BEGIN);
-        let folder = Folder::new();
-        let provider = open(&folder.database(), options(&clock));
+        let folder = Folder::new("store");
+        let provider = open(&database_in(&folder), options(&clock));
         Self { provider, clock, folder: Some(folder) }
     }
 
@@ -71,7 +71,7 @@ impl Store {
     pub(crate) fn reopened(self) -> Self {
         let Self { provider, clock, folder } = self;
         drop(provider);
-        let path = folder.as_ref().expect("only a file can be opened again").database();
+        let path = database_in(folder.as_ref().expect("only a file can be opened again"));
         Self { provider: open(&path, options(&clock)), clock, folder }
     }
 
@@ -228,6 +228,11 @@ impl Store {
     }
 }
 
+/// Where the tests put their database.
+pub(crate) fn database_in(folder: &Folder) -> PathBuf {
+    folder.file("store.db")
+}
+
 /// Opens a file with its own entropy: two stores on one file must not draw the same numbers.
 pub(crate) fn open(database: &Path, options: SqliteOptions) -> SqliteProvider {
     block_on(SqliteProvider::new(database.to_str().unwrap(), Some(options))).unwrap()
@@ -262,36 +267,6 @@ fn text_of(value: ValueRef<'_>) -> String {
         ValueRef::Real(number) => number.to_string(),
         ValueRef::Text(text) => format!("'{}'", text.escape_ascii()),
         ValueRef::Blob(bytes) => format!("x'{}'", bytes.escape_ascii()),
-    }
-}
-
-/// A folder of its own, removed when it is dropped.
-pub(crate) struct Folder(PathBuf);
-
-impl Folder {
-    pub(crate) fn new() -> Self {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        let unique = format!("abide-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
-        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(unique);
-        // A test run that was killed may have left one of the same name.
-        drop(std::fs::remove_dir_all(&path));
-        std::fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-
-    pub(crate) fn database(&self) -> PathBuf {
-        self.0.join("store.db")
-    }
-
-    pub(crate) fn path(&self) -> &Path {
-        &self.0
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // What stays behind is in the folder for temporary files of this build.
-        drop(std::fs::remove_dir_all(&self.0));
     }
 }
 

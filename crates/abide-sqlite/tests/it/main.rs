@@ -1,0 +1,12 @@
+//! The SQLite store from the outside: what `docs/spec/store.md` and the design ask of it.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test that cannot go on should say where; clippy exempts the tests but not what they call"
+)]
+
+mod support;
+
+mod lessons;
+mod poison;

@@ -1,0 +1,4 @@
+//! What the tests share.
+
+pub(crate) mod clock;
+pub(crate) mod dump;
