@@ -102,14 +102,22 @@ pub(crate) fn tell<T>(caller: oneshot::Sender<T>, answer: T) {
 }
 
 /// A job, and where its answer will arrive.
-pub(crate) fn job<T, F>(kind: Kind, run: F) -> (Box<dyn Job>, Reply<T>)
+pub(crate) struct Submission<T> {
+    pub(crate) operation: Operation,
+    pub(crate) job: Box<dyn Job>,
+    pub(crate) reply: Reply<T>,
+}
+
+/// Makes a job of a closure.
+pub(crate) fn job<T, F>(kind: Kind, run: F) -> Submission<T>
 where
     T: Send + 'static,
     F: FnMut(&Tx<'_, '_>) -> Result<T, Failure> + Send + 'static,
 {
     let (reply, answer) = oneshot::channel();
     let Kind { operation, phase, durable } = kind;
-    (Box::new(Task { operation, phase, durable, run, answer: None, reply }), answer)
+    let job = Box::new(Task { operation, phase, durable, run, answer: None, reply });
+    Submission { operation, job, reply: answer }
 }
 
 impl<T, F> Job for Task<T, F>

@@ -15,7 +15,7 @@ use async_trait::async_trait;
 
 use crate::SqliteProvider;
 use crate::encode::{EncodedMessage, EncodedTurn, EncodedWork, column, number};
-use crate::job::{Job, Kind, Phase, Reply, job};
+use crate::job::{Kind, Phase, Reply, Submission, job};
 use crate::readers::corrupt;
 use crate::statements::Sql;
 use crate::store::commit::Commit;
@@ -310,20 +310,21 @@ impl Provider for SqliteProvider {
 
 impl SqliteProvider {
     /// Runs a job and waits for its answer.
-    async fn run<T>(&self, (job, reply): (Box<dyn Job>, Reply<T>)) -> Result<T, StoreError> {
+    async fn run<T>(&self, submission: Submission<T>) -> Result<T, StoreError> {
+        let Submission { operation, job, reply } = submission;
         self.writer.send(Request::Jobs(vec![job]));
-        answer_of(reply).await
+        answer_of(operation, reply).await
     }
 
     /// Runs jobs in one group, and waits for all answers.
-    async fn run_all(&self, jobs: Vec<Result<Submission, StoreError>>) -> Vec<Result<(), StoreError>> {
+    async fn run_all(&self, jobs: Vec<Result<Submission<()>, StoreError>>) -> Vec<Result<(), StoreError>> {
         let mut together = Vec::with_capacity(jobs.len());
         let replies: Vec<_> = jobs
             .into_iter()
-            .map(|job| {
-                job.map(|(job, reply)| {
+            .map(|submission| {
+                submission.map(|Submission { operation, job, reply }| {
                     together.push(job);
-                    reply
+                    (operation, reply)
                 })
             })
             .collect();
@@ -331,7 +332,7 @@ impl SqliteProvider {
         let mut answers = Vec::with_capacity(replies.len());
         for reply in replies {
             answers.push(match reply {
-                Ok(reply) => answer_of(reply).await,
+                Ok((operation, reply)) => answer_of(operation, reply).await,
                 Err(error) => Err(error),
             });
         }
@@ -376,23 +377,20 @@ impl SqliteProvider {
     }
 }
 
-async fn answer_of<T>(reply: Reply<T>) -> Result<T, StoreError> {
-    reply.await.unwrap_or_else(|_| Err(stopped(Operation::CommitTurn)))
+async fn answer_of<T>(operation: Operation, reply: Reply<T>) -> Result<T, StoreError> {
+    reply.await.unwrap_or_else(|_| Err(stopped(operation)))
 }
-
-/// A job, and where its answer will arrive.
-type Submission = (Box<dyn Job>, Reply<()>);
 
 /// The writer went away with the call in its hands.
 fn stopped(operation: Operation) -> StoreError {
     StoreError::unknown(operation, "the store stopped before it answered")
 }
 
-fn commit_job(commit: Commit) -> Submission {
+fn commit_job(commit: Commit) -> Submission<()> {
     job(Kind::write(commit.operation, Phase::Commit), move |tx| tx.commit(&commit))
 }
 
-fn finish_job(finished: FinishedWork, operation: Operation) -> Result<Submission, StoreError> {
+fn finish_job(finished: FinishedWork, operation: Operation) -> Result<Submission<()>, StoreError> {
     let FinishedWork { token, completion } = finished;
     let completion = match completion {
         None => None,

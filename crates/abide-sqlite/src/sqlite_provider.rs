@@ -158,9 +158,9 @@ impl SqliteProvider {
     #[doc(hidden)]
     pub async fn nudge(&self) {
         let kind = Kind { phase: Phase::Housekeeping, ..Kind::lease(Operation::NextDue) };
-        let (job, done) = job(kind, |_| Ok(()));
-        self.writer.send(Request::Jobs(vec![job]));
-        let _done = done.await;
+        let nothing = job(kind, |_| Ok(()));
+        self.writer.send(Request::Jobs(vec![nothing.job]));
+        let _done = nothing.reply.await;
     }
 }
 

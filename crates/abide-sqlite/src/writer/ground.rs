@@ -52,6 +52,16 @@ impl Disk {
         &self.connection
     }
 
+    /// The same, without a transaction that was left open.
+    pub(crate) fn rolled_back(self) -> Self {
+        if !self.connection.is_autocommit()
+            && let Err(error) = self.connection.execute_batch("ROLLBACK")
+        {
+            tracing::error!(target: "abide::sqlite", %error, "a transaction could not be rolled back");
+        }
+        self
+    }
+
     /// Saves what was acknowledged into a log that is gone: this connection is the last that can still read it.
     pub(crate) fn save_lost_log(&self, shared: &Shared) {
         if shared.log_is_lost()

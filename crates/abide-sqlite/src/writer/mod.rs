@@ -131,6 +131,10 @@ impl Thread {
                 }
                 Err(_) => tracing::error!(target: "abide::sqlite", "the writer panicked and starts again"),
             }
+            if self.shared.in_memory() {
+                // There is no file to open again: the connection is the database.
+                disk = Some(open.rolled_back());
+            }
         }
     }
 
@@ -296,15 +300,16 @@ fn give_back(undelivered: Undelivered) -> Box<dyn Job> {
     let kind = |operation| Kind { phase: Phase::Commit, ..Kind::lease(operation) };
     match undelivered {
         Undelivered::Instance(token) => {
-            job(kind(Operation::AbandonOrchestrationItem), move |tx| tx.abandon_instance(&token, &abandon)).0
+            job(kind(Operation::AbandonOrchestrationItem), move |tx| tx.abandon_instance(&token, &abandon))
+                .job
         }
         Undelivered::Work(token) => {
-            job(kind(Operation::AbandonWorkItem), move |tx| tx.abandon_work(&token, &abandon)).0
+            job(kind(Operation::AbandonWorkItem), move |tx| tx.abandon_work(&token, &abandon)).job
         }
     }
 }
 
 /// A reason to run another group.
 fn nothing() -> Box<dyn Job> {
-    job(Kind::lease(Operation::NextDue), |_| Ok(())).0
+    job(Kind::lease(Operation::NextDue), |_| Ok(())).job
 }

@@ -87,12 +87,12 @@ impl Neighbours {
             if let Life::Dead { burial } = look_for(path, &lock_file) {
                 tracing::info!(target: "abide::sqlite", owner, "another process is gone; its leases are void");
                 let kind = Kind { phase: Phase::Commit, ..Kind::lease(Operation::NextDue) };
-                let (job, _nobody_waits) = job(kind, move |tx| {
+                let burial_job = job(kind, move |tx| {
                     // The dead process's lock file stays locked, and goes, with this job: after the commit.
                     let _until_then = &burial;
                     Ok(tx.bury_owner(owner)?)
                 });
-                burials.push(job);
+                burials.push(burial_job.job);
             }
         }
         burials

@@ -105,7 +105,7 @@ fn look(folder: &Folder) {
     assert_eq!(owner_files(folder).len(), 1, "the dead process's lock file: {:?}", folder.names());
 
     let connection = Connection::open(&path).unwrap();
-    let count = |query: &str| connection.query_row(query, [], |row| row.get::<_, usize>(0)).unwrap();
+    let count = |query: &str| connection.query_row(query, [], |row| row.get::<_, i64>(0)).unwrap();
     let work = count("SELECT count(*) FROM work");
     let ready = count(
         "SELECT count(*) FROM mailbox b WHERE EXISTS (SELECT 1 FROM message m WHERE m.mailbox = b.no \
@@ -129,7 +129,7 @@ fn owner_files(folder: &Folder) -> Vec<String> {
 }
 
 /// Leases all work and all instances with the first calls, without waiting.
-fn lease_everything(store: &SqliteProvider) -> (usize, usize) {
+fn lease_everything(store: &SqliteProvider) -> (i64, i64) {
     let work = LeaseWork {
         limit: 1_000_000,
         lease_for: LEASE,
@@ -140,7 +140,8 @@ fn lease_everything(store: &SqliteProvider) -> (usize, usize) {
     let instances =
         LeaseInstances { limit: 1_000_000, lease_for: LEASE, wait: Duration::ZERO, capabilities: None };
     let work = block_on(store.lease_work(work)).unwrap().len();
-    (work, block_on(store.lease_instances(instances)).unwrap().len())
+    let instances = block_on(store.lease_instances(instances)).unwrap().len();
+    (i64::try_from(work).unwrap(), i64::try_from(instances).unwrap())
 }
 
 /// Whatever was begun ends, in a process that is not killed.

@@ -103,7 +103,7 @@ impl<'a> Load<'a> {
         self.send("mail", &name, key(round, 1, number), mail(&name)).await;
     }
 
-    const fn key(&self, kind: u64, number: u64) -> u128 {
+    fn key(&self, kind: u64, number: u64) -> u128 {
         key(self.plan.round, kind, number)
     }
 
