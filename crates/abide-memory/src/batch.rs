@@ -1,8 +1,8 @@
 //! Which messages a lease hands out.
 
-use abide_model::{ExecutionStatus, Timestamp, WorkItem};
+use abide_model::{ExecutionStatus, Timestamp};
 use abide_provider::rows::MessageClass;
-use abide_provider::{BATCH_BYTES, BATCH_MESSAGES, Message, MessageId, ParentLink};
+use abide_provider::{BATCH_BYTES, BATCH_MESSAGES, Message, MessageId};
 
 use crate::state::{Mailbox, State};
 use crate::stored::{Payload as _, Stored};
@@ -93,41 +93,4 @@ impl State {
             }
         }
     }
-}
-
-/// What a message says about the instance that it starts: its orchestration, the version, and who waits for it.
-pub(crate) type Start = (String, String, Option<ParentLink>);
-
-/// What the first of these messages that starts an instance says.
-pub(crate) fn start_of(batch: &[Message]) -> Start {
-    batch.iter().find_map(|message| start_of_item(&message.item)).unwrap_or_default()
-}
-
-fn start_of_item(item: &WorkItem) -> Option<Start> {
-    let (WorkItem::StartOrchestration {
-        orchestration,
-        version,
-        parent_instance,
-        parent_id,
-        parent_execution_id,
-        ..
-    }
-    | WorkItem::ContinueAsNew {
-        orchestration,
-        version,
-        parent_instance,
-        parent_id,
-        parent_execution_id,
-        ..
-    }) = item
-    else {
-        return None;
-    };
-    let parent = parent_instance.as_ref().map(|instance| ParentLink {
-        instance: instance.clone(),
-        execution_id: *parent_execution_id,
-        event_id: *parent_id,
-    });
-    let version = version.clone().unwrap_or_else(|| "unknown".to_owned());
-    Some((orchestration.clone(), version, parent))
 }

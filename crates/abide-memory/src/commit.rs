@@ -1,6 +1,6 @@
 //! Committing a turn: by what right, and in which order.
 
-use abide_model::Timestamp;
+use abide_model::{Event, Timestamp};
 use abide_provider::rows::CommitRows;
 use abide_provider::{Authority, Consumed, Position, TurnCommit};
 
@@ -76,20 +76,13 @@ impl State {
         let Some(instance) = self.instance(name) else {
             return Ok(());
         };
-        if rows.execution_id < instance.current {
-            return Err(Refusal::conflict(format!(
-                "execution {} is over: the current one is {}",
-                rows.execution_id, instance.current
-            )));
-        }
-        let last = instance.last_event_id(rows.execution_id);
-        match rows.history.first() {
-            Some(event) if event.event_id <= last => Err(Refusal::conflict(format!(
-                "Failed to append history: event {} of execution {} is there already, up to event {last}",
-                event.event_id, rows.execution_id
-            ))),
-            Some(_) | None => Ok(()),
-        }
+        let position = Position {
+            incarnation: 0,
+            execution_id: instance.current,
+            last_event_id: instance.last_event_id(instance.current),
+        };
+        let first = rows.history.first().map(Event::event_id);
+        position.admits(rows.execution_id, first).map_err(|conflict| Refusal::conflict(conflict.to_string()))
     }
 }
 

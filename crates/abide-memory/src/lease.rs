@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use abide_model::{Entropy, Timestamp};
-use abide_provider::{InstanceLease, LeaseInstances, Message, Position};
+use abide_provider::rows::Starter;
+use abide_provider::{InstanceLease, LeaseInstances, Message, ParentLink, Position};
 
+use crate::mail;
 use crate::refusal::Refusal;
 use crate::state::{Hold, Lease, Mailbox, State};
-use crate::{batch, mail};
 
 /// How a lease is given back.
 #[derive(Debug, Clone, Copy)]
@@ -85,10 +86,10 @@ impl State {
         mailbox.hold = Some(Hold { lease, batch: batch.iter().map(|message| message.id.0).collect() });
         let position = mailbox.position();
         let status = mailbox.current_execution().map(|execution| execution.status);
-        let (orchestration_name, orchestration_version, parent) = mailbox.instance.as_ref().map_or_else(
-            || batch::start_of(&batch),
-            |instance| (instance.name.clone(), instance.version.clone(), instance.parent.clone()),
-        );
+        let (orchestration_name, orchestration_version, parent) = match &mailbox.instance {
+            Some(instance) => (instance.name.clone(), instance.version.clone(), instance.parent.clone()),
+            None => described_by(&batch),
+        };
         InstanceLease {
             instance: name.to_owned(),
             token,
@@ -164,4 +165,12 @@ impl Mailbox {
             last_event_id: self.instance.as_ref().map_or(0, |instance| instance.last_event_id(execution_id)),
         }
     }
+}
+
+/// What the first of these messages that starts an instance says about it.
+fn described_by(batch: &[Message]) -> (String, String, Option<ParentLink>) {
+    let starter = batch.iter().find_map(|message| Starter::of(&message.item));
+    starter
+        .map(|starter| (starter.orchestration_name, starter.orchestration_version, starter.parent))
+        .unwrap_or_default()
 }

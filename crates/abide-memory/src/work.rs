@@ -27,16 +27,15 @@ impl State {
 
     pub(crate) fn finish_work(&mut self, finished: FinishedWork, now: Timestamp) -> Result<(), Refusal> {
         let FinishedWork { token, completion } = finished;
-        if let Some(completion) = &completion {
-            check_kind(completion)?;
-        }
+        let completion = completion.map(MessageRow::of_completion).transpose();
+        let completion = completion.map_err(|error| Refusal::invalid(&error))?;
         let number = self.leased_work_with(&token, now)?;
         if let (Some(completion), Some(work)) = (&completion, self.work.get(&number)) {
-            check_addressee(completion, &work.activity.instance)?;
+            check_addressee(&completion.to, &work.activity.instance)?;
         }
         self.remove_finished(number, now);
         if let Some(completion) = completion {
-            self.tell_of_completion(completion);
+            self.post(completion);
         }
         Ok(())
     }
@@ -55,21 +54,11 @@ impl State {
     }
 }
 
-fn check_kind(completion: &WorkItem) -> Result<(), Refusal> {
-    if matches!(completion, WorkItem::ActivityCompleted { .. } | WorkItem::ActivityFailed { .. }) {
+fn check_addressee(instance: &str, owner: &str) -> Result<(), Refusal> {
+    if instance == owner {
         return Ok(());
     }
     Err(Refusal::invalid(&format!(
-        "{} does not complete an activity: send ActivityCompleted or ActivityFailed",
-        abide_model::kind_of(completion)
+        "the activity belongs to instance {owner}, and its completion is for instance {instance}"
     )))
-}
-
-fn check_addressee(completion: &WorkItem, owner: &str) -> Result<(), Refusal> {
-    match completion.addressee() {
-        Some(instance) if instance != owner => Err(Refusal::invalid(&format!(
-            "the activity belongs to instance {owner}, and its completion is for instance {instance}"
-        ))),
-        Some(_) | None => Ok(()),
-    }
 }

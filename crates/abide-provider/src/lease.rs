@@ -7,9 +7,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use abide_model::{Event, ExecutionStatus, KvEntry, Timestamp, WorkItem};
+use abide_model::{Event, ExecutionStatus, INITIAL_EXECUTION_ID, KvEntry, Timestamp, WorkItem};
 
-use crate::{DispatcherCapabilityFilter, Position};
+use crate::{DispatcherCapabilityFilter, OrchestrationItem, Position};
 
 /// A lease hands out at most this many messages. The rest stays queued.
 pub const BATCH_MESSAGES: usize = 1_000;
@@ -72,6 +72,34 @@ pub struct InstanceLease {
     pub messages: Vec<Message>,
     /// What the store read already, if it cannot lease without reading.
     pub preloaded: Option<Box<Preloaded>>,
+}
+
+impl InstanceLease {
+    /// The same in the form of the required method: messages in the order of enqueueing, with history and snapshot.
+    #[must_use]
+    pub fn into_item(
+        self,
+        history: Result<Vec<Event>, String>,
+        kv: BTreeMap<String, KvEntry>,
+    ) -> (OrchestrationItem, String, u32) {
+        let (history, history_error) = match history {
+            Ok(history) => (history, None),
+            Err(error) => (Vec::new(), Some(error)),
+        };
+        let mut messages = self.messages;
+        messages.sort_by_key(|message| message.id);
+        let item = OrchestrationItem {
+            instance: self.instance,
+            orchestration_name: self.orchestration_name,
+            execution_id: self.position.execution_id.max(INITIAL_EXECUTION_ID),
+            version: self.orchestration_version,
+            history,
+            messages: messages.into_iter().map(|message| message.item).collect(),
+            history_error,
+            kv_snapshot: kv.into_iter().collect(),
+        };
+        (item, self.token, self.attempt)
+    }
 }
 
 /// Which message of a store.

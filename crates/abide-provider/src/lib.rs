@@ -18,6 +18,7 @@ mod turn;
 mod work;
 
 pub mod rows;
+pub mod unreadable;
 
 mod error;
 mod filter;
@@ -44,7 +45,7 @@ pub use management::{
 };
 pub use provider::Provider;
 pub use rows::{CommitRows, InvalidTurn};
-pub use turn::{Authority, Consumed, Position, Turn, TurnCommit};
+pub use turn::{AppendConflict, Authority, Consumed, Position, Turn, TurnCommit};
 pub use work::{
     Enqueue, FinishedWork, Lane, LeaseWork, RequestKey, StolenBecause, StolenLease, StolenLeases, WorkLease,
 };

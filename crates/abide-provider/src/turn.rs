@@ -15,6 +15,53 @@ pub struct Position {
     pub last_event_id: u64,
 }
 
+impl Position {
+    /// Whether a turn can be appended here: later executions follow earlier ones, and events follow events.
+    ///
+    /// # Errors
+    ///
+    /// If what is to be appended is there already, or belongs to an execution that is over.
+    pub const fn admits(&self, execution_id: u64, first_event_id: Option<u64>) -> Result<(), AppendConflict> {
+        if execution_id < self.execution_id {
+            return Err(AppendConflict::Over { execution_id, current: self.execution_id });
+        }
+        let last = if execution_id == self.execution_id { self.last_event_id } else { 0 };
+        match first_event_id {
+            Some(event_id) if event_id <= last => {
+                Err(AppendConflict::Recorded { execution_id, event_id, last })
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+}
+
+/// Why a turn cannot be appended to a history.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum AppendConflict {
+    /// Another execution has taken over.
+    #[error("Failed to append history: execution {execution_id} is over, the current one is {current}")]
+    Over {
+        /// The execution that the turn belongs to.
+        execution_id: u64,
+        /// The current one.
+        current: u64,
+    },
+    /// The event is there already.
+    #[error(
+        "Failed to append history: event {event_id} of execution {execution_id} is recorded already, the last one is \
+         {last}"
+    )]
+    Recorded {
+        /// The execution.
+        execution_id: u64,
+        /// The first event to append.
+        event_id: u64,
+        /// The last event there is.
+        last: u64,
+    },
+}
+
 /// What a turn writes.
 #[derive(Debug, Clone, Default)]
 pub struct Turn {

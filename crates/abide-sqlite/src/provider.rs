@@ -21,7 +21,7 @@ use crate::statements::Sql;
 use crate::store::commit::Commit;
 use crate::store::lease::{Abandon, Attempt};
 use crate::store::read::{StoredHistory, StoredStats};
-use crate::store::work::{Finish, check_completion};
+use crate::store::work::Finish;
 use crate::writer::Request;
 use crate::writer::lease_call::{Call, LeaseCall, LeasedInstance, Load, Wanted};
 
@@ -395,8 +395,7 @@ fn finish_job(finished: FinishedWork, operation: Operation) -> Result<Submission
     let completion = match completion {
         None => None,
         Some(item) => {
-            check_completion(&item, operation)?;
-            let row = MessageRow::of(item).map_err(|error| invalid(operation, &error))?;
+            let row = MessageRow::of_completion(item).map_err(|error| invalid(operation, &error))?;
             Some(EncodedMessage::of(row, operation)?)
         }
     };
@@ -413,26 +412,10 @@ fn invalid(operation: Operation, error: &dyn std::error::Error) -> StoreError {
     StoreError::rejected(operation, Rejection::Invalid, error.to_string())
 }
 
-/// A leased instance in the form of the required method: messages in the order of enqueueing.
+/// A leased instance in the form of the required method.
 fn item_of(leased: LeasedInstance) -> (OrchestrationItem, String, u32) {
     let LeasedInstance { lease, loaded } = leased;
     let (history, kv) = loaded
         .map_or_else(|| (Ok(Vec::new()), BTreeMap::new()), |loaded| (loaded.history.decode(0), loaded.kv));
-    let (history, history_error) = match history {
-        Ok(history) => (history, None),
-        Err(error) => (Vec::new(), Some(error)),
-    };
-    let mut messages = lease.messages;
-    messages.sort_by_key(|message| message.id);
-    let item = OrchestrationItem {
-        instance: lease.instance,
-        orchestration_name: lease.orchestration_name,
-        execution_id: lease.position.execution_id.max(1),
-        version: lease.orchestration_version,
-        history,
-        messages: messages.into_iter().map(|message| message.item).collect(),
-        history_error,
-        kv_snapshot: kv.into_iter().collect(),
-    };
-    (item, lease.token, lease.attempt)
+    lease.into_item(history, kv)
 }

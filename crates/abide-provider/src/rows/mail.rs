@@ -2,6 +2,8 @@
 
 use abide_model::{ScheduledActivityIdentifier, Timestamp, WorkItem, kind_of};
 
+use crate::ParentLink;
+
 /// One message to enqueue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MessageRow {
@@ -72,6 +74,61 @@ pub struct NotWork {
     pub kind: &'static str,
 }
 
+/// Something that does not end an activity was to end one.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{kind} does not complete an activity: only ActivityCompleted and ActivityFailed do")]
+pub struct NotACompletion {
+    /// What it is.
+    pub kind: &'static str,
+}
+
+/// What a message says about the instance that it starts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Starter {
+    /// The registered name of the orchestration.
+    pub orchestration_name: String,
+    /// The version of its handler, `"unknown"` if the registry is to decide.
+    pub orchestration_version: String,
+    /// Who waits for the result.
+    pub parent: Option<ParentLink>,
+}
+
+impl Starter {
+    /// Reads a message; `None` if it starts nothing.
+    #[must_use]
+    pub fn of(item: &WorkItem) -> Option<Self> {
+        let (WorkItem::StartOrchestration {
+            orchestration,
+            version,
+            parent_instance,
+            parent_id,
+            parent_execution_id,
+            ..
+        }
+        | WorkItem::ContinueAsNew {
+            orchestration,
+            version,
+            parent_instance,
+            parent_id,
+            parent_execution_id,
+            ..
+        }) = item
+        else {
+            return None;
+        };
+        let parent = parent_instance.clone().map(|instance| ParentLink {
+            instance,
+            execution_id: *parent_execution_id,
+            event_id: *parent_id,
+        });
+        Some(Self {
+            orchestration_name: orchestration.clone(),
+            orchestration_version: version.clone().unwrap_or_else(|| "unknown".to_owned()),
+            parent,
+        })
+    }
+}
+
 impl MessageRow {
     /// A message that a turn or a client sends: timers show when they fire, everything else at once.
     ///
@@ -84,6 +141,19 @@ impl MessageRow {
         };
         let (class, visible_at) = classify(&item);
         Ok(Self { to, visible_at, class, item })
+    }
+
+    /// What a finished activity tells its instance.
+    ///
+    /// # Errors
+    ///
+    /// If it is not the end of an activity.
+    pub fn of_completion(item: WorkItem) -> Result<Self, NotACompletion> {
+        let kind = kind_of(&item);
+        if !matches!(item, WorkItem::ActivityCompleted { .. } | WorkItem::ActivityFailed { .. }) {
+            return Err(NotACompletion { kind });
+        }
+        Self::of(item).map_err(|_| NotACompletion { kind })
     }
 
     /// The same message, not to be seen before `time`.

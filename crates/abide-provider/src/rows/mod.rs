@@ -23,7 +23,7 @@ use abide_model::{
     Event, EventKind, ExecutionStatus, PruneOptions, ScheduledActivityIdentifier, UnknownExecutionStatus,
 };
 pub use kv::KvRows;
-pub use mail::{MessageClass, MessageRow, NotAMessage, NotWork, WorkRow};
+pub use mail::{MessageClass, MessageRow, NotACompletion, NotAMessage, NotWork, Starter, WorkRow};
 use semver::Version;
 
 use crate::{ExecutionMetadata, ParentLink, StolenBecause, Turn};

@@ -267,27 +267,13 @@ fn check_addressee(mailbox: &Held, commit: &Commit) -> Result<(), Failure> {
     }
 }
 
-/// What is appended must be new: later executions follow earlier ones, and events follow events.
+/// What is appended must be new.
 fn check_order(mailbox: &Held, turn: &EncodedTurn, operation: Operation) -> Result<(), Failure> {
-    let execution = column(turn.rows.execution_id);
-    let conflict =
-        |message: String| Failure::Refused(StoreError::rejected(operation, Rejection::Conflict, message));
-    if execution < mailbox.execution {
-        return Err(conflict(format!(
-            "Failed to append history: execution {execution} of instance '{}' is over, the current one is {}",
-            mailbox.id, mailbox.execution
-        )));
-    }
-    let Some(events) = &turn.events else { return Ok(()) };
-    let last = if execution == mailbox.execution { mailbox.last_event } else { 0 };
-    if events.first <= last {
-        return Err(conflict(format!(
-            "Failed to append history: event {} of execution {execution} of instance '{}' is recorded already, \
-             the last one is {last}",
-            events.first, mailbox.id
-        )));
-    }
-    Ok(())
+    let first = turn.events.as_ref().map(|events| number(events.first));
+    position_of(mailbox).admits(turn.rows.execution_id, first).map_err(|conflict| {
+        let message = format!("{conflict} (instance '{}')", mailbox.id);
+        Failure::Refused(StoreError::rejected(operation, Rejection::Conflict, message))
+    })
 }
 
 /// Whether there is anything to write about the instance itself. Most turns only add to its history.

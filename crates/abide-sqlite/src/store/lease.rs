@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 
 use abide_model::{ExecutionStatus, WorkItem};
+use abide_provider::rows::Starter;
 use abide_provider::{
     BATCH_BYTES, BATCH_MESSAGES, DispatcherCapabilityFilter, InstanceLease, LeaseInstances, Message,
     MessageId, Operation, ParentLink, Position, StoreError,
@@ -118,10 +119,13 @@ impl Tx<'_, '_> {
         token: MailboxToken,
         messages: Vec<Message>,
     ) -> InstanceLease {
-        let start =
-            if mailbox.is_instance() { None } else { messages.iter().find_map(|m| Start::of(&m.item)) };
-        let (name, version, parent) = match start {
-            Some(start) => (start.name, start.version, start.parent),
+        let starter = if mailbox.is_instance() {
+            None
+        } else {
+            messages.iter().find_map(|message| Starter::of(&message.item))
+        };
+        let (name, version, parent) = match starter {
+            Some(starter) => (starter.orchestration_name, starter.orchestration_version, starter.parent),
             None => (mailbox.name.clone(), mailbox.version.clone(), parent_of(mailbox)),
         };
         InstanceLease {
@@ -260,52 +264,6 @@ impl Abandon {
     /// Zero is not hidden at all.
     pub(crate) fn hidden_until(&self, tx: &Tx<'_, '_>) -> i64 {
         self.delay.filter(|delay| !delay.is_zero()).map_or(0, |delay| tx.after(delay))
-    }
-}
-
-/// What a starting message says about the instance to be.
-struct Start {
-    name: String,
-    version: String,
-    parent: Option<ParentLink>,
-}
-
-impl Start {
-    fn of(item: &WorkItem) -> Option<Self> {
-        let (name, version, parent, event_id, execution_id) = match item {
-            WorkItem::StartOrchestration {
-                orchestration,
-                version,
-                parent_instance,
-                parent_id,
-                parent_execution_id,
-                ..
-            }
-            | WorkItem::ContinueAsNew {
-                orchestration,
-                version,
-                parent_instance,
-                parent_id,
-                parent_execution_id,
-                ..
-            } => (orchestration, version, parent_instance, parent_id, parent_execution_id),
-            WorkItem::ActivityExecute { .. }
-            | WorkItem::ActivityCompleted { .. }
-            | WorkItem::ActivityFailed { .. }
-            | WorkItem::TimerFired { .. }
-            | WorkItem::ExternalRaised { .. }
-            | WorkItem::SubOrchCompleted { .. }
-            | WorkItem::SubOrchFailed { .. }
-            | WorkItem::CancelInstance { .. }
-            | WorkItem::QueueMessage { .. } => return None,
-        };
-        let parent = parent.clone().map(|instance| ParentLink {
-            instance,
-            execution_id: *execution_id,
-            event_id: *event_id,
-        });
-        let version = version.clone().unwrap_or_else(|| "unknown".to_owned());
-        Some(Self { name: name.clone(), version, parent })
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use abide_model::{ScheduledActivityIdentifier, WorkItem, kind_of};
+use abide_model::ScheduledActivityIdentifier;
 use abide_provider::{Operation, Rejection, StolenBecause, StolenLease, StoreError};
 use rusqlite::{Row, params};
 
@@ -45,18 +45,6 @@ pub(crate) struct Finish {
     pub(crate) token: String,
     /// What it tells its instance.
     pub(crate) completion: Option<EncodedMessage>,
-}
-
-/// Whether an item can be the completion of an activity.
-pub(crate) fn check_completion(item: &WorkItem, operation: Operation) -> Result<(), StoreError> {
-    if matches!(item, WorkItem::ActivityCompleted { .. } | WorkItem::ActivityFailed { .. }) {
-        return Ok(());
-    }
-    let message = format!(
-        "{} does not complete an activity: only ActivityCompleted and ActivityFailed do",
-        kind_of(item)
-    );
-    Err(StoreError::rejected(operation, Rejection::Invalid, message))
 }
 
 impl Tx<'_, '_> {
