@@ -3,6 +3,7 @@
 use crate::planted;
 use crate::soak::Soak;
 use crate::test_run::Scope;
+use crate::torture::{self, CAMPAIGNS, Campaign};
 
 pub(crate) const USAGE: &str = "\
 Usage: cargo xtask <command>
@@ -15,7 +16,9 @@ Commands:
   soak [--seeds N] [--seed N] [--cases N]
                              the properties with more cases and other seeds (default: 5 seeds of
                              20000 cases, a few minutes)
-  bench [OPTION…]            cold replay and decoding, measured; options go to the benchmark
+  torture [NAME…]            the stores' tests at full length: differential, crash, faults, flat (default:
+                             all, about half an hour)
+  bench [OPTION…]            what is measured; options go to the benchmark (`bench --help` lists them)
   help                       this text";
 
 #[derive(Debug, PartialEq, Eq)]
@@ -25,6 +28,7 @@ pub(crate) enum Command {
     Test(Scope),
     Planted(planted::Request),
     Soak(Soak),
+    Torture(Vec<&'static Campaign>),
     Bench { options: Vec<String> },
 }
 
@@ -46,6 +50,7 @@ impl Command {
             "test" => parse_test(&rest),
             "planted" => parse_planted(&rest),
             "soak" => parse_soak(&rest),
+            "torture" => parse_torture(&rest),
             unknown => Err(format!("there is no command `{unknown}`")),
         }
     }
@@ -83,6 +88,14 @@ fn parse_soak(rest: &[&str]) -> Result<Command, String> {
         }
     }
     Ok(Command::Soak(soak))
+}
+
+fn parse_torture(rest: &[&str]) -> Result<Command, String> {
+    if rest.is_empty() {
+        return Ok(Command::Torture(CAMPAIGNS.iter().collect()));
+    }
+    let campaign = |name: &&str| torture::named(name).ok_or_else(|| format!("there is no campaign `{name}`"));
+    Ok(Command::Torture(rest.iter().map(campaign).collect::<Result<_, _>>()?))
 }
 
 fn parse_planted(rest: &[&str]) -> Result<Command, String> {
@@ -127,6 +140,9 @@ mod tests {
         assert_eq!(parse("soak"), Ok(Command::Soak(Soak::default())));
         let soak = Soak { seeds: 1, first_seed: 7, cases: 10 };
         assert_eq!(parse("soak --seeds 1 --seed 7 --cases 10"), Ok(Command::Soak(soak)));
+        assert_eq!(parse("torture"), Ok(Command::Torture(CAMPAIGNS.iter().collect())));
+        let crash = torture::named("crash").unwrap();
+        assert_eq!(parse("torture crash"), Ok(Command::Torture(vec![crash])));
         let options = vec!["--events".to_owned(), "10".to_owned()];
         assert_eq!(parse("bench --events 10"), Ok(Command::Bench { options }));
         assert_eq!(parse("planted a b"), Ok(Command::Planted(planted::Request::Check { names })));
@@ -143,6 +159,7 @@ mod tests {
             ("soak --seeds", "`--seeds`"),
             ("soak --seeds few", "`few`"),
             ("soak --hours 1", "`--hours`"),
+            ("torture gently", "`gently`"),
         ] {
             let misuse = parse(line).unwrap_err();
             assert!(misuse.contains(culprit), "{line:?} gave {misuse:?}");

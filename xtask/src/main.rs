@@ -1,7 +1,7 @@
 //! The chores of this workspace, as `cargo xtask <command>`.
 //!
 //! [`tidy`] checks the rules no compiler knows, [`test_run`] is everything a change must pass, [`planted`] breaks the
-//! code on purpose to show that the tests notice, [`soak`] goes on where the tests stop, and [`mod@bench`] measures. Start at
+//! code on purpose to show that the tests notice, [`soak`] and [`torture`] go on where the tests stop, and [`mod@bench`] measures. Start at
 //! [`cli`], which lists them.
 //!
 //! Deliberately absent: anything that needs more than a Rust toolchain and crates.io.
@@ -19,6 +19,7 @@ mod soak;
 mod stopwatch;
 mod test_run;
 mod tidy;
+mod torture;
 mod workspace;
 
 const FAILED: u8 = 1;
@@ -50,6 +51,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Test(scope) => test_run::run(&workspace, scope)?,
         Command::Planted(request) => planted::run(&workspace, &request)?,
         Command::Soak(soak) => soak::run(&workspace, soak)?,
+        Command::Torture(campaigns) => torture::run(&workspace, &campaigns)?,
         Command::Bench { options } => bench::run(&workspace, &options)?,
     }
     Ok(())

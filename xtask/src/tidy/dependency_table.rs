@@ -95,7 +95,10 @@ pub(crate) const DIRECT: &[CrateRows] = &[
             row("abide-model", "what it keeps"),
             row("abide-provider", "the contract it implements"),
             row("async-trait", "the contract is an async trait"),
-            row("crossbeam-channel", "the writer's inbox: many senders, one thread that waits with a deadline"),
+            row(
+                "crossbeam-channel",
+                "the writer's inbox: many senders, one thread that waits with a deadline",
+            ),
             row("futures-channel", "answers to callers, under any async runtime"),
             row("rusqlite", "SQLite, compiled in"),
             row("semver", "executions are pinned to versions"),
