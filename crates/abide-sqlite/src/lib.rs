@@ -3,8 +3,39 @@
 //! [`SqliteProvider`] is the contract of `abide-provider` on one file: acknowledged means durable, many callers
 //! share an fsync, nothing polls, and several processes may work on the same file.
 //!
-//! Where to start: [`provider`] maps every method to a job; [`writer`] is the one thread that runs jobs in groups;
-//! [`store`] is what a job does, over the statements in `sql/`.
+//! ```
+//! use std::time::Duration;
+//!
+//! use abide_model::WorkItem;
+//! use abide_provider::{Provider, TagFilter};
+//! use abide_sqlite::SqliteProvider;
+//!
+//! # futures::executor::block_on(async {
+//! // A file: `SqliteProvider::new("sqlite:./data/shop.db", None)`. It is created if it is missing.
+//! let store = SqliteProvider::new_in_memory().await?;
+//! let charge = WorkItem::ActivityExecute {
+//!     instance: "order-1".into(),
+//!     execution_id: 1,
+//!     id: 2,
+//!     name: "Charge".into(),
+//!     input: "42 EUR".into(),
+//!     session_id: None,
+//!     tag: None,
+//! };
+//! store.enqueue_for_worker(charge.clone()).await?;
+//!
+//! let lease = Duration::from_secs(30);
+//! let fetched = store.fetch_work_item(lease, Duration::ZERO, None, &TagFilter::DefaultOnly).await?;
+//! let (item, token, attempt) = fetched.expect("there is work");
+//! assert_eq!((item, attempt), (charge, 1));
+//! store.ack_work_item(&token, None).await?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # }).unwrap();
+//! ```
+//!
+//! To read the code, start with `provider.rs`, which maps every method to a job; then `writer/`, the one thread that runs
+//! jobs in groups;
+//! then `store/`, what a job does, over the statements in `sql/`.
 //!
 //! Deliberately absent: decisions. What a turn writes is computed by `abide_provider::CommitRows`; here it is
 //! written.
