@@ -1,6 +1,7 @@
 //! The administrative side of a store.
 
 use std::any::Any;
+use std::collections::BTreeSet;
 
 use abide_model::{Event, PruneOptions, PruneResult};
 use async_trait::async_trait;
@@ -70,10 +71,11 @@ pub trait ProviderAdmin: Any + Send + Sync {
     /// An instance and everything below it.
     async fn get_instance_tree(&self, instance_id: &str) -> Result<InstanceTree, ProviderError> {
         let mut all_ids = vec![instance_id.to_owned()];
+        let mut seen = BTreeSet::from([instance_id.to_owned()]);
         let mut next = 0;
         while let Some(parent) = all_ids.get(next) {
             for child in self.list_children(parent).await? {
-                if !all_ids.contains(&child) {
+                if seen.insert(child.clone()) {
                     all_ids.push(child);
                 }
             }

@@ -25,7 +25,8 @@ pub struct Abilities {
     pub parks: bool,
     /// [`Authority::FinishedWork`](crate::Authority::FinishedWork) is understood.
     pub fuses_steps: bool,
-    /// [`Provider::stolen_leases`](crate::Provider::stolen_leases) tells of every lease taken away in this process.
+    /// [`Provider::stolen_leases`](crate::Provider::stolen_leases) tells of leases taken away, as a hint that is sooner than
+    /// the next renewal, which decides.
     pub pushes_cancellations: bool,
 }
 
@@ -70,7 +71,8 @@ pub struct InstanceLease {
     pub parent: Option<ParentLink>,
     /// Its mail: what starts it first, then the rest in the order of enqueueing, which is the order of their ids.
     pub messages: Vec<Message>,
-    /// What the store read already, if it cannot lease without reading.
+    /// What the store read already, if it cannot lease without reading. Such a store knows no incarnations, so its lease
+    /// never vouches for a copy that somebody kept: replay what is here.
     pub preloaded: Option<Box<Preloaded>>,
 }
 

@@ -203,7 +203,8 @@ pub trait Provider: Any + Send + Sync {
         provider_defaults::read_kv_snapshot(lease)
     }
 
-    /// Commits turns, each for itself: one answer per turn, in order.
+    /// Commits turns, each for itself: one answer per turn, in order of the turns. They are committed in any order, so
+    /// there is at most one of each instance.
     ///
     /// The default acks one after the other. What a turn did not consume it sends again: behind the successor's
     /// start, or in its carry list.
@@ -233,7 +234,7 @@ pub trait Provider: Any + Send + Sync {
     }
 
     /// When something becomes leasable by the passing of time alone: a timer, a delayed message, the end of a
-    /// lease. `None` if nothing will.
+    /// lease or of a session's lock. `None` if nothing will.
     ///
     /// The default knows nothing.
     async fn next_due(&self, lane: Lane) -> Result<Option<Timestamp>, StoreError> {

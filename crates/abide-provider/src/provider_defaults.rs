@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use abide_model::{Event, ExecutionStatus, KvEntry, WorkItem};
 
+use crate::rows::Starter;
 use crate::{
     Authority, Consumed, Enqueue, ErrorKind, FinishedWork, InstanceLease, LeaseInstances, LeaseWork, Message,
     MessageId, Operation, OrchestrationItem, ParentLink, Position, Preloaded, Provider, ProviderError,
@@ -38,9 +39,13 @@ fn lease_of((item, token, attempt): (OrchestrationItem, String, u32)) -> Instanc
         execution_id: if status.is_none() { 0 } else { item.execution_id },
         last_event_id: last.map_or(0, Event::event_id),
     };
-    let parent = item.history.iter().find_map(|event| ParentLink::of_event(&event.kind));
-    let messages =
+    let mut messages: Vec<_> =
         (1..).zip(item.messages).map(|(id, item)| Message { id: MessageId(id), attempt, item }).collect();
+    start_first(&mut messages, status);
+    let parent = match status {
+        None => messages.first().and_then(|first| Starter::of(&first.item)?.parent),
+        Some(_) => item.history.iter().find_map(|event| ParentLink::of_event(&event.kind)),
+    };
     let history = match item.history_error {
         None => Ok(item.history),
         Some(error) => Err(error),
@@ -57,6 +62,18 @@ fn lease_of((item, token, attempt): (OrchestrationItem, String, u32)) -> Instanc
         parent,
         messages,
         preloaded: Some(Box::new(Preloaded { history, kv: item.kv_snapshot.into_iter().collect() })),
+    }
+}
+
+/// A fetch gives mail in the order of enqueueing; a lease begins with what starts an execution.
+fn start_first(messages: &mut [Message], status: Option<ExecutionStatus>) {
+    let starts = |message: &Message| match status {
+        None => Starter::of(&message.item).is_some(),
+        Some(ExecutionStatus::ContinuedAsNew) => matches!(message.item, WorkItem::ContinueAsNew { .. }),
+        Some(ExecutionStatus::Running | ExecutionStatus::Completed | ExecutionStatus::Failed) => false,
+    };
+    if let Some(first) = messages.iter().position(starts) {
+        messages[..=first].rotate_right(1);
     }
 }
 
@@ -78,7 +95,7 @@ pub(crate) async fn read_history_after<P: Provider + ?Sized>(
         None => provider
             .read_with_execution(&lease.instance, lease.position.execution_id)
             .await
-            .map_err(|error| failed_read(Operation::ReadHistoryAfter, &error))?,
+            .map_err(|error| unreadable(&error))?,
     };
     Ok(history.into_iter().filter(|event| event.event_id > after).collect())
 }
@@ -228,6 +245,12 @@ pub(crate) async fn enqueue_once<P: Provider + ?Sized>(
 fn failed_read(operation: Operation, error: &ProviderError) -> StoreError {
     let kind = if error.retryable { ErrorKind::NotApplied } else { ErrorKind::Rejected(Rejection::Invalid) };
     StoreError { operation, kind, message: error.to_string() }
+}
+
+/// The only permanent reason not to give a history out is that it cannot be read.
+fn unreadable(error: &ProviderError) -> StoreError {
+    let kind = if error.retryable { ErrorKind::NotApplied } else { ErrorKind::Rejected(Rejection::Corrupt) };
+    StoreError { operation: Operation::ReadHistoryAfter, kind, message: error.to_string() }
 }
 
 fn failed_write(operation: Operation, error: &ProviderError) -> StoreError {

@@ -18,6 +18,10 @@ pub(crate) enum Location {
 /// Marks a file as ours: "abid" in ASCII.
 pub(crate) const APPLICATION_ID: i64 = 0x6162_6964;
 
+const READ_ONLY: &str =
+    "the file or its folder is read-only; abide needs to write there, also beside the file";
+const DISK_FULL: &str = "the disk is full; free some space and try again";
+
 /// How long to wait for another process that is writing. A writer holds the lock for milliseconds.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -51,6 +55,7 @@ impl Location {
 
     /// The connection that writes. Creates the file if there is none.
     pub(crate) fn open_writer(&self, durability: Durability) -> Result<Connection, OpenError> {
+        self.refuse_what_is_no_file()?;
         let connection = match self {
             Self::Memory => Connection::open_in_memory(),
             Self::File(path) => Connection::open_with_flags(
@@ -61,6 +66,9 @@ impl Location {
             ),
         };
         let connection = connection.map_err(|error| self.cannot_open(error))?;
+        if connection.is_readonly("main").map_err(|error| self.cannot_open(error))? {
+            return Err(self.unusable(READ_ONLY));
+        }
         self.refuse_foreign(&connection)?;
         Self::set(&connection).map_err(|error| self.cannot_open(error))?;
         if let Self::File(_) = self {
@@ -121,6 +129,19 @@ impl Location {
         Err(OpenError::Setting { path: self.path().to_owned(), pragma, wanted: wanted.to_owned(), found })
     }
 
+    /// What SQLite would report badly, or not at all.
+    fn refuse_what_is_no_file(&self) -> Result<(), OpenError> {
+        let Self::File(path) = self else { return Ok(()) };
+        match std::fs::metadata(path) {
+            Ok(found) if found.is_dir() => Err(self.unusable("it is a folder; name a file in it")),
+            // SQLite takes a file of one byte for an empty one.
+            Ok(found) if found.len() == 1 => {
+                Err(OpenError::Foreign { path: path.clone(), found: "it is not a SQLite file".to_owned() })
+            }
+            Ok(_) | Err(_) => Ok(()),
+        }
+    }
+
     /// A file that is not ours is not touched, not even by a setting.
     fn refuse_foreign(&self, connection: &Connection) -> Result<(), OpenError> {
         let foreign = |found: String| OpenError::Foreign { path: self.path().to_owned(), found };
@@ -140,16 +161,20 @@ impl Location {
         if tables == 0 { Ok(()) } else { Err(foreign("it holds tables of another program".to_owned())) }
     }
 
+    fn unusable(&self, reason: &str) -> OpenError {
+        OpenError::File { path: self.path().to_owned(), reason: reason.to_owned(), source: None }
+    }
+
     pub(crate) fn cannot_open(&self, error: rusqlite::Error) -> OpenError {
         use rusqlite::ErrorCode as Code;
+        let extended = error.sqlite_error().map(|error| error.extended_code);
         let reason = match error.sqlite_error_code() {
             Some(Code::CannotOpen) => {
                 "the file cannot be opened or created; check the path and its permissions"
             }
-            Some(Code::ReadOnly) => {
-                "the file or its folder is read-only; abide needs to write there, also beside the file"
-            }
-            Some(Code::DiskFull) => "the disk is full; free some space and try again",
+            Some(Code::ReadOnly) => READ_ONLY,
+            Some(Code::DiskFull) => DISK_FULL,
+            Some(Code::SystemIoFailure) if extended == Some(rusqlite::ffi::SQLITE_IOERR_SHMSIZE) => DISK_FULL,
             Some(Code::DatabaseBusy) => "another program keeps it locked; close that program and try again",
             Some(Code::DatabaseCorrupt) => "the file is damaged; restore it from a backup",
             Some(Code::SystemIoFailure) => "reading or writing failed; check the disk",

@@ -64,7 +64,7 @@ pub enum OpenError {
         known: i64,
     },
     /// Bringing the schema up to date failed. Nothing of it was applied.
-    #[error("migration {version} of '{}' failed and was undone: {source}", path.display())]
+    #[error("migration {version} of '{}' failed and was undone: {}", path.display(), without_sql(source))]
     Migration {
         /// The file.
         path: PathBuf,
@@ -88,6 +88,11 @@ pub enum OpenError {
     /// A thread could not be started.
     #[error("cannot start a thread for the database: {0}")]
     Thread(#[source] std::io::Error),
+}
+
+/// What SQLite said, without the statement it said it about.
+fn without_sql(error: &rusqlite::Error) -> String {
+    if let rusqlite::Error::SqlInputError { msg, .. } = error { msg.clone() } else { error.to_string() }
 }
 
 /// Why an operation inside a transaction did not succeed.

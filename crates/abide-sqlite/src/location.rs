@@ -43,10 +43,18 @@ pub(crate) fn create_folder(path: &Path) -> Result<(), OpenError> {
 /// The one name of the file: processes that reach it by different names must find each other's lock files beside it,
 /// and the working directory may change while it is open.
 pub(crate) fn real_path(path: PathBuf) -> PathBuf {
-    if let Ok(real) = path.canonicalize() {
-        return real;
+    const LINKS: usize = 16;
+    let mut path = std::path::absolute(&path).unwrap_or(path);
+    for _ in 0..LINKS {
+        if let Ok(real) = path.canonicalize() {
+            return real;
+        }
+        // A link to a file that is still to be made.
+        match (path.read_link(), path.parent()) {
+            (Ok(target), Some(folder)) => path = folder.join(target),
+            (Ok(_) | Err(_), _) => break,
+        }
     }
-    let path = std::path::absolute(&path).unwrap_or(path);
     match (path.parent().map(Path::canonicalize), path.file_name()) {
         (Some(Ok(folder)), Some(name)) => folder.join(name),
         (Some(_) | None, _) => path,

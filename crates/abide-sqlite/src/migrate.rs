@@ -43,6 +43,12 @@ fn version(connection: &Connection, location: &Location) -> Result<i64, OpenErro
     let found: i64 = connection
         .pragma_query_value(None, "user_version", |row| row.get(0))
         .map_err(|error| location.cannot_open(error))?;
+    if found < 0 {
+        return Err(OpenError::Foreign {
+            path: location.path().to_owned(),
+            found: format!("its schema version is {found}, which no version of abide writes"),
+        });
+    }
     if found > known_version() {
         return Err(OpenError::NewerSchema {
             path: location.path().to_owned(),

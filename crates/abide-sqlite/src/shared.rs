@@ -94,6 +94,13 @@ impl Shared {
             self.location.log().and_then(|log| FileIdentity::of(&log));
     }
 
+    /// SQLite removes the log by itself when the last connection is closed.
+    pub(crate) fn forget_log(&self) {
+        if !self.log_is_lost() {
+            *self.log.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        }
+    }
+
     /// Whether the log was deleted or replaced while it was open. Connections to it cannot be mixed with new ones, so
     /// nothing more is written by this process.
     pub(crate) fn log_is_lost(&self) -> bool {
@@ -120,7 +127,9 @@ impl Shared {
     fn check_log(&self, path: &Path) -> Result<(), String> {
         let opened = *self.log.lock().unwrap_or_else(PoisonError::into_inner);
         let gone = opened.is_some() && self.location.log().and_then(|log| FileIdentity::of(&log)) != opened;
-        if gone && FileIdentity::of(path).is_some() {
+        let database = *self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        // If the database is gone too, both may come back.
+        if gone && FileIdentity::of(path) == database {
             self.log_is_lost.store(true, Ordering::Relaxed);
         }
         if gone || self.log_is_lost() {

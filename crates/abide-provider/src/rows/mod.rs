@@ -155,12 +155,8 @@ impl CommitRows {
         let ended = instance.status.filter(|status| status.is_terminal());
         let revoked = revoked(turn.cancelled_activities, &turn.events, ended);
         let work = turn.worker_items.into_iter().map(WorkRow::of).collect::<Result<Vec<_>, _>>()?;
-        for row in &work {
-            fits(row.activity.execution_id)?;
-            fits(row.activity.activity_id)?;
-        }
         let messages = turn.orchestrator_items.into_iter().map(MessageRow::of).collect::<Result<_, _>>()?;
-        Ok(Self {
+        let rows = Self {
             execution_id: turn.execution_id,
             kv: KvRows { fold: ended.is_some(), ..KvRows::of(&turn.events) },
             work: work.into_iter().filter(|row| !is_revoked(row, &revoked)).collect(),
@@ -170,7 +166,34 @@ impl CommitRows {
             prune: turn.prune,
             instance,
             history: turn.events,
-        })
+        };
+        rows.numbers().try_for_each(fits)?;
+        Ok(rows)
+    }
+
+    /// Every number beside those of the events that a store keeps in a column.
+    fn numbers(&self) -> impl Iterator<Item = u64> {
+        let work = self.work.iter().map(|row| &row.activity);
+        let activities = work.chain(self.revoked.iter().map(|(activity, _)| activity));
+        let timers = match &self.timers {
+            TimerRows::These(events) => events.as_slice(),
+            TimerRows::All => &[],
+        };
+        let parent = self.instance.parent.iter().flat_map(|link| [link.execution_id, link.event_id]);
+        let written = self.kv.changes.values().flatten().map(|entry| entry.last_updated_at_ms);
+        let messages = self.messages.iter().flat_map(|row| match row.class {
+            MessageClass::Timer { execution_id, event_id } => [execution_id, event_id],
+            MessageClass::Start | MessageClass::ContinueAsNew | MessageClass::Queue | MessageClass::Other => {
+                [0; 2]
+            }
+        });
+        activities
+            .flat_map(|activity| [activity.execution_id, activity.activity_id])
+            .chain(timers.iter().copied())
+            .chain(parent.flatten())
+            .chain(written)
+            .chain(messages)
+            .chain(self.prune.iter().filter_map(|prune| prune.completed_before))
     }
 
     /// The last event to append.

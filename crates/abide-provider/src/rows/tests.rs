@@ -104,6 +104,24 @@ fn a_number_that_fits_no_column_is_refused() {
     assert_eq!(refused(Turn { events: vec![late], ..turn() }), InvalidTurn::TooLarge(TOO_LARGE));
     let work = Turn { worker_items: vec![execute(TOO_LARGE)], ..turn() };
     assert_eq!(refused(work), InvalidTurn::TooLarge(TOO_LARGE));
+    let timer =
+        |execution_id, id| WorkItem::TimerFired { instance: "i".to_owned(), execution_id, id, fire_at_ms: 1 };
+    let set =
+        EventKind::KeyValueSet { key: "k".to_owned(), value: String::new(), last_updated_at_ms: TOO_LARGE };
+    let prune = PruneOptions { keep_last: None, completed_before: Some(TOO_LARGE) };
+    let others = [
+        Turn { cancelled_activities: vec![activity(TOO_LARGE)], ..turn() },
+        Turn { removed_timers: vec![TOO_LARGE], ..turn() },
+        Turn { orchestrator_items: vec![timer(TOO_LARGE, 1)], ..turn() },
+        Turn { orchestrator_items: vec![timer(1, TOO_LARGE)], ..turn() },
+        Turn { events: events([started("O", "1", Some(("p", TOO_LARGE, 1)))]), ..turn() },
+        Turn { events: events([started("O", "1", Some(("p", 1, TOO_LARGE)))]), ..turn() },
+        Turn { events: events([set]), ..turn() },
+        Turn { prune: Some(prune), ..turn() },
+    ];
+    for other in others {
+        assert_eq!(refused(other), InvalidTurn::TooLarge(TOO_LARGE));
+    }
     let last = Turn { execution_id: LARGEST, ..turn() };
     assert_eq!(rows(last).execution_id, LARGEST);
 }

@@ -2,8 +2,8 @@
 
 use abide_model::{EventKind, PruneOptions, ScheduledActivityIdentifier, WorkItem};
 use abide_provider::{
-    Authority, Consumed, ErrorKind, ExecutionMetadata, MessageId, Operation, Position, Provider,
-    ProviderError, Rejection, StoreError, Turn, TurnCommit,
+    AppendConflict, Authority, Consumed, ErrorKind, ExecutionMetadata, MessageId, Operation, Position,
+    Provider, ProviderError, Rejection, StoreError, Turn, TurnCommit,
 };
 use futures::executor::block_on;
 
@@ -86,6 +86,28 @@ fn what_a_turn_left_unread_is_sent_again() {
     for (why, sent, consumed, left, expected) in table {
         let commit = TurnCommit { consumed, left, ..commit(sent) };
         assert_eq!(mail_sent_by(commit), expected, "{why}");
+    }
+}
+
+#[test]
+fn a_position_admits_what_comes_behind_it() {
+    let at = Position { incarnation: 1, execution_id: 3, last_event_id: 5 };
+    let recorded = |event_id| Err(AppendConflict::Recorded { execution_id: 3, event_id, last: 5 });
+    let table = [
+        (2, None, Err(AppendConflict::Over { execution_id: 2, current: 3 })),
+        (2, Some(9), Err(AppendConflict::Over { execution_id: 2, current: 3 })),
+        (3, None, Ok(())),
+        (3, Some(4), recorded(4)),
+        (3, Some(5), recorded(5)),
+        (3, Some(6), Ok(())),
+        (4, None, Ok(())),
+        (4, Some(1), Ok(())),
+    ];
+    for (execution_id, first_event_id, expected) in table {
+        assert_eq!(at.admits(execution_id, first_event_id), expected, "{execution_id} {first_event_id:?}");
+    }
+    for conflict in [AppendConflict::Over { execution_id: 2, current: 3 }, recorded(4).unwrap_err()] {
+        assert!(conflict.to_string().starts_with("Failed to append history: "), "{conflict}");
     }
 }
 

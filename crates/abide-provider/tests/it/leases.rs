@@ -1,17 +1,17 @@
 //! Leasing instances from a store that fetches one at a time, with its history.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
-use abide_model::{ExecutionStatus, KvEntry, WorkItem};
+use abide_model::{EventKind, ExecutionStatus, KvEntry, WorkItem};
 use abide_provider::{
-    DispatcherCapabilityFilter, ErrorKind, InstanceLease, LeaseInstances, MessageId, Operation,
+    DispatcherCapabilityFilter, ErrorKind, InstanceLease, LeaseInstances, Message, MessageId, Operation,
     OrchestrationItem, ParentLink, Position, Provider, ProviderError, Rejection, StoreError,
 };
 use futures::executor::block_on;
 
 use crate::fake::{Fake, Script};
-use crate::items::{cancel, completed, history, signal, start, started};
+use crate::items::{cancel, completed, continue_as_new, history, signal, start, started};
 
 fn request(limit: usize) -> LeaseInstances {
     LeaseInstances {
@@ -91,6 +91,32 @@ fn the_position_and_the_status_are_read_from_the_history() {
 }
 
 #[test]
+fn what_starts_comes_first_and_ids_are_in_the_order_of_enqueueing() {
+    let continued = EventKind::OrchestrationContinuedAsNew { input: String::new() };
+    let goes_on = continue_as_new(&[]);
+    let table = [
+        (vec![], vec![cancel(), signal("x"), start(None)], [3, 1, 2]),
+        (vec![], vec![cancel(), goes_on.clone(), start(None)], [2, 1, 3]),
+        (vec![started("O", None), continued], vec![start(None), signal("x"), goes_on.clone()], [3, 1, 2]),
+        (vec![started("O", None)], vec![signal("x"), start(None), goes_on], [1, 2, 3]),
+    ];
+    for (kinds, mail, expected) in table {
+        let lease = lease_of(OrchestrationItem { history: history(kinds), ..item(mail.clone()) });
+        assert_eq!(lease.messages.iter().map(|message| message.id.0).collect::<Vec<_>>(), expected);
+        let (fetched, ..) = lease.into_item(Ok(vec![]), BTreeMap::new());
+        assert_eq!(fetched.messages, mail, "and back");
+    }
+}
+
+#[test]
+fn before_the_first_turn_the_parent_is_the_one_that_the_start_names() {
+    let parent = ParentLink { instance: "p".to_owned(), execution_id: Some(2), event_id: Some(5) };
+    assert_eq!(lease_of(item(vec![cancel(), start(Some("p"))])).parent, Some(parent));
+    let exists = OrchestrationItem { history: history([started("O", None)]), ..item(vec![start(Some("p"))]) };
+    assert_eq!(lease_of(exists).parent, None, "an instance keeps what it has");
+}
+
+#[test]
 fn a_history_that_cannot_be_read_is_leased_and_corrupt_when_read() {
     let broken = OrchestrationItem { history_error: Some("line 3".to_owned()), ..item(vec![signal("x")]) };
     let store = store_of(broken);
@@ -120,6 +146,7 @@ fn without_a_history_in_the_lease_it_is_read_from_the_store() {
         histories: Script::of([
             Ok(history([started("O", None), completed()])),
             Err(ProviderError::retryable("read", "busy")),
+            Err(ProviderError::permanent("read", "line 3")),
         ]),
         ..Fake::default()
     };
@@ -132,6 +159,8 @@ fn without_a_history_in_the_lease_it_is_read_from_the_store() {
     assert_eq!(store.calls(), ["read i 3"]);
     let error = block_on(store.read_history_after(&lease, 1)).unwrap_err();
     assert_eq!((error.kind, error.message.as_str()), (ErrorKind::NotApplied, "read: busy"));
+    let error = block_on(store.read_history_after(&lease, 1)).unwrap_err();
+    assert_eq!((error.rejection(), error.message.as_str()), (Some(Rejection::Corrupt), "read: line 3"));
 }
 
 #[test]
@@ -148,6 +177,24 @@ fn the_snapshot_is_the_one_that_came_with_the_lease() {
     let error = block_on(store.read_kv_snapshot(&foreign)).unwrap_err();
     assert_eq!(error.rejection(), Some(Rejection::Invalid));
     assert_eq!(error.operation, Operation::ReadKvSnapshot);
+}
+
+#[test]
+fn a_lease_becomes_an_item_in_the_order_of_enqueueing() {
+    let message = |id, item| Message { id: MessageId(id), attempt: 1, item };
+    let lease = InstanceLease {
+        messages: vec![message(7, start(None)), message(3, cancel()), message(9, signal("x"))],
+        ..lease_of(item(vec![]))
+    };
+    let kv = BTreeMap::from([("k".to_owned(), KvEntry { value: "v".to_owned(), last_updated_at_ms: 7 })]);
+    let (fetched, token, attempt) = lease.clone().into_item(Ok(history([started("O", None)])), kv);
+    assert_eq!((token.as_str(), attempt), ("token", 4));
+    assert_eq!(fetched.messages, [cancel(), start(None), signal("x")]);
+    assert_eq!((fetched.execution_id, fetched.history.len(), fetched.history_error), (1, 1, None));
+    assert_eq!((fetched.orchestration_name.as_str(), fetched.version.as_str()), ("O", "1.0.0"));
+    assert_eq!(fetched.kv_snapshot["k"].value, "v");
+    let (broken, ..) = lease.into_item(Err("line 3".to_owned()), BTreeMap::new());
+    assert_eq!((broken.history, broken.history_error.as_deref()), (vec![], Some("line 3")));
 }
 
 #[test]

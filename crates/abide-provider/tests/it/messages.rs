@@ -1,7 +1,10 @@
 //! What a store must know about one message or one activity, without reading it.
 
 use abide_model::{ErrorDetails, Timestamp, WorkItem};
-use abide_provider::rows::{MessageClass, MessageRow, NotAMessage, NotWork, WorkRow};
+use abide_provider::ParentLink;
+use abide_provider::rows::{
+    MessageClass, MessageRow, NotACompletion, NotAMessage, NotWork, Starter, WorkRow,
+};
 
 use crate::items::{activity, cancel, continue_as_new, queued, result, signal, start};
 
@@ -68,6 +71,38 @@ fn only_a_start_and_a_continue_as_new_start() {
     for (class, expected) in table {
         assert_eq!(class.starts(), expected, "{class:?}");
     }
+}
+
+#[test]
+fn what_starts_says_name_version_and_parent() {
+    let starter = |parent| Starter {
+        orchestration_name: "O".to_owned(),
+        orchestration_version: "unknown".to_owned(),
+        parent,
+    };
+    let parent = ParentLink { instance: "p".to_owned(), execution_id: Some(2), event_id: Some(5) };
+    let table = [
+        (start(None), Some(starter(None))),
+        (start(Some("p")), Some(starter(Some(parent)))),
+        (continue_as_new(&[]), Some(starter(None))),
+        (signal("x"), None),
+        (activity(2), None),
+    ];
+    for (item, expected) in table {
+        assert_eq!(Starter::of(&item), expected, "{item:?}");
+    }
+}
+
+#[test]
+fn only_the_end_of_an_activity_completes_one() {
+    assert_eq!(MessageRow::of_completion(result(2)), Ok(MessageRow::of(result(2)).unwrap()));
+    for (item, kind) in [(signal("x"), "ExternalRaised"), (activity(2), "ActivityExecute")] {
+        assert_eq!(MessageRow::of_completion(item), Err(NotACompletion { kind }));
+    }
+    assert_eq!(
+        NotACompletion { kind: "TimerFired" }.to_string(),
+        "TimerFired does not complete an activity: only ActivityCompleted and ActivityFailed do"
+    );
 }
 
 #[test]

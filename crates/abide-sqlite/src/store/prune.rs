@@ -35,7 +35,6 @@ impl Tx<'_, '_> {
         let events = self.sql.row(Sql::CountEvents, at, |row| row.get::<_, i64>(0))?.unwrap_or(0);
         self.sql.execute(Sql::DeleteTurns, at)?;
         self.sql.execute(Sql::DeleteExecution, at)?;
-        self.sql.execute(Sql::DeleteTimers, at)?;
         let removed = self.sql.rows(Sql::WorkOfExecution, at, |row| RemovedWork::read(row, at))?;
         self.tell_removed(&removed, |_| StolenBecause::InstanceDeleted)?;
         Ok(number(events))

@@ -58,7 +58,10 @@ impl Tx<'_, '_> {
             let plain = self.plain_candidates(&request.tags, wanted)?;
             let taken = match &holder {
                 None => self.take_all(plain, request, &mut leases)?,
-                Some(holder) => self.take_merged(plain, holder, request, &mut leases)?,
+                Some(holder) => {
+                    let more = if plain.len() < wanted { Behind::Nothing } else { Behind::Perhaps };
+                    self.take_merged((plain, more), holder, request, &mut leases)?
+                }
             };
             if taken == 0 {
                 break;
@@ -81,10 +84,11 @@ impl Tx<'_, '_> {
         Ok(taken)
     }
 
-    /// Takes candidates and heads of lanes, whichever is older, until the candidates are used up.
+    /// Takes candidates and heads of lanes, whichever is older, until the candidates are used up. If there may be more
+    /// work without a session behind them, lanes wait until that was looked at.
     fn take_merged(
         &self,
-        candidates: Vec<WorkRow>,
+        (candidates, behind): (Vec<WorkRow>, Behind),
         holder: &Holder<'_>,
         request: &LeaseWork,
         leases: &mut Vec<WorkLease>,
@@ -95,9 +99,9 @@ impl Tx<'_, '_> {
             let head = self.oldest_lane(&request.tags, holder)?;
             let next = match (head, candidates.peek()) {
                 (Some(lane), Some(plain)) if lane.head < plain.key.no => self.open_lane(&lane, holder)?,
-                (Some(lane), None) => self.open_lane(&lane, holder)?,
+                (Some(lane), None) if behind == Behind::Nothing => self.open_lane(&lane, holder)?,
                 (_, Some(_)) => candidates.next(),
-                (None, None) => None,
+                (_, None) => None,
             };
             let Some(work) = next else { break };
             taken += 1;
@@ -188,6 +192,13 @@ impl Tx<'_, '_> {
         let WorkRow { item, orchestration_name, orchestration_version, .. } = work;
         Ok(item.map(|item| WorkLease { item, orchestration_name, orchestration_version, token, attempt }))
     }
+}
+
+/// Whether there may be more work without a session behind the candidates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Behind {
+    Perhaps,
+    Nothing,
 }
 
 /// A lane that the caller may take from.

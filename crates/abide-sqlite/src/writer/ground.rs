@@ -40,6 +40,7 @@ impl Disk {
 
     /// Opens the database again after it failed. Never another file, and never a new one.
     pub(crate) fn reopen(shared: &Shared) -> Result<Self, String> {
+        shared.forget_log();
         shared.check_file()?;
         let connection = shared.location.open_writer(shared.durability).map_err(|error| error.to_string())?;
         shared.check_file()?;

@@ -8,5 +8,7 @@
 
 mod support;
 
+mod contract;
+mod differential;
 mod lessons;
 mod poison;

@@ -11,7 +11,8 @@ use super::rng::Rng;
 
 const INSTANCES: [&str; 12] = ["a", "a", "a", "b", "b", "b", "c", "c", "d", "", "ü🦀'%", "A"];
 const NAMES: [&str; 3] = ["Order", "Child", ""];
-const TEXTS: [&str; 6] = ["x", "", "{\"n\":1}", "ü🦀\n\"'", "\u{0}", "0123456789012345678901234567890123456789"];
+const TEXTS: [&str; 6] =
+    ["x", "", "{\"n\":1}", "ü🦀\n\"'", "\u{0}", "0123456789012345678901234567890123456789"];
 const KEYS: [&str; 4] = ["k", "l", "", "Ü\u{0}"];
 const TAGS: [&str; 3] = ["gpu", "cpu", ""];
 const SESSIONS: [&str; 3] = ["s", "t", ""];
@@ -25,22 +26,8 @@ const S: u64 = 1_000 * MS;
 /// Round numbers, so that things often end at the very same millisecond.
 const LEASES: [u64; 8] = [S, 5 * S, 5 * S, 30 * S, 30 * S, 30 * S, MS, 0];
 const DELAYS: [u64; 8] = [0, 500 * MICROS, MS, 400 * MS, S, 5 * S, 5 * S, 60 * S];
-const STEPS: [u64; 14] = [
-    0,
-    MS,
-    MS,
-    400 * MS,
-    S,
-    S,
-    2 * S,
-    5 * S,
-    5 * S,
-    30 * S,
-    30 * S,
-    61 * S,
-    3_600 * S - MS,
-    3_600 * S,
-];
+const STEPS: [u64; 14] =
+    [0, MS, MS, 400 * MS, S, S, 2 * S, 5 * S, 5 * S, 30 * S, 30 * S, 61 * S, 3_600 * S - MS, 3_600 * S];
 
 fn owned(rng: &mut Rng, from: &[&str]) -> String {
     (*rng.pick(from)).to_owned()

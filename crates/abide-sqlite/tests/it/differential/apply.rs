@@ -10,6 +10,7 @@ use abide_provider::{
     Provider, ProviderError, RequestKey, StoreError, TurnCommit, WorkLease,
 };
 
+use super::exclusions;
 use super::op::{Commit, InstanceOp, MailOp, ReadOp, Right, SessionOp, WorkOp};
 use super::world::{Handed, Side, World};
 
@@ -56,7 +57,8 @@ impl Answer {
     }
 
     fn of_each(results: Vec<Result<(), StoreError>>) -> Self {
-        let results: Vec<_> = results.into_iter().map(|result| result.map_err(|error| error.plain())).collect();
+        let results: Vec<_> =
+            results.into_iter().map(|result| result.map_err(|error| error.plain())).collect();
         Self { text: format!("{results:?}"), results, leases: Vec::new() }
     }
 
@@ -217,13 +219,8 @@ fn fetched_answer(fetched: Result<Fetched, ProviderError>) -> Answer {
     let Ok(Some((item, token, attempt))) = fetched else {
         return Answer::of(fetched.map(|_| "nothing"));
     };
-    let handed = Handed {
-        lane: Lane::Instances,
-        token,
-        instance: item.instance.clone(),
-        item: None,
-        lease: None,
-    };
+    let handed =
+        Handed { lane: Lane::Instances, token, instance: item.instance.clone(), item: None, lease: None };
     let kv: BTreeMap<_, _> = item.kv_snapshot.iter().collect();
     let text = format!(
         "{:?} {:?} {} {:?} attempt {attempt}, history {:?}, damaged {}, messages {:?}, snapshot {kv:?}",
@@ -270,7 +267,15 @@ fn fetched_work_answer(fetched: Result<Option<(WorkItem, String, u32)>, Provider
 fn leased_work_answer(leased: Result<Vec<WorkLease>, StoreError>) -> Answer {
     let leases = leased.iter().flatten().map(|lease| handed_work(&lease.item, &lease.token)).collect();
     let without_tokens = leased.map(|leases| {
-        let nameless = |lease| WorkLease { token: String::new(), ..lease };
+        let nameless = |lease: WorkLease| {
+            let orchestration_version =
+                if exclusions::VERSION_OF_NO_INSTANCE && lease.orchestration_version == "unknown" {
+                    String::new()
+                } else {
+                    lease.orchestration_version.clone()
+                };
+            WorkLease { token: String::new(), orchestration_version, ..lease }
+        };
         leases.into_iter().map(nameless).collect::<Vec<_>>()
     });
     Answer::of(without_tokens).with(leases)

@@ -83,15 +83,35 @@ pub(crate) enum SessionOp {
 
 #[derive(Debug, Clone)]
 pub(crate) enum ReadOp {
-    History { instance: String },
-    Execution { instance: String, execution_id: u64 },
+    History {
+        instance: String,
+    },
+    Execution {
+        instance: String,
+        execution_id: u64,
+    },
     /// Under a lease, by the order of tokens.
-    HistoryAfter { lease: usize, after: u64 },
-    Snapshot { lease: usize },
-    CustomStatus { instance: String, last_seen: u64 },
-    KvValue { instance: String, key: String },
-    KvAll { instance: String },
-    Stats { instance: String },
+    HistoryAfter {
+        lease: usize,
+        after: u64,
+    },
+    Snapshot {
+        lease: usize,
+    },
+    CustomStatus {
+        instance: String,
+        last_seen: u64,
+    },
+    KvValue {
+        instance: String,
+        key: String,
+    },
+    KvAll {
+        instance: String,
+    },
+    Stats {
+        instance: String,
+    },
     NextDue(Lane),
 }
 

@@ -14,7 +14,7 @@ use super::compare;
 use super::op::{DamageOp, InstanceOp, Op, ReadOp, Token, WorkOp};
 use super::world::{Side, World};
 use crate::support::clock::{ManualClock, SeededEntropy};
-use crate::support::dump::dump_of;
+use crate::support::dump::read_dump;
 
 /// When every sequence begins.
 const BEGIN_MS: u64 = 1_000_000_000;
@@ -53,8 +53,7 @@ impl Pair {
         let clock = ManualClock::at(BEGIN_MS);
         let memory =
             InMemoryProvider::with_seams(Arc::new(clock.clone()), Arc::new(SeededEntropy::new(seed)));
-        let world =
-            World { now: BEGIN_MS, on_file: matches!(place, Place::File(_)), ..World::default() };
+        let world = World { now: BEGIN_MS, on_file: matches!(place, Place::File(_)), ..World::default() };
         let entropy = Arc::new(SeededEntropy::new(!seed));
         let mut pair = Self { world, clock, entropy, place, memory, sqlite: None, listeners: Vec::new() };
         pair.open_sqlite();
@@ -92,17 +91,28 @@ impl Pair {
             differences.push("the answers differ".to_owned());
         }
         self.world.settle(op, &memory, &sqlite);
-        match block_on(dump_of(self.sqlite(), self.world.now)) {
-            Err(error) => differences.push(error),
-            Ok(dump) => {
-                let expected = self.undamaged(self.memory.dump());
-                differences.extend(compare::dumps(&expected, &self.undamaged(dump)));
-                self.world.dump = expected;
-            }
-        }
-        differences.extend(block_on(compare::contradictions(self.sqlite(), self.world.now)));
+        differences.extend(self.compare_states());
         let stolen = self.compare_stolen(&mut differences);
         Done { memory, sqlite, stolen, differences }
+    }
+
+    /// Compares everything stored, and remembers it.
+    fn compare_states(&mut self) -> Vec<String> {
+        let now = self.world.now;
+        let looked = self.sqlite().inspect(move |connection| {
+            connection.set_prepared_statement_cache_capacity(64);
+            Ok::<_, rusqlite::Error>((read_dump(connection, now)?, compare::contradictions(connection, now)?))
+        });
+        let (sqlite, contradictions) = match block_on(looked) {
+            Some(Ok(looked)) => looked,
+            Some(Err(error)) => return vec![format!("a table cannot be read: {error}")],
+            None => return vec!["what is stored makes no sense: see the panic of the writer".to_owned()],
+        };
+        let expected = self.undamaged(self.memory.dump());
+        let mut differences = compare::dumps(&expected, &self.undamaged(sqlite));
+        differences.extend(contradictions);
+        self.world.dump = expected;
+        differences
     }
 
     fn call_both(&mut self, op: &Op) -> (Answer, Answer) {

@@ -65,7 +65,7 @@ impl Sequence {
     }
 
     /// The shortest sequence found that still fails, by leaving out ever smaller pieces.
-    pub(crate) fn shrink(mut self, mut failure: Box<Failure>) -> (Self, Box<Failure>) {
+    pub(crate) fn shrink(mut self, mut failure: Box<Failure>) -> Failure {
         let mut piece = self.steps.len().div_ceil(2);
         while piece > 0 {
             let mut at = 0;
@@ -81,7 +81,7 @@ impl Sequence {
             piece = if piece == 1 { 0 } else { piece.div_ceil(2) };
         }
         self.clean();
-        (self, failure)
+        *failure
     }
 }
 
@@ -91,6 +91,26 @@ fn line(op: &super::op::Op, done: &super::pair::Done) -> String {
     } else {
         format!("{op:?}\n        -> memory {}\n        -> SQLite {}", done.memory.text, done.sqlite.text)
     }
+}
+
+impl Failure {
+    pub(crate) fn len(&self) -> usize {
+        self.script.len()
+    }
+
+    /// The last step and what differs, without what is different every time.
+    pub(crate) fn kind(&self) -> String {
+        let step: String = self.script.last().map(|line| words(line, 2)).unwrap_or_default();
+        let mut differences: Vec<String> = self.differences.iter().map(|text| words(text, 4)).collect();
+        differences.dedup();
+        format!("{step}: {}", differences.join(", "))
+    }
+}
+
+/// The first few words that are only letters.
+fn words(text: &str, count: usize) -> String {
+    let words = text.split(|c: char| !c.is_alphabetic()).filter(|word| !word.is_empty());
+    words.take(count).collect::<Vec<_>>().join(" ")
 }
 
 impl fmt::Display for Failure {

@@ -90,7 +90,8 @@ fn v0_1_22_a_tag_survives_the_commit_that_schedules_the_activity() {
         assert_eq!(leased.item, activity_with("a", 2, None, Some("gpu")));
         store.abandon_work(&leased.token, None).unwrap();
         assert!(store.try_lease_work().is_none(), "nor is it lost when it is given back");
-        let fetched = store.provider.fetch_work_item(LEASE, seconds(0), None, &TagFilter::tags(["gpu"]));
+        let gpu = TagFilter::tags(["gpu"]);
+        let fetched = store.provider.fetch_work_item(LEASE, seconds(0), None, &gpu);
         assert_eq!(block_on(fetched).unwrap().unwrap().2, 2);
     });
 }

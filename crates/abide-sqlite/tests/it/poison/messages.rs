@@ -48,7 +48,7 @@ fn it_is_hidden_ever_longer_and_put_aside_in_the_end_as_it_was() {
         damage(store, "message", "item", "no = 2", bytes);
         for (pause, attempt) in [1, 2, 4, 8, 16, 32, 60, 60, 60, 60].into_iter().zip(1..) {
             assert!(store.try_lease().is_none());
-            let hidden_until: u64 = store.value("SELECT visible_at FROM message");
+            let hidden_until = store.time("SELECT visible_at FROM message");
             assert_eq!(hidden_until, store.clock.now_ms() + pause * 1_000);
             assert_eq!(store.value::<i64>("SELECT attempts FROM message"), attempt);
             store.advance(seconds(pause) - millis(1));

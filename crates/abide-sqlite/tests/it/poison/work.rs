@@ -52,7 +52,7 @@ fn it_is_hidden_ever_longer_and_fails_in_the_end() {
         damage(store, "work", "item", "activity = 2", bytes);
         for pause in [1, 2, 4, 8, 16, 32, 60, 60, 60, 60] {
             assert!(store.try_lease_work().is_none());
-            let hidden_until: u64 = store.value("SELECT visible_at FROM work");
+            let hidden_until = store.time("SELECT visible_at FROM work");
             assert_eq!(hidden_until, store.clock.now_ms() + pause * 1_000);
             store.advance(seconds(pause) - millis(1));
             assert!(store.unchanged(|| store.try_lease_work()).is_none());

@@ -1,23 +1,19 @@
 //! Everything a SQLite store holds, in the form of the reference model, so that the two can be compared.
 //!
 //! The rules are those of [`abide_memory::dump`]: what the clock has decided counts as done, whether or not the store
-//! has got round to it. Read on the writer's connection, so that nothing is in between.
+//! has got round to it. To be read on the writer's connection (`inspect`), so that nothing is in between.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use abide_memory::dump::{Dump, ExecutionDump, InstanceDump, MessageDump, SessionDump, WorkDump};
 use abide_model::Event;
-use abide_sqlite::SqliteProvider;
 use rusqlite::{Connection, Result, Row};
 
 const HOUR_MS: u64 = 3_600_000;
 
-/// What the store holds at `now`, or why it cannot be read.
-pub(crate) async fn dump_of(provider: &SqliteProvider, now: u64) -> std::result::Result<Dump, String> {
-    match provider.inspect(move |connection| Reader { connection, now }.dump()).await {
-        Some(dump) => dump.map_err(|error| format!("a table cannot be read: {error}")),
-        None => Err("what is stored contradicts itself: see the panic of the writer's thread".to_owned()),
-    }
+/// What the store behind this connection holds at `now`.
+pub(crate) fn read_dump(connection: &Connection, now: u64) -> Result<Dump> {
+    Reader { connection, now }.dump()
 }
 
 /// A connection, and the time to judge by.
@@ -51,10 +47,10 @@ impl Reader<'_> {
                 || dump.work.values().any(|work| work.instance == *name);
             if instance.is_instance || holds_something {
                 dump.instances.insert(name.clone(), instance);
-                self.add_kv(&mut dump, no, name)?;
             }
         }
         dump.executions = self.executions(&mailboxes.names)?;
+        self.add_kv(&mut dump, &mailboxes.names)?;
         Ok(dump)
     }
 
@@ -67,7 +63,7 @@ impl Reader<'_> {
         self.each(query, |row| {
             let (no, id): (i64, String) = (row.get(0)?, row.get(1)?);
             let batch = batch_of(row)?;
-            let leased_until: Option<u64> = row.get(13)?;
+            let leased_until = some_number(row, 13)?;
             let is_void = leased_until.is_some_and(|until| until <= self.now);
             let mut instance = InstanceDump { incarnation: no.unsigned_abs(), ..InstanceDump::default() };
             if is_void {
@@ -75,7 +71,7 @@ impl Reader<'_> {
             } else {
                 (instance.leased_until, instance.batch) = (leased_until, batch);
             }
-            if row.get::<_, u64>(2)? > 0 {
+            if number(row, 2)? > 0 {
                 describe(&mut instance, row)?;
             }
             found.names.insert(no, id);
@@ -88,16 +84,16 @@ impl Reader<'_> {
     fn messages(&self, mailboxes: &Mailboxes) -> Result<BTreeMap<u64, MessageDump>> {
         let mut messages = BTreeMap::new();
         self.each("SELECT no, mailbox, class, visible_at, attempts, item FROM message", |row| {
-            let number = row.get(0)?;
-            let void_leases = u32::from(mailboxes.void.contains(&number));
+            let no = number(row, 0)?;
+            let void_leases = u32::from(mailboxes.void.contains(&no));
             let message = MessageDump {
                 mailbox: mailboxes.names[&row.get(1)?].clone(),
                 class: class_text(row.get(2)?).to_owned(),
-                visible_at: self.still_to_come(row.get(3)?),
+                visible_at: self.still_to_come(number(row, 3)?),
                 attempts: row.get::<_, u32>(4)? + void_leases,
                 json: row.get(5)?,
             };
-            assert!(messages.insert(number, message).is_none(), "two messages have the number {number}");
+            assert!(messages.insert(no, message).is_none(), "two messages have the number {no}");
             Ok(())
         })?;
         Ok(messages)
@@ -109,20 +105,20 @@ impl Reader<'_> {
             "SELECT no, mailbox, execution, activity, session, tag, visible_at, attempts, leased_until, item
                      FROM work";
         self.each(query, |row| {
-            let number = row.get(0)?;
+            let no = number(row, 0)?;
             let tag: String = row.get(5)?;
             let work = WorkDump {
                 instance: mailboxes.names[&row.get(1)?].clone(),
-                execution: row.get(2)?,
-                activity: row.get(3)?,
+                execution: number(row, 2)?,
+                activity: number(row, 3)?,
                 session: row.get(4)?,
                 tag: tag.strip_prefix('=').map(ToOwned::to_owned),
-                visible_at: self.still_to_come(row.get(6)?),
+                visible_at: self.still_to_come(number(row, 6)?),
                 attempts: row.get(7)?,
-                leased_until: row.get::<_, Option<u64>>(8)?.filter(|until| *until > self.now),
+                leased_until: some_number(row, 8)?.filter(|until| *until > self.now),
                 json: row.get(9)?,
             };
-            assert!(all.insert(number, work).is_none(), "two activities have the number {number}");
+            assert!(all.insert(no, work).is_none(), "two activities have the number {no}");
             Ok(())
         })?;
         Ok(all)
@@ -136,21 +132,21 @@ impl Reader<'_> {
                 status: row.get(2)?,
                 output: row.get(3)?,
                 pin: some_text(row.get(4)?),
-                started: row.get(5)?,
-                completed: row.get(6)?,
+                started: number(row, 5)?,
+                completed: some_number(row, 6)?,
                 ..ExecutionDump::default()
             };
-            executions.insert((names[&row.get(0)?].clone(), row.get(1)?), execution);
+            executions.insert((names[&row.get(0)?].clone(), number(row, 1)?), execution);
             Ok(())
         })?;
         let query =
             "SELECT mailbox, execution, first_event, last_event, events FROM turn ORDER BY first_event";
         self.each(query, |row| {
-            let key = (names[&row.get(0)?].clone(), row.get(1)?);
+            let key = (names[&row.get(0)?].clone(), number(row, 1)?);
             let execution: &mut ExecutionDump = executions.get_mut(&key).expect("a turn has an execution");
             let text: String = row.get(4)?;
             match serde_json::from_str::<Vec<Event>>(&text) {
-                Ok(events) => add_events(execution, &events, (row.get(2)?, row.get(3)?)),
+                Ok(events) => add_events(execution, &events, (number(row, 2)?, number(row, 3)?)),
                 Err(_) => execution.events.push(text),
             }
             Ok(())
@@ -161,25 +157,27 @@ impl Reader<'_> {
     fn sessions(&self) -> Result<BTreeMap<String, SessionDump>> {
         let mut sessions = BTreeMap::new();
         self.each("SELECT name, owner, locked_until, last_active_at FROM session", |row| {
-            let session =
-                SessionDump { owner: row.get(1)?, locked_until: row.get(2)?, last_activity: row.get(3)? };
+            let session = SessionDump {
+                owner: row.get(1)?,
+                locked_until: number(row, 2)?,
+                last_activity: number(row, 3)?,
+            };
             sessions.insert(row.get(0)?, session);
             Ok(())
         })?;
         Ok(sessions)
     }
 
-    fn add_kv(&self, dump: &mut Dump, mailbox: i64, name: &str) -> Result<()> {
-        let query = format!("SELECT key, value, updated_at FROM kv_store WHERE mailbox = {mailbox}");
-        self.each(&query, |row| {
-            dump.kv_store.insert((name.to_owned(), row.get(0)?), (row.get(1)?, row.get(2)?));
+    fn add_kv(&self, dump: &mut Dump, names: &BTreeMap<i64, String>) -> Result<()> {
+        self.each("SELECT mailbox, key, value, updated_at FROM kv_store", |row| {
+            let key = (names[&row.get(0)?].clone(), row.get(1)?);
+            dump.kv_store.insert(key, (row.get(2)?, number(row, 3)?));
             Ok(())
         })?;
-        let query = format!("SELECT key, value, updated_at FROM kv_delta WHERE mailbox = {mailbox}");
-        self.each(&query, |row| {
-            let updated_at = row.get(2)?;
-            let value = row.get::<_, Option<String>>(1)?.map(|value| (value, updated_at));
-            dump.kv_delta.insert((name.to_owned(), row.get(0)?), value);
+        self.each("SELECT mailbox, key, value, updated_at FROM kv_delta", |row| {
+            let key = (names[&row.get(0)?].clone(), row.get(1)?);
+            let updated_at = number(row, 3)?;
+            dump.kv_delta.insert(key, row.get::<_, Option<String>>(2)?.map(|value| (value, updated_at)));
             Ok(())
         })
     }
@@ -187,7 +185,7 @@ impl Reader<'_> {
     fn requests(&self) -> Result<BTreeMap<String, u64>> {
         let mut requests = BTreeMap::new();
         self.each("SELECT hex(key), seen_at FROM request", |row| {
-            let (key, seen_at): (String, u64) = (row.get(0)?, row.get(1)?);
+            let (key, seen_at): (String, _) = (row.get(0)?, number(row, 1)?);
             if seen_at + HOUR_MS > self.now {
                 requests.insert(key.to_lowercase(), seen_at);
             }
@@ -197,7 +195,8 @@ impl Reader<'_> {
     }
 
     fn count(&self, query: &str) -> Result<usize> {
-        self.connection.prepare_cached(query)?.query_row([], |row| row.get(0))
+        let count = self.connection.prepare_cached(query)?.query_row([], |row| number(row, 0))?;
+        Ok(usize::try_from(count).unwrap())
     }
 
     fn each(&self, query: &str, mut take: impl FnMut(&Row<'_>) -> Result<()>) -> Result<()> {
@@ -217,19 +216,19 @@ impl Reader<'_> {
 /// What is said of an instance and of nothing else. Columns: [`Reader::mailboxes`].
 fn describe(instance: &mut InstanceDump, row: &Row<'_>) -> Result<()> {
     let parent: Option<String> = row.get(8)?;
-    let (parent_execution, parent_event) = (row.get(9)?, row.get(10)?);
+    let (parent_execution, parent_event) = (some_number(row, 9)?, some_number(row, 10)?);
     instance.is_instance = true;
-    instance.execution = row.get(2)?;
-    instance.last_event_id = row.get(3)?;
+    instance.execution = number(row, 2)?;
+    instance.last_event_id = number(row, 3)?;
     instance.status = some_text(row.get(4)?);
     instance.pin = some_text(row.get(5)?);
     instance.name = row.get(6)?;
     instance.version = row.get(7)?;
     instance.parent = parent.map(|parent| (parent, parent_execution, parent_event));
-    instance.created = row.get(11)?;
-    instance.updated = row.get(12)?;
+    instance.created = number(row, 11)?;
+    instance.updated = number(row, 12)?;
     instance.custom_status = row.get(15)?;
-    instance.custom_status_version = row.get::<_, Option<u64>>(16)?.unwrap_or(0);
+    instance.custom_status_version = some_number(row, 16)?.unwrap_or(0);
     Ok(())
 }
 
@@ -254,4 +253,13 @@ fn class_text(class: i64) -> &'static str {
 
 fn some_text(text: String) -> Option<String> {
     Some(text).filter(|text| !text.is_empty())
+}
+
+fn number(row: &Row<'_>, column: usize) -> Result<u64> {
+    Ok(some_number(row, column)?.unwrap_or(0))
+}
+
+fn some_number(row: &Row<'_>, column: usize) -> Result<Option<u64>> {
+    let found: Option<i64> = row.get(column)?;
+    Ok(found.map(|number| u64::try_from(number).expect("no column of ours is negative")))
 }

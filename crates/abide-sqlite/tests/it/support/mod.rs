@@ -2,3 +2,6 @@
 
 pub(crate) mod clock;
 pub(crate) mod dump;
+pub(crate) mod folder;
+pub(crate) mod items;
+pub(crate) mod store;

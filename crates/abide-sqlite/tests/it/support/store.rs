@@ -202,10 +202,15 @@ impl Store {
     /// The first column of the first row.
     pub(crate) fn value<T: FromSql + Send + 'static>(&self, query: &str) -> T {
         let query = query.to_owned();
-        let value = block_on(self.provider.inspect(move |connection| {
-            connection.query_row(&query, [], |row| row.get(0))
-        }));
+        let value = block_on(
+            self.provider.inspect(move |connection| connection.query_row(&query, [], |row| row.get(0))),
+        );
         value.expect("the writer is alive").unwrap()
+    }
+
+    /// The same for a time in milliseconds.
+    pub(crate) fn time(&self, query: &str) -> u64 {
+        u64::try_from(self.value::<i64>(query)).unwrap()
     }
 
     /// How many rows a table has.

@@ -88,9 +88,7 @@ pub(super) fn message(rng: &mut Rng, instance: &str, now: u64) -> WorkItem {
     match rng.below(13) {
         0 => start(rng, instance),
         1 => continue_as_new(rng, instance),
-        2..=4 => {
-            WorkItem::QueueMessage { instance: to, name: alphabet::key(rng), data: alphabet::text(rng) }
-        }
+        2..=4 => WorkItem::QueueMessage { instance: to, name: alphabet::key(rng), data: alphabet::text(rng) },
         5..=6 => timer(rng, instance, ids, now),
         7 => completion(rng, instance, ids),
         8 => WorkItem::CancelInstance { instance: to, reason: alphabet::text(rng) },

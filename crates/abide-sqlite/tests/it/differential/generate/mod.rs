@@ -100,18 +100,27 @@ fn sensible(kind: Kind, rng: &mut Rng, world: &World) -> Kind {
     if rng.percent(15) {
         return kind;
     }
-    let has_work = world.dump.work.values().any(|work| work.leased_until.is_none() && work.visible_at.is_none());
+    let has_work =
+        world.dump.work.values().any(|work| work.leased_until.is_none() && work.visible_at.is_none());
     let has_mail = world.dump.messages.values().any(|message| message.visible_at.is_none());
     match kind {
         Kind::FinishWork | Kind::Fuse | Kind::RenewWork | Kind::AbandonWork
             if world.live(Lane::Work).is_empty() =>
         {
-            if has_work { Kind::LeaseWork } else { sensible(Kind::Commit, rng, world) }
+            if has_work {
+                Kind::LeaseWork
+            } else {
+                sensible(Kind::Commit, rng, world)
+            }
         }
         Kind::Commit | Kind::RenewInstance | Kind::AbandonInstance
             if world.live(Lane::Instances).is_empty() =>
         {
-            if has_mail { Kind::LeaseInstances } else { Kind::Start }
+            if has_mail {
+                Kind::LeaseInstances
+            } else {
+                Kind::Start
+            }
         }
         Kind::LeaseInstances if !has_mail => Kind::Start,
         Kind::LeaseWork if !has_work => sensible(Kind::Commit, rng, world),

@@ -13,10 +13,9 @@ pub(super) fn read(rng: &mut Rng, world: &World) -> ReadOp {
     match rng.below(16) {
         0..=1 => ReadOp::History { instance },
         2..=3 => ReadOp::Execution { instance, execution_id: rng.below(4) },
-        4..=5 => with_lease(rng, world, instance, |rng, lease| ReadOp::HistoryAfter {
-            lease,
-            after: rng.below(8),
-        }),
+        4..=5 => {
+            with_lease(rng, world, instance, |rng, lease| ReadOp::HistoryAfter { lease, after: rng.below(8) })
+        }
         6 => with_lease(rng, world, instance, |_, lease| ReadOp::Snapshot { lease }),
         7 => ReadOp::CustomStatus { instance, last_seen: rng.below(3) },
         8..=9 => ReadOp::KvValue { instance, key: alphabet::key(rng) },

@@ -1,0 +1,151 @@
+//! The nth write, read or fsync fails, or the process dies in it.
+//!
+//! A child works through a fixed plan under `strace`, which makes chosen calls on the database's files fail. The child
+//! repeats what failed. A few calls are chosen normally; `ABIDE_FAULTS=400` tries that many of every kind.
+
+use std::path::Path;
+use std::time::Duration;
+
+use abide_sqlite::SqliteProvider;
+use futures::executor::block_on;
+
+use crate::crash::evidence::{Evidence, integrity};
+use crate::support::folder::{Folder, beside, url};
+use crate::support::load::{Load, Plan};
+use crate::support::process::{
+    Dice, Journal, Lines, PATIENCE, Running, is_child, skipped, times, told, traced_child_of, tracing_works, until,
+};
+
+const CHILD: &str = "faults::injected::works_through_a_plan";
+const DATABASE: &str = "data.db";
+const JOURNAL: &str = "journal";
+
+/// Calls after which there is nothing left to fail.
+const MOST: u64 = 4_000;
+
+#[test]
+#[ignore = "the child of other tests"]
+fn works_through_a_plan() {
+    if !is_child(CHILD) {
+        return;
+    }
+    let folder = told("ABIDE_FOLDER");
+    work_through(Path::new(&folder), told("ABIDE_ROUND").parse().unwrap());
+}
+
+/// Opens the database, however often that takes, and does everything there is to do.
+fn work_through(folder: &Path, round: u64) {
+    let journal = Journal::append_to(&folder.join(JOURNAL));
+    let database = url(&folder.join(DATABASE));
+    let (store, _) = until("the database to open", PATIENCE, || match block_on(SqliteProvider::new(&database, None)) {
+        Ok(store) => Some(store),
+        Err(error) => {
+            journal.note(&format!("fault open: {error}"));
+            None
+        }
+    });
+    // Short: a lease call that failed may have leased, and then nobody has what it leased.
+    let plan = Plan { round, chains: 4, lease: Duration::from_secs(2), at_most: Duration::from_secs(25) };
+    block_on(Load::new(&store, &journal, plan).run());
+    drop(store);
+    journal.note("end");
+}
+
+/// What goes wrong, and in which calls.
+struct Fault {
+    calls: &'static str,
+    what: &'static str,
+    /// How many calls in a row, beside the first.
+    more: u64,
+}
+
+/// Fails the nth call of every thread, for some n.
+fn inject(test: &str, fault: &Fault) {
+    if let Err(why) = tracing_works() {
+        return skipped(test, &why);
+    }
+    let tries = times("ABIDE_FAULTS", 5);
+    let mut dice = Dice::of_environment();
+    println!("ABIDE_SEED={}", dice.seed());
+    let mut faults = 0;
+    for index in 1..=tries {
+        // The first ones hit the opening; later ones are spread, closer together in the beginning.
+        let spread = index * index * MOST / (tries * tries).max(1);
+        let nth = index + dice.between(0, spread + 1) / 4;
+        let folder = Folder::new("injected");
+        faults += run_with(&folder, fault, nth);
+    }
+    println!("{faults} calls failed in {tries} runs");
+}
+
+/// Says how many failures the child has seen.
+fn run_with(folder: &Folder, fault: &Fault, nth: u64) -> usize {
+    let Fault { calls, what, more } = fault;
+    let when = format!("{nth}..{}", nth + more);
+    println!("{calls} {what} {when}");
+    let inject = format!("inject={calls}:{what}:when={when}");
+    let trace = format!("trace={calls}");
+    let path = folder.file(DATABASE);
+    let files = ["", "-journal", "-wal", "-shm"].map(|suffix| beside(&path, suffix).display().to_string());
+    let mut options = vec!["-e", &trace, "-e", &inject];
+    for file in &files {
+        options.extend(["-P", file]);
+    }
+    let mut command = traced_child_of(CHILD, &folder.file("trace"), &options).unwrap();
+    command.env("ABIDE_FOLDER", folder.path()).env("ABIDE_ROUND", "0");
+    let ended = Running::start(command).wait(PATIENCE * 2);
+    let journal = Lines::of(&folder.file(JOURNAL)).all();
+    let faults = journal.iter().filter(|line| line.starts_with("fault"));
+    let last = journal.last().map(String::as_str);
+    if what.starts_with("signal") {
+        // Either it came through, or another one goes on. Before the first byte there is nothing to look at.
+        if last != Some("end") && path.exists() {
+            look(&path, &journal);
+        }
+        work_through(folder.path(), 1);
+    } else {
+        assert!(ended.success() && last == Some("end"), "{ended}, last: {last:?}\n{}", journal.join("\n"));
+    }
+    let journal = Lines::of(&folder.file(JOURNAL)).all();
+    look(&path, &journal).is_finished();
+    let names: Vec<String> = folder.names().into_iter().filter(|name| name.starts_with(DATABASE)).collect();
+    assert_eq!(names, [DATABASE], "{when}");
+    faults.count()
+}
+
+fn look(path: &Path, journal: &[String]) -> Evidence {
+    assert_eq!(integrity(path), "ok");
+    Evidence::read(path).is_whole().holds(journal)
+}
+
+const WRITES: &str = "pwrite64,fsync,fdatasync,ftruncate";
+
+#[test]
+fn writes_that_fail() {
+    inject("writes_that_fail", &Fault { calls: WRITES, what: "error=EIO", more: 0 });
+}
+
+#[test]
+fn writes_that_fail_for_a_while() {
+    inject("writes_that_fail_for_a_while", &Fault { calls: WRITES, what: "error=EIO", more: 12 });
+}
+
+#[test]
+fn writes_without_space() {
+    inject("writes_without_space", &Fault { calls: "pwrite64,ftruncate", what: "error=ENOSPC", more: 12 });
+}
+
+#[test]
+fn fsyncs_that_fail() {
+    inject("fsyncs_that_fail", &Fault { calls: "fsync,fdatasync", what: "error=EIO", more: 1 });
+}
+
+#[test]
+fn reads_that_fail() {
+    inject("reads_that_fail", &Fault { calls: "pread64", what: "error=EIO", more: 1 });
+}
+
+#[test]
+fn writes_that_kill() {
+    inject("writes_that_kill", &Fault { calls: WRITES, what: "signal=KILL", more: 0 });
+}

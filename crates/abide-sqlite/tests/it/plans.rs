@@ -1,0 +1,132 @@
+//! How SQLite means to run each statement: by an index, without sorting, and as the statement's file says.
+//!
+//! The plans are those of the library's default planner: nobody runs `ANALYZE` on a store, so they are the same for
+//! an empty database and for a full one.
+
+use std::collections::BTreeMap;
+
+use abide_sqlite::SqliteProvider;
+use futures::executor::block_on;
+use rusqlite::Connection;
+
+use crate::support::store::Store;
+
+/// Statements that go through a whole table or index, and why they may.
+const MAY_SCAN: &[(&str, &str)] = &[
+    ("any_ready_mailbox", "stops at the first entry of the queue"),
+    ("any_ready_work", "stops at the first entry of either queue"),
+    ("next_mailbox_due", "stops at the first entry of each index, which is in the order of time"),
+    ("next_work_due", "stops at the first entry of each index, which is in the order of time"),
+    ("mailboxes_of_owner", "only leased mailboxes are in this index, and only when a process has died"),
+    ("work_of_owner", "only leased work is in this index, and only when a process has died"),
+    ("list_owners", "as many rows as processes have the file open"),
+    ("forget_sessions", "housekeeping: who asks for it wants every session looked at"),
+];
+
+type Plans = BTreeMap<&'static str, Vec<String>>;
+
+fn plans() -> Plans {
+    let plans = block_on(Store::in_memory().provider.inspect(|connection| {
+        let statements = SqliteProvider::statement_texts().filter(|(_, text)| is_planned(text));
+        statements.map(|(name, text)| (name, plan_of(connection, text))).collect()
+    }));
+    plans.unwrap()
+}
+
+/// Whether a statement is more than a command.
+fn is_planned(text: &str) -> bool {
+    let statement = text.lines().find(|line| !line.starts_with("--")).unwrap_or_default();
+    !["PRAGMA", "BEGIN", "COMMIT", "ROLLBACK"].iter().any(|command| statement.starts_with(command))
+}
+
+fn plan_of(connection: &Connection, text: &str) -> Vec<String> {
+    // Not bound: a plan must not depend on the values.
+    let mut explained = connection.prepare(&format!("EXPLAIN QUERY PLAN {text}")).unwrap();
+    let mut rows = explained.raw_query();
+    let mut plan = Vec::new();
+    while let Some(row) = rows.next().unwrap() {
+        plan.push(row.get(3).unwrap());
+    }
+    plan
+}
+
+/// What a statement's file says about its plan.
+fn promised(text: &str) -> Vec<&str> {
+    let promise = text.lines().find_map(|line| line.strip_prefix("-- Plan: "));
+    let names = promise.map(|names| names.trim_end_matches('.').split(", ").collect());
+    names.unwrap_or_default()
+}
+
+/// Whether a name is a word of a plan.
+fn mentions(plan: &[String], name: &str) -> bool {
+    let is_word = |character: char| character.is_alphanumeric() || character == '_';
+    plan.iter().any(|step| step.split(|character| !is_word(character)).any(|word| word == name))
+}
+
+/// Whether a step of a plan goes through a table, and not only through what another step has found.
+fn scans_a_table(step: &str) -> bool {
+    let what = step.strip_prefix("SCAN ");
+    what.is_some_and(|what| !what.starts_with('(') && !what.starts_with("json_each") && what != "CONSTANT ROW")
+}
+
+#[test]
+fn no_statement_goes_through_a_table_without_a_reason() {
+    let scanning = plans().into_iter().filter(|(_, plan)| plan.iter().any(|step| scans_a_table(step)));
+    let scanning: BTreeMap<_, _> = scanning.collect();
+    let forbidden: Vec<_> =
+        scanning.iter().filter(|(name, _)| !MAY_SCAN.iter().any(|(known, _)| known == *name)).collect();
+    assert!(forbidden.is_empty(), "{forbidden:#?}");
+    for (name, reason) in MAY_SCAN {
+        assert!(scanning.contains_key(name), "{name} needs no exception any more ({reason})");
+    }
+}
+
+#[test]
+fn no_statement_sorts() {
+    let sorting: Plans = plans()
+        .into_iter()
+        .filter(|(_, plan)| plan.iter().any(|step| step.contains("TEMP B-TREE") || step.contains("AUTOMATIC")))
+        .collect();
+    assert!(sorting.is_empty(), "{sorting:#?}");
+}
+
+#[test]
+fn every_statement_is_run_as_its_file_promises() {
+    let plans = plans();
+    let mut broken = Vec::new();
+    let mut promises = 0;
+    for (name, text) in SqliteProvider::statement_texts() {
+        for promise in promised(text) {
+            promises += 1;
+            let plan = plans.get(name).map_or(&[][..], Vec::as_slice);
+            if !mentions(plan, promise) {
+                broken.push(format!("{name} promises {promise}, and does {plan:?}"));
+            }
+        }
+    }
+    assert!(broken.is_empty(), "{broken:#?}");
+    assert!(promises > 20, "the promises were not found");
+}
+
+/// An index costs every write something: one that no statement uses is a mistake, here or in the statement.
+#[test]
+fn every_index_is_used() {
+    let plans = plans();
+    let indexes = block_on(Store::in_memory().provider.inspect(|connection| {
+        let query = "SELECT name FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL";
+        let mut statement = connection.prepare(query).unwrap();
+        let names = statement.query_map([], |row| row.get::<_, String>(0)).unwrap();
+        names.map(Result::unwrap).collect::<Vec<_>>()
+    }));
+    let used = |index: &String| plans.values().any(|plan| mentions(plan, index));
+    let unused: Vec<_> = indexes.unwrap().into_iter().filter(|index| !used(index)).collect();
+    assert!(unused.is_empty(), "{unused:?}");
+}
+
+#[test]
+fn plans_do_not_depend_on_statistics() {
+    let store = Store::in_memory();
+    store.settle();
+    let query = "SELECT count(*) FROM sqlite_schema WHERE name LIKE 'sqlite_stat%'";
+    assert_eq!(store.value::<i64>(query), 0);
+}

@@ -1,0 +1,141 @@
+//! Processes that work the same queue: nothing twice, nothing forgotten, and soon.
+
+use std::path::Path;
+use std::time::Duration;
+
+use abide_model::WorkItem;
+use abide_provider::Provider;
+use abide_sqlite::SqliteProvider;
+use futures::executor::block_on;
+use futures::future::join;
+use rusqlite::Connection;
+
+use super::puppet::{LONG, Puppet, finish, id_of, job, one_job};
+use crate::support::folder::{Folder, url};
+use crate::support::process::{PATIENCE, until};
+
+fn open(path: &Path) -> SqliteProvider {
+    block_on(SqliteProvider::new(&url(path), None)).unwrap()
+}
+
+/// The completions in the queue, sorted.
+fn completions(path: &Path) -> Vec<u64> {
+    let connection = Connection::open(path).unwrap();
+    let mut query = connection.prepare("SELECT item FROM message").unwrap();
+    let items = query.query_map([], |row| row.get::<_, String>(0)).unwrap();
+    let mut ids: Vec<u64> = items
+        .map(|item| match serde_json::from_str(&item.unwrap()).unwrap() {
+            WorkItem::ActivityCompleted { id, .. } => id,
+            item => panic!("{item:?}"),
+        })
+        .collect();
+    ids.sort_unstable();
+    ids
+}
+
+#[test]
+fn nothing_is_done_twice_or_forgotten() {
+    const JOBS: u64 = 200;
+    let folder = Folder::new("sharing");
+    let path = folder.file("data.db");
+    let store = open(&path);
+    let mut puppets = [Puppet::on(&folder, &path), Puppet::on(&folder, &path)];
+    for puppet in &mut puppets {
+        puppet.tell("work");
+    }
+    for id in 0..JOBS {
+        block_on(store.enqueue_for_worker(job(id))).unwrap();
+    }
+    let notes = || puppets.iter().flat_map(Puppet::notes).filter(|note| note != "open");
+    let everything = usize::try_from(JOBS).unwrap();
+    until("all jobs", PATIENCE, || (notes().count() >= everything).then_some(()));
+    let mut done: Vec<String> = notes().collect();
+    done.sort();
+    let mut expected: Vec<String> = (0..JOBS).map(|id| format!("did {id}")).collect();
+    expected.sort();
+    assert_eq!(done, expected);
+    assert!(completions(&path).into_iter().eq(0..JOBS), "{:?}", completions(&path));
+}
+
+#[test]
+fn a_parked_call_hears_of_work_from_another_process() {
+    let folder = Folder::new("wake-ups");
+    let path = folder.file("data.db");
+    let store = open(&path);
+    let mut puppet = Puppet::on(&folder, &path);
+    puppet.tell("work");
+    let mut times = Vec::new();
+    for id in 0..15 {
+        block_on(store.enqueue_for_worker(job(id))).unwrap();
+        let (answer, time) = puppet.timed_answer();
+        assert_eq!(answer, format!("did {id}"));
+        times.push(time);
+    }
+    times.sort_unstable();
+    // A single one may be slow on a busy machine; a wake-up that is lost would make all of them slow.
+    assert!(times[times.len() / 2] < Duration::from_millis(300), "{times:?}");
+}
+
+#[test]
+fn a_process_that_was_alone_notices_the_first_other_one() {
+    let folder = Folder::new("company");
+    let path = folder.file("data.db");
+    let mut alone = Puppet::on(&folder, &path);
+    alone.tell("work");
+    let store = open(&path);
+    block_on(store.enqueue_for_worker(job(7))).unwrap();
+    let (answer, time) = alone.timed_answer();
+    assert_eq!(answer, "did 7");
+    assert!(time < Duration::from_secs(3), "{time:?}");
+}
+
+#[test]
+fn two_stores_in_one_process_share_a_file() {
+    let folder = Folder::new("two");
+    let path = folder.file("data.db");
+    let (one, other) = (open(&path), open(&path));
+    for id in 0..20 {
+        let (worker, client) = if id % 2 == 0 { (&one, &other) } else { (&other, &one) };
+        let (leased, enqueued) = block_on(join(
+            worker.lease_work(one_job(LONG, PATIENCE)),
+            client.enqueue_for_worker(job(id)),
+        ));
+        enqueued.unwrap();
+        let work = leased.unwrap().pop().unwrap();
+        assert_eq!((id_of(&work), work.attempt), (id, 1));
+        // The lease is a row: either store can see it, and either can end it.
+        assert_eq!(block_on(client.lease_work(one_job(LONG, Duration::ZERO))).unwrap(), []);
+        finish(client, &work).unwrap();
+    }
+    drop(one);
+    assert!(completions(&path).into_iter().eq(0..20));
+    finish_one_more(&other);
+    drop(other);
+    assert_eq!(folder.names(), ["data.db"]);
+}
+
+/// The other store is still open when the first has closed.
+fn finish_one_more(store: &SqliteProvider) {
+    block_on(store.enqueue_for_worker(job(20))).unwrap();
+    let work = block_on(store.lease_work(one_job(LONG, Duration::ZERO))).unwrap().pop().unwrap();
+    finish(store, &work).unwrap();
+}
+
+#[test]
+fn a_file_with_two_names_is_one_file() {
+    let folder = Folder::new("names");
+    let path = folder.file("data.db");
+    let elsewhere = folder.file("elsewhere");
+    std::fs::create_dir(&elsewhere).unwrap();
+    let store = open(&path);
+    for link in [folder.file("link.db"), elsewhere.join("data.db")] {
+        std::os::unix::fs::symlink(&path, &link).unwrap();
+        block_on(store.enqueue_for_worker(job(1))).unwrap();
+        let work = block_on(store.lease_work(one_job(LONG, Duration::ZERO))).unwrap().pop().unwrap();
+        let mut other = Puppet::on(&folder, &link);
+        // It looks after its neighbours before the first call, and every tenth of a second.
+        assert_eq!(other.ask("lease 60000 500"), "nothing", "by {}: the owner of the lease is alive", link.display());
+        finish(&store, &work).unwrap();
+        assert_eq!(other.ask("close"), "closed");
+    }
+}
