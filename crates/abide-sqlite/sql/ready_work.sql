@@ -3,7 +3,7 @@
 SELECT w.mailbox, w.execution, w.activity, w.no, w.tag, w.session, w.attempts, w.item, m.id, m.name,
        CASE WHEN m.execution > 0 THEN m.version ELSE '' END
 FROM work AS w
-JOIN mailbox AS m ON m.no = w.mailbox
+LEFT JOIN mailbox AS m ON m.no = w.mailbox
 WHERE w.tag = ?1 AND w.visible_at = 0 AND w.lease IS NULL AND w.session IS NULL
 ORDER BY w.no
 LIMIT ?2

@@ -6,6 +6,8 @@ use abide_model::Timestamp;
 use abide_provider::rows::{MessageClass, MessageRow, WorkRow};
 use abide_provider::{CommitRows, Operation, Rejection, StoreError};
 
+use crate::text::Text;
+
 /// A message, ready to be written.
 #[derive(Debug)]
 pub(crate) struct EncodedMessage {
@@ -21,8 +23,8 @@ pub(crate) struct EncodedWork {
     pub(crate) instance: String,
     pub(crate) execution: i64,
     pub(crate) activity: i64,
-    pub(crate) session: Option<String>,
-    pub(crate) tag: String,
+    pub(crate) session: Option<Text>,
+    pub(crate) tag: Text,
     pub(crate) json: String,
 }
 
@@ -79,7 +81,7 @@ impl EncodedWork {
             instance: row.activity.instance,
             execution: column(row.activity.execution_id),
             activity: column(row.activity.activity_id),
-            session: row.session,
+            session: row.session.map(Text::from),
             tag: tag_column(row.tag.as_deref()),
             json,
         })
@@ -102,8 +104,8 @@ pub(crate) fn visible_column(visible_at: Option<Timestamp>) -> i64 {
 }
 
 /// A tag as a column holds it: no tag is the empty text.
-pub(crate) fn tag_column(tag: Option<&str>) -> String {
-    tag.map_or_else(String::new, |tag| format!("={tag}"))
+pub(crate) fn tag_column(tag: Option<&str>) -> Text {
+    tag.map_or_else(Text::default, |tag| Text::from(format!("={tag}")))
 }
 
 fn json<T: serde::Serialize>(operation: Operation, value: &T) -> Result<String, StoreError> {

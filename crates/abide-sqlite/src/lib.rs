@@ -57,6 +57,7 @@ mod sqlite_provider;
 mod statements;
 mod stolen;
 mod store;
+mod text;
 mod token;
 mod writer;
 

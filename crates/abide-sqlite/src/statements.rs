@@ -97,6 +97,7 @@ statements! {
     LaneHead = "lane_head",
     SaveLane = "save_lane",
     DeleteLane = "delete_lane",
+    DeleteLaneByHead = "delete_lane_by_head",
     HoldLanes = "hold_lanes",
     LoadSession = "load_session",
     ClaimSession = "claim_session",

@@ -4,6 +4,8 @@
 
 use std::fmt;
 
+use crate::text::Text;
+
 /// The key of a work row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct WorkKey {
@@ -36,7 +38,7 @@ pub(crate) enum Affinity {
 }
 
 impl Affinity {
-    pub(crate) fn of(session: Option<&str>) -> Self {
+    pub(crate) fn of(session: Option<&Text>) -> Self {
         if session.is_some() { Self::Session } else { Self::Free }
     }
 

@@ -41,18 +41,20 @@ impl Tx<'_, '_> {
         if let Next::Hide(pause) = after(count(attempts)) {
             self.sql.execute(Sql::FreeWork, [at[0], at[1], at[2], at[3], self.after(pause), attempts])?;
         } else {
-            tracing::warn!(target: "abide::sqlite", instance = work.instance, activity = key.activity, attempts,
+            let instance = work.instance.as_deref().unwrap_or_default();
+            tracing::warn!(target: "abide::sqlite", instance, activity = key.activity, attempts,
                 "a work item cannot be read and was moved to the dead letters");
-            self.sql.execute(Sql::BuryWork, params![at[0], at[1], at[2], at[3], work.instance, self.now])?;
+            self.sql.execute(Sql::BuryWork, params![at[0], at[1], at[2], at[3], instance, self.now])?;
             self.sql.execute(Sql::DeleteWork, at)?;
             self.enqueue_poison(work, attempts)?;
         }
-        self.update_lane(work.session.as_deref(), &work.tag)
+        self.update_lane(work.session.as_ref(), &work.tag)
     }
 
     fn enqueue_poison(&self, work: &WorkRow, attempts: i64) -> rusqlite::Result<()> {
+        let Some(instance) = work.instance.clone() else { return Ok(()) }; // nobody is there to be told
         let activity = ScheduledActivityIdentifier {
-            instance: work.instance.clone(),
+            instance,
             execution_id: number(work.key.execution),
             activity_id: number(work.key.activity),
         };

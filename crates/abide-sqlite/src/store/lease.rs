@@ -16,6 +16,7 @@ use super::mailbox::{ANY_START, Existence, Held, MailboxRow, format_batch};
 use crate::encode::{column, number};
 use crate::error::Failure;
 use crate::statements::Sql;
+use crate::text::Text;
 use crate::token::MailboxToken;
 
 /// The class of a continue-as-new.
@@ -76,10 +77,10 @@ impl Tx<'_, '_> {
             return Ok(Vec::new());
         }
         let rows = i64::try_from(limit).unwrap_or(i64::MAX);
-        let mut found = self.sql.rows(Sql::ReadyMailboxes, params!["", rows], MailboxRow::read)?;
-        let mut last = String::new();
+        let mut last = Text::default();
+        let mut found = self.sql.rows(Sql::ReadyMailboxes, params![last, rows], MailboxRow::read)?;
         let mut pins = 0;
-        while let Some(pin) = self.sql.row(Sql::NextPin, [&last], |row| row.get::<_, String>(0))? {
+        while let Some(pin) = self.sql.row(Sql::NextPin, [&last], |row| row.get::<_, Text>(0))? {
             if capabilities.is_none_or(|filter| passes(filter, &pin)) {
                 found.extend(self.sql.rows(Sql::ReadyMailboxes, params![pin, rows], MailboxRow::read)?);
                 pins += 1;
@@ -276,6 +277,6 @@ fn parent_of(mailbox: &MailboxRow) -> Option<ParentLink> {
 }
 
 /// A pin that cannot be parsed passes: what cannot be compared is decided by whoever replays it.
-fn passes(filter: &DispatcherCapabilityFilter, pin: &str) -> bool {
-    semver::Version::parse(pin).map_or(true, |version| filter.is_compatible(&version))
+fn passes(filter: &DispatcherCapabilityFilter, pin: &Text) -> bool {
+    semver::Version::parse(&pin.lossy()).map_or(true, |version| filter.is_compatible(&version))
 }

@@ -5,6 +5,7 @@ use rusqlite::{Row, params};
 
 use super::Tx;
 use crate::statements::Sql;
+use crate::text::{lossy, lossy_or_null};
 
 /// A mailbox, as read.
 #[derive(Debug, Clone)]
@@ -63,13 +64,13 @@ impl Held {
         let lease = match row.get::<_, Option<i64>>(5)? {
             None => None,
             Some(nonce) => {
-                let batch = row.get_ref(7)?.as_str_or_null()?.unwrap_or_default();
-                Some(Lease { nonce, until: row.get(6)?, batch: parse_batch(batch) })
+                let batch = lossy(row, 7)?;
+                Some(Lease { nonce, until: row.get(6)?, batch: parse_batch(&batch) })
             }
         };
         Ok(Self {
             no: row.get(0)?,
-            id: row.get(1)?,
+            id: lossy(row, 1)?,
             execution: row.get(2)?,
             last_event: row.get(3)?,
             updated_at: row.get(4)?,
@@ -114,20 +115,19 @@ pub(crate) struct Readiness {
 impl MailboxRow {
     /// Reads the columns that `mailbox_by_id`, `mailbox_by_no` and `ready_mailboxes` return.
     pub(crate) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
-        let status: &str = row.get_ref(4)?.as_str()?;
-        let parent = match row.get::<_, Option<String>>(8)? {
+        let parent = match lossy_or_null(row, 8)? {
             None => None,
             Some(instance) => Some(Parent { instance, execution: row.get(9)?, event: row.get(10)? }),
         };
         Ok(Self {
             no: row.get(0)?,
-            id: row.get(1)?,
+            id: lossy(row, 1)?,
             execution: row.get(2)?,
             last_event: row.get(3)?,
-            status: status.parse().ok(),
-            pin: row.get(5)?,
-            name: row.get(6)?,
-            version: row.get(7)?,
+            status: lossy(row, 4)?.parse().ok(),
+            pin: lossy(row, 5)?,
+            name: lossy(row, 6)?,
+            version: lossy(row, 7)?,
             parent,
             created_at: row.get(11)?,
             ready: row.get(12)?,
@@ -166,7 +166,7 @@ impl Tx<'_, '_> {
 
     /// The same by number, with its name.
     pub(crate) fn brief_by_no(&self, no: i64) -> rusqlite::Result<Option<(Brief, String)>> {
-        self.sql.row(Sql::BriefByNo, [no], |row| Ok((Brief::read(row)?, row.get(5)?)))
+        self.sql.row(Sql::BriefByNo, [no], |row| Ok((Brief::read(row)?, lossy(row, 5)?)))
     }
 
     pub(crate) fn brief_or_new(&self, id: &str) -> rusqlite::Result<Brief> {

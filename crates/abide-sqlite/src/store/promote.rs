@@ -8,6 +8,7 @@ use rusqlite::params;
 use super::Tx;
 use super::work::PromotedWork;
 use crate::statements::Sql;
+use crate::text::Text;
 
 /// How many rows of each kind one transaction promotes.
 const AT_ONCE: i64 = 1_000;
@@ -68,7 +69,7 @@ impl Tx<'_, '_> {
     }
 
     fn free_expired_sessions(&self) -> rusqlite::Result<usize> {
-        let expired: Vec<String> =
+        let expired: Vec<Text> =
             self.sql.rows(Sql::ExpiredSessions, [self.now, AT_ONCE], |row| row.get(0))?;
         for name in &expired {
             self.sql.execute(Sql::FreeSession, [name])?;

@@ -8,12 +8,13 @@ use rusqlite::params;
 use super::Tx;
 use crate::encode::column;
 use crate::statements::Sql;
+use crate::text::{Text, lossy};
 
 impl Tx<'_, '_> {
     /// Makes the caller the owner of a session.
     pub(crate) fn claim_session(
         &self,
-        name: &str,
+        name: &Text,
         config: &SessionFetchConfig,
         holder: &str,
     ) -> rusqlite::Result<()> {
@@ -24,7 +25,7 @@ impl Tx<'_, '_> {
     }
 
     /// Notes that a session was used, if there is one and somebody owns it.
-    pub(crate) fn use_session(&self, name: Option<&str>) -> rusqlite::Result<()> {
+    pub(crate) fn use_session(&self, name: Option<&Text>) -> rusqlite::Result<()> {
         if let Some(name) = name {
             self.sql.execute(Sql::TouchSession, params![name, self.now])?;
         }
@@ -32,7 +33,7 @@ impl Tx<'_, '_> {
     }
 
     /// Brings a lane up to date after its work has changed. Work without a session has none.
-    pub(crate) fn update_lane(&self, session: Option<&str>, tag: &str) -> rusqlite::Result<()> {
+    pub(crate) fn update_lane(&self, session: Option<&Text>, tag: &Text) -> rusqlite::Result<()> {
         let Some(session) = session else { return Ok(()) };
         let head: Option<i64> = self.sql.row(Sql::LaneHead, [session, tag], |row| row.get(0))?;
         match head {
@@ -45,10 +46,9 @@ impl Tx<'_, '_> {
         Ok(())
     }
 
-    fn session_holder(&self, session: &str) -> rusqlite::Result<String> {
-        let owner = self
-            .sql
-            .row(Sql::LoadSession, [session], |row| Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?)))?;
+    fn session_holder(&self, session: &Text) -> rusqlite::Result<String> {
+        let owner =
+            self.sql.row(Sql::LoadSession, [session], |row| Ok((lossy(row, 0)?, row.get::<_, i64>(1)?)))?;
         Ok(match owner {
             Some((owner, locked_until)) if locked_until > self.now => format!("={owner}"),
             Some(_) | None => String::new(),

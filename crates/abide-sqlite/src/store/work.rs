@@ -12,13 +12,14 @@ use super::lease::{Abandon, Attempt};
 use crate::encode::{EncodedMessage, EncodedWork, column};
 use crate::error::Failure;
 use crate::statements::Sql;
+use crate::text::Text;
 use crate::token::{Affinity, WorkKey, WorkToken};
 
 /// Work that is free again, or visible at last.
 pub(crate) struct PromotedWork {
     key: WorkKey,
-    tag: String,
-    session: Option<String>,
+    tag: Text,
+    session: Option<Text>,
     attempts: i64,
 }
 
@@ -58,7 +59,7 @@ impl Tx<'_, '_> {
         let EncodedWork { instance: _, execution, activity, session, tag, json } = work;
         let no = self.next_number();
         self.sql.execute(Sql::InsertWork, params![mailbox, execution, activity, no, tag, session, json])?;
-        self.update_lane(session.as_deref(), tag)
+        self.update_lane(session.as_ref(), tag)
     }
 
     /// Removes a finished activity and tells its instance.
@@ -90,7 +91,7 @@ impl Tx<'_, '_> {
         if self.sql.execute(Sql::FinishWork, at)? == 0 {
             return Ok(None);
         }
-        self.use_session(session.as_deref())?;
+        self.use_session(session.as_ref())?;
         Ok(Some(()))
     }
 
@@ -103,12 +104,12 @@ impl Tx<'_, '_> {
             return Err(lost());
         }
         let session = self.session_of(token)?;
-        self.use_session(session.as_deref())?;
+        self.use_session(session.as_ref())?;
         Ok(())
     }
 
     /// The session of leased work. Most has none, and its token says so.
-    fn session_of(&self, token: WorkToken) -> rusqlite::Result<Option<String>> {
+    fn session_of(&self, token: WorkToken) -> rusqlite::Result<Option<Text>> {
         match token.affinity {
             Affinity::Free => Ok(None),
             Affinity::Session => Ok(self.held_work(token)?.and_then(|held| held.session)),
@@ -124,7 +125,7 @@ impl Tx<'_, '_> {
             Attempt::GivenBack => held.attempts.saturating_sub(1).max(0),
         };
         self.set_free(token.key, abandon.hidden_until(self), attempts)?;
-        self.update_lane(held.session.as_deref(), &held.tag)?;
+        self.update_lane(held.session.as_ref(), &held.tag)?;
         Ok(())
     }
 
@@ -149,7 +150,7 @@ impl Tx<'_, '_> {
     pub(crate) fn free_work(&self, freed: &[PromotedWork]) -> rusqlite::Result<()> {
         for work in freed {
             self.set_free(work.key, 0, work.attempts)?;
-            self.update_lane(work.session.as_deref(), &work.tag)?;
+            self.update_lane(work.session.as_ref(), &work.tag)?;
         }
         Ok(())
     }
@@ -192,11 +193,11 @@ impl Tx<'_, '_> {
     ) -> rusqlite::Result<()> {
         for work in removed {
             if let Some(nonce) = work.lease {
-                let affinity = Affinity::of(work.session.as_deref());
+                let affinity = Affinity::of(work.session.as_ref());
                 let token = WorkToken { key: work.key, nonce, affinity }.to_string();
                 self.tell_stolen(StolenLease { token, because: because(work.key.activity) });
             }
-            self.update_lane(work.session.as_deref(), &work.tag)?;
+            self.update_lane(work.session.as_ref(), &work.tag)?;
         }
         Ok(())
     }
@@ -205,8 +206,8 @@ impl Tx<'_, '_> {
 /// Work that was deleted, and the lease that went with it.
 pub(crate) struct RemovedWork {
     key: WorkKey,
-    tag: String,
-    session: Option<String>,
+    tag: Text,
+    session: Option<Text>,
     lease: Option<i64>,
 }
 

@@ -10,15 +10,17 @@ use rusqlite::{Row, params};
 use super::Tx;
 use crate::encode::tag_column;
 use crate::statements::Sql;
+use crate::text::{Text, lossy, lossy_or_null};
 use crate::token::{Affinity, WorkKey, WorkToken};
 
 /// Work that can be leased, as read.
 pub(crate) struct WorkRow {
     pub(crate) key: WorkKey,
-    pub(crate) tag: String,
-    pub(crate) session: Option<String>,
+    pub(crate) tag: Text,
+    pub(crate) session: Option<Text>,
     pub(crate) attempts: i64,
-    pub(crate) instance: String,
+    /// Who asked for it, if that is still known.
+    pub(crate) instance: Option<String>,
     item: Option<WorkItem>,
     orchestration_name: String,
     orchestration_version: String,
@@ -27,16 +29,18 @@ pub(crate) struct WorkRow {
 impl WorkRow {
     /// Reads the columns that `ready_work` and `session_work` return.
     fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
-        let item = serde_json::from_slice(row.get_ref(7)?.as_bytes().unwrap_or_default()).ok();
+        let instance = lossy_or_null(row, 8)?;
+        let item = row.get_ref(7)?.as_bytes().ok().filter(|_| instance.is_some());
+        let item = item.and_then(|json| serde_json::from_slice(json).ok());
         Ok(Self {
             key: WorkKey::read(row)?,
             tag: row.get(4)?,
             session: row.get(5)?,
             attempts: row.get(6)?,
             item,
-            instance: row.get(8)?,
-            orchestration_name: row.get(9)?,
-            orchestration_version: row.get(10)?,
+            instance,
+            orchestration_name: lossy(row, 9)?,
+            orchestration_version: lossy(row, 10)?,
         })
     }
 }
@@ -96,16 +100,17 @@ impl Tx<'_, '_> {
         let mut taken = 0;
         let mut candidates = candidates.into_iter().peekable();
         while leases.len() < request.limit {
-            let head = self.oldest_lane(&request.tags, holder)?;
-            let next = match (head, candidates.peek()) {
+            let lane = self.oldest_lane(&request.tags, holder)?;
+            let work = match (lane, candidates.peek()) {
                 (Some(lane), Some(plain)) if lane.head < plain.key.no => self.open_lane(&lane, holder)?,
                 (Some(lane), None) if behind == Behind::Nothing => self.open_lane(&lane, holder)?,
                 (_, Some(_)) => candidates.next(),
-                (_, None) => None,
+                (_, None) => break,
             };
-            let Some(work) = next else { break };
-            taken += 1;
-            leases.extend(self.take(work, request)?);
+            if let Some(work) = work {
+                taken += 1;
+                leases.extend(self.take(work, request)?);
+            }
         }
         Ok(taken)
     }
@@ -126,8 +131,8 @@ impl Tx<'_, '_> {
     }
 
     /// The wanted tags as columns; for all tags, those that have anything.
-    fn tag_columns(&self, filter: &TagFilter, next: Sql) -> rusqlite::Result<Vec<String>> {
-        let untagged = std::iter::once(String::new());
+    fn tag_columns(&self, filter: &TagFilter, next: Sql) -> rusqlite::Result<Vec<Text>> {
+        let untagged = std::iter::once(Text::default());
         let named = |tags: &std::collections::HashSet<String>| {
             let mut tags: Vec<_> = tags.iter().map(|tag| tag_column(Some(tag))).collect();
             tags.sort();
@@ -139,10 +144,8 @@ impl Tx<'_, '_> {
             TagFilter::Tags(tags) => named(tags),
             TagFilter::DefaultAnd(tags) => untagged.chain(named(tags)).collect(),
             TagFilter::Any => {
-                let mut tags: Vec<String> = untagged.collect();
-                while let Some(tag) =
-                    self.sql.row(next, [tags.last().map_or("", String::as_str)], |row| row.get(0))?
-                {
+                let mut tags: Vec<Text> = untagged.collect();
+                while let Some(tag) = self.sql.row(next, [tags.last()], |row| row.get(0))? {
                     tags.push(tag);
                 }
                 tags
@@ -153,8 +156,8 @@ impl Tx<'_, '_> {
     fn oldest_lane(&self, tags: &TagFilter, holder: &Holder<'_>) -> rusqlite::Result<Option<Lane>> {
         let mut oldest: Option<Lane> = None;
         for tag in self.tag_columns(tags, Sql::NextLaneTag)? {
-            for held_by in ["", &holder.column] {
-                let lane = self.sql.row(Sql::OpenLane, [&tag, held_by], |row| {
+            for held_by in [&String::new(), &holder.column] {
+                let lane = self.sql.row(Sql::OpenLane, params![tag, held_by], |row| {
                     Ok(Lane { session: row.get(0)?, tag: tag.clone(), head: row.get(1)? })
                 })?;
                 oldest = match (oldest, lane) {
@@ -166,11 +169,17 @@ impl Tx<'_, '_> {
         Ok(oldest)
     }
 
-    /// Claims the session of a lane and returns its head.
+    /// Claims the session of a lane and returns its head. A lane that leads nowhere is taken out of the way.
     fn open_lane(&self, lane: &Lane, holder: &Holder<'_>) -> rusqlite::Result<Option<WorkRow>> {
         let head = self.sql.row(Sql::SessionWork, [&lane.session, &lane.tag], WorkRow::read)?;
-        if head.as_ref().is_some_and(|work| work.item.is_some()) {
-            self.claim_session(&lane.session, holder.config, &holder.column)?;
+        match &head {
+            None => {
+                self.sql.execute(Sql::DeleteLaneByHead, [lane.head])?;
+            }
+            Some(work) if work.item.is_some() => {
+                self.claim_session(&lane.session, holder.config, &holder.column)?;
+            }
+            Some(_) => {}
         }
         Ok(head)
     }
@@ -185,8 +194,8 @@ impl Tx<'_, '_> {
         let [mailbox, execution, activity, no] = work.key.columns();
         let until = self.after(request.lease_for);
         self.sql.execute(Sql::LeaseWork, [mailbox, execution, activity, no, nonce, until, self.owner])?;
-        self.update_lane(work.session.as_deref(), &work.tag)?;
-        let affinity = Affinity::of(work.session.as_deref());
+        self.update_lane(work.session.as_ref(), &work.tag)?;
+        let affinity = Affinity::of(work.session.as_ref());
         let token = WorkToken { key: work.key, nonce, affinity }.to_string();
         let attempt = u32::try_from(work.attempts + 1).unwrap_or(u32::MAX);
         let WorkRow { item, orchestration_name, orchestration_version, .. } = work;
@@ -203,7 +212,7 @@ enum Behind {
 
 /// A lane that the caller may take from.
 struct Lane {
-    session: String,
-    tag: String,
+    session: Text,
+    tag: Text,
     head: i64,
 }

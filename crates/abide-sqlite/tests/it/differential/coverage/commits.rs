@@ -49,7 +49,9 @@ impl Coverage {
             batch.iter().partition(|number| these.iter().any(|id| id.0 == **number));
         self.note(
             "a batch was consumed in part",
-            scene.is_done() && !used.is_empty() && left.iter().any(|no| scene.after.messages.contains_key(no)),
+            scene.is_done()
+                && !used.is_empty()
+                && left.iter().any(|no| scene.after.messages.contains_key(no)),
         );
         let is_foreign = these.iter().any(|id| !batch.contains(&id.0));
         self.note("a message outside of the batch was named", scene.is_done() && is_foreign);
@@ -73,7 +75,8 @@ impl Coverage {
         let ended = turn.metadata.status.as_deref().is_some_and(|status| status != "Running");
         let had_delta = before.kv_delta.keys().any(|(instance, _)| instance == name);
         self.note("a key-value delta was folded", ended && had_delta);
-        let cleared = after.kv_delta.iter().any(|((instance, _), change)| instance == name && change.is_none());
+        let cleared =
+            after.kv_delta.iter().any(|((instance, _), change)| instance == name && change.is_none());
         self.note("a key has a tombstone", cleared);
         self.timers(turn, name, ended, scene);
     }

@@ -28,7 +28,10 @@ impl Coverage {
                 && lease.messages.len() > 1
         };
         self.note("a continue-as-new was handed out with other mail", lent.any(continued));
-        self.note("an instance was fetched whose history is damaged", scene.answer().contains("damaged true"));
+        self.note(
+            "an instance was fetched whose history is damaged",
+            scene.answer().contains("damaged true"),
+        );
         let set_aside = before.messages.iter().any(|(number, message)| {
             message.json == DAMAGED
                 && after.messages.get(number).is_some_and(|now| now.attempts > message.attempts)
@@ -113,10 +116,8 @@ impl Coverage {
 
     pub(super) fn finished(&mut self, completion: Option<&WorkItem>, scene: Scene<'_>) {
         let Scene { before, after, .. } = scene;
-        let completes = matches!(
-            completion,
-            Some(WorkItem::ActivityCompleted { .. } | WorkItem::ActivityFailed { .. })
-        );
+        let completes =
+            matches!(completion, Some(WorkItem::ActivityCompleted { .. } | WorkItem::ActivityFailed { .. }));
         let told = after.messages.len() > before.messages.len();
         self.note("work was finished", scene.is_done() && told);
         self.note("work was finished without a word", scene.is_done() && completion.is_none());

@@ -37,7 +37,8 @@ impl Coverage {
                 self.note("a queue message waits for a start", arrived && !is_instance);
             }
             MailOp::Enqueue { delay, .. } => {
-                let hidden = after.messages.last_key_value().is_some_and(|(_, last)| last.visible_at.is_some());
+                let hidden =
+                    after.messages.last_key_value().is_some_and(|(_, last)| last.visible_at.is_some());
                 self.note("a message was delayed", arrived && delay.is_some() && hidden);
                 self.note("what is no message was refused", scene.is_refused());
             }
