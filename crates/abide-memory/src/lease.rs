@@ -94,7 +94,7 @@ impl State {
             instance: name.to_owned(),
             token,
             attempt: batch.iter().map(|message| message.attempt).max().unwrap_or_default(),
-            store_time: now,
+            store_time: Some(now),
             position,
             status,
             orchestration_name,

@@ -57,8 +57,8 @@ pub struct InstanceLease {
     pub token: String,
     /// How often its messages have been leased, this time included: the most of any of them.
     pub attempt: u32,
-    /// When the store granted it, by the store's clock.
-    pub store_time: Timestamp,
+    /// When the store granted it, by the store's clock; `None` if it does not say: then the caller's clock must do.
+    pub store_time: Option<Timestamp>,
     /// Where the instance stands. Its execution is zero if it has none yet.
     pub position: Position,
     /// How its current execution stands; `None` if it has none yet.

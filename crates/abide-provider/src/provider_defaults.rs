@@ -54,7 +54,7 @@ fn lease_of((item, token, attempt): (OrchestrationItem, String, u32)) -> Instanc
         instance: item.instance,
         token,
         attempt,
-        store_time: abide_model::Timestamp::EPOCH,
+        store_time: None,
         position,
         status,
         orchestration_name: item.orchestration_name,

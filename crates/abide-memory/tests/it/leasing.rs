@@ -18,7 +18,7 @@ fn a_lease_on_what_does_not_exist_is_described_by_its_start() {
     assert_eq!(lease.parent, Some(parent));
     assert_eq!(lease.status, None);
     assert_eq!(lease.position, Position { incarnation: 1, execution_id: 0, last_event_id: 0 });
-    assert_eq!(lease.store_time, Timestamp::from_millis(BEGIN));
+    assert_eq!(lease.store_time, Some(Timestamp::from_millis(BEGIN)));
     assert!(lease.preloaded.is_none());
 }
 

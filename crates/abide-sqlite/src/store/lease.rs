@@ -133,7 +133,7 @@ impl Tx<'_, '_> {
             instance: mailbox.id.clone(),
             token: token.to_string(),
             attempt: messages.iter().map(|message| message.attempt).max().unwrap_or(1),
-            store_time: self.time(),
+            store_time: Some(self.time()),
             position: Position {
                 incarnation: number(mailbox.no),
                 execution_id: number(mailbox.execution),

@@ -7,9 +7,10 @@ use std::time::Duration;
 use abide_provider::{DispatcherCapabilityFilter, SemverRange, TagFilter};
 use semver::Version;
 
+use super::habits::Pace;
 use super::rng::Rng;
 
-const INSTANCES: [&str; 12] = ["a", "a", "a", "b", "b", "b", "c", "c", "d", "", "ü🦀'%", "A"];
+const INSTANCES: [&str; 7] = ["a", "b", "c", "", "ü🦀'%", "A", "d"];
 const NAMES: [&str; 3] = ["Order", "Child", ""];
 const TEXTS: [&str; 6] =
     ["x", "", "{\"n\":1}", "ü🦀\n\"'", "\u{0}", "0123456789012345678901234567890123456789"];
@@ -24,7 +25,7 @@ const MS: u64 = 1_000;
 const S: u64 = 1_000 * MS;
 
 /// Round numbers, so that things often end at the very same millisecond.
-const LEASES: [u64; 8] = [S, 5 * S, 5 * S, 30 * S, 30 * S, 30 * S, MS, 0];
+const LEASES: [u64; 10] = [S, 5 * S, 5 * S, 30 * S, 30 * S, 30 * S, 30 * S, 30 * S, MS, 0];
 const DELAYS: [u64; 8] = [0, 500 * MICROS, MS, 400 * MS, S, 5 * S, 5 * S, 60 * S];
 const STEPS: [u64; 14] =
     [0, MS, MS, 400 * MS, S, S, 2 * S, 5 * S, 5 * S, 30 * S, 30 * S, 61 * S, 3_600 * S - MS, 3_600 * S];
@@ -34,7 +35,8 @@ fn owned(rng: &mut Rng, from: &[&str]) -> String {
 }
 
 pub(crate) fn instance(rng: &mut Rng) -> String {
-    owned(rng, &INSTANCES)
+    let names = rng.habits.names.min(INSTANCES.len());
+    owned(rng, &INSTANCES[..names])
 }
 
 pub(crate) fn orchestration(rng: &mut Rng) -> String {
@@ -78,7 +80,12 @@ pub(crate) fn delay(rng: &mut Rng) -> Option<Duration> {
 }
 
 pub(crate) fn step(rng: &mut Rng) -> Duration {
-    Duration::from_micros(*rng.pick(&STEPS))
+    let micros = match rng.habits.pace {
+        Pace::Crawls => *rng.pick(&SHORT_STEPS),
+        Pace::Any => *rng.pick(&STEPS),
+        Pace::Jumps => *rng.pick(&LONG_STEPS),
+    };
+    Duration::from_micros(micros)
 }
 
 /// How far ahead a timer fires, in milliseconds.

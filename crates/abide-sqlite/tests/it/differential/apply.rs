@@ -10,7 +10,6 @@ use abide_provider::{
     Provider, ProviderError, RequestKey, StoreError, TurnCommit, WorkLease,
 };
 
-use super::exclusions;
 use super::op::{Commit, InstanceOp, MailOp, ReadOp, Right, SessionOp, WorkOp};
 use super::world::{Handed, Side, World};
 
@@ -267,15 +266,7 @@ fn fetched_work_answer(fetched: Result<Option<(WorkItem, String, u32)>, Provider
 fn leased_work_answer(leased: Result<Vec<WorkLease>, StoreError>) -> Answer {
     let leases = leased.iter().flatten().map(|lease| handed_work(&lease.item, &lease.token)).collect();
     let without_tokens = leased.map(|leases| {
-        let nameless = |lease: WorkLease| {
-            let orchestration_version =
-                if exclusions::VERSION_OF_NO_INSTANCE && lease.orchestration_version == "unknown" {
-                    String::new()
-                } else {
-                    lease.orchestration_version.clone()
-                };
-            WorkLease { token: String::new(), orchestration_version, ..lease }
-        };
+        let nameless = |lease| WorkLease { token: String::new(), ..lease };
         leases.into_iter().map(nameless).collect::<Vec<_>>()
     });
     Answer::of(without_tokens).with(leases)

@@ -1,19 +1,23 @@
 //! Choices that are the same for the same seed.
 
+use super::habits::Habits;
 use crate::support::clock::mix;
 
-/// A generator (splitmix64).
+/// A generator (splitmix64), with the habits of the sequence it chooses for.
 #[derive(Debug)]
-pub(crate) struct Rng(u64);
+pub(crate) struct Rng {
+    state: u64,
+    pub(crate) habits: Habits,
+}
 
 impl Rng {
-    pub(crate) fn new(seed: u64) -> Self {
-        Self(mix(seed))
+    pub(crate) fn new(seed: u64, habits: Habits) -> Self {
+        Self { state: mix(seed), habits }
     }
 
     pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        mix(self.0)
+        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        mix(self.state)
     }
 
     /// A number below `end`, which is not zero.
@@ -43,14 +47,16 @@ impl Rng {
         if self.percent(chance) { Some(value(self)) } else { None }
     }
 
-    /// One of these, as often as its weight says.
+    /// One of these, as often as its weight and the habits say.
     pub(crate) fn weighted<T: Copy>(&mut self, choices: &[(u64, T)]) -> T {
-        let mut at = self.below(choices.iter().map(|(weight, _)| weight).sum());
-        for (weight, choice) in choices {
-            if at < *weight {
+        let habits = self.habits;
+        let weight = |kind: usize| habits.weight(kind, choices[kind].0);
+        let mut at = self.below((0..choices.len()).map(weight).sum());
+        for (kind, (_, choice)) in choices.iter().enumerate() {
+            if at < weight(kind) {
                 return *choice;
             }
-            at -= weight;
+            at -= weight(kind);
         }
         choices[0].1
     }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::coverage::Coverage;
 use super::generate;
+use super::habits::Habits;
 use super::pair::{Pair, Place};
 use super::rng::Rng;
 
@@ -30,7 +31,7 @@ const ON_FILE: u64 = 10;
 impl Sequence {
     /// The sequence of this seed; `folder` is for those that run on a file.
     pub(crate) fn of(seed: u64, folder: &Path) -> Self {
-        let mut rng = Rng::new(seed);
+        let mut rng = Rng::new(seed, Habits::of(seed));
         let length = 30 + rng.below(51);
         let steps = (0..length).map(|_| rng.next()).collect();
         Self { seed, steps, folder: seed.is_multiple_of(ON_FILE).then(|| folder.to_owned()) }
@@ -41,9 +42,10 @@ impl Sequence {
         let path = self.folder.as_ref().map(|folder| folder.join("differential.db"));
         let place = path.map_or(Place::Memory, Place::File);
         let mut pair = Pair::open(place, self.seed);
+        let habits = Habits::of(self.seed);
         let mut script = Vec::new();
         for number in &self.steps {
-            let op = generate::step(*number, &pair.world);
+            let op = generate::step(*number, habits, &pair.world);
             let before = pair.world.dump.clone();
             let done = pair.step(&op);
             coverage.observe(&op, &before, &pair.world, &done);

@@ -89,8 +89,8 @@ impl World {
         let garbage = ["", "lock_", "lock_i.1.0", "lock_w.1.1.1.1.0", "lock_i.-1.7", "ü"];
         let live = self.live(lane);
         match rng.below(100) {
-            0..85 if !live.is_empty() => Token::Issued(*rng.pick(&live)),
-            0..96 if !self.issued.is_empty() => Token::Issued(rng.index(self.issued.len())),
+            0..90 if !live.is_empty() => Token::Issued(*rng.pick(&live)),
+            0..97 if !self.issued.is_empty() => Token::Issued(rng.index(self.issued.len())),
             _ => Token::Garbage((*rng.pick(&garbage)).to_owned()),
         }
     }

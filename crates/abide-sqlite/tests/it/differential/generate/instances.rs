@@ -6,7 +6,7 @@ use super::super::alphabet;
 use super::super::op::{Commit, InstanceOp, Right, Token};
 use super::super::rng::Rng;
 use super::super::world::World;
-use super::{items, mail, spoil, turns};
+use super::{mail, spoil, turns};
 
 pub(super) fn lease(rng: &mut Rng) -> InstanceOp {
     let (lease_for, capabilities) = (alphabet::lease_for(rng), alphabet::capabilities(rng));
@@ -95,9 +95,7 @@ fn expected(rng: &mut Rng, mut position: Position) -> Position {
 pub(super) fn append(rng: &mut Rng, world: &World) -> InstanceOp {
     let instance = mail::some_instance(rng, world);
     let mut turn = turns::turn(rng, world, &instance);
-    if rng.percent(10) {
-        turn.execution_id = items::execution_id(rng);
-    }
+    spoil::turn(rng, world, &instance, &mut turn);
     InstanceOp::Append { instance, execution_id: turn.execution_id, events: turn.events }
 }
 

@@ -1,6 +1,6 @@
 //! From a number to a step that makes sense where the stores stand.
 //!
-//! What kind of step it is depends on the number alone; what it is about depends on the state too, so that dropping a step
+//! What kind of step it is depends on the number and the habits of the sequence; what it is about depends on the state too, so that dropping a step
 //! from a sequence leaves the others their meaning. Most steps are valid. The rest break one rule each, mostly.
 
 mod instances;
@@ -14,6 +14,7 @@ mod work;
 use abide_provider::Lane;
 
 use super::alphabet;
+use super::habits::Habits;
 use super::op::{Op, SessionOp};
 use super::rng::Rng;
 use super::world::World;
@@ -61,14 +62,14 @@ const KINDS: [(u64, Kind); 20] = [
     (4, Kind::AbandonWork),
     (5, Kind::Session),
     (12, Kind::Read),
-    (2, Kind::Damage),
+    (3, Kind::Damage),
     (1, Kind::Listen),
     (1, Kind::Restart),
 ];
 
 /// The step that this number means here.
-pub(crate) fn step(number: u64, world: &World) -> Op {
-    let mut rng = Rng::new(number);
+pub(crate) fn step(number: u64, habits: Habits, world: &World) -> Op {
+    let mut rng = Rng::new(number, habits);
     let rng = &mut rng;
     match sensible(rng.weighted(&KINDS), rng, world) {
         Kind::Advance => Op::Advance(alphabet::step(rng)),
@@ -97,7 +98,7 @@ pub(crate) fn step(number: u64, world: &World) -> Op {
 
 /// Mostly does first what would have to come first.
 fn sensible(kind: Kind, rng: &mut Rng, world: &World) -> Kind {
-    if rng.percent(15) {
+    if rng.percent(7) {
         return kind;
     }
     let has_work =

@@ -9,10 +9,13 @@ use super::super::world::World;
 use super::{items, mail};
 
 pub(super) fn read(rng: &mut Rng, world: &World) -> ReadOp {
-    let instance = mail::some_instance(rng, world);
+    let instance = known_instance(rng, world);
     match rng.below(16) {
         0..=1 => ReadOp::History { instance },
-        2..=3 => ReadOp::Execution { instance, execution_id: rng.below(4) },
+        2..=3 => {
+            let (instance, execution_id) = known_execution(rng, world);
+            ReadOp::Execution { instance, execution_id }
+        }
         4..=5 => {
             with_lease(rng, world, instance, |rng, lease| ReadOp::HistoryAfter { lease, after: rng.below(8) })
         }
@@ -23,6 +26,23 @@ pub(super) fn read(rng: &mut Rng, world: &World) -> ReadOp {
         11 => ReadOp::Stats { instance },
         12..=13 => ReadOp::NextDue(Lane::Instances),
         _ => ReadOp::NextDue(Lane::Work),
+    }
+}
+
+fn known_instance(rng: &mut Rng, world: &World) -> String {
+    let is_instance = |name: &&String| world.instance(name).is_some();
+    let known: Vec<&String> = world.dump.instances.keys().filter(is_instance).collect();
+    match rng.pick_any(&known) {
+        Some(known) if rng.percent(85) => (*known).clone(),
+        Some(_) | None => mail::some_instance(rng, world),
+    }
+}
+
+fn known_execution(rng: &mut Rng, world: &World) -> (String, u64) {
+    let known: Vec<&(String, u64)> = world.dump.executions.keys().collect();
+    match rng.pick_any(&known) {
+        Some(known) if rng.percent(85) => (*known).clone(),
+        Some(_) | None => (mail::some_instance(rng, world), items::execution_id(rng)),
     }
 }
 
@@ -55,9 +75,9 @@ pub(super) fn damage(rng: &mut Rng, world: &World) -> Option<DamageOp> {
             let numbers: Vec<u64> = world.dump.work.keys().copied().collect();
             rng.pick_any(&numbers).map(|number| DamageOp::Work { number: *number })
         }
-        _ => Some(DamageOp::History {
-            instance: mail::some_instance(rng, world),
-            execution_id: items::execution_id(rng),
-        }),
+        _ => {
+            let (instance, execution_id) = known_execution(rng, world);
+            Some(DamageOp::History { instance, execution_id })
+        }
     }
 }

@@ -11,22 +11,31 @@ use super::items;
 
 /// Makes a commit wrong in one way, now and then.
 pub(super) fn sometimes(rng: &mut Rng, world: &World, commit: &mut Commit) {
-    if !rng.percent(18) {
+    if rng.percent(2) {
+        commit.instance = alphabet::instance(rng);
+    }
+    turn(rng, world, &commit.instance, &mut commit.turn);
+}
+
+/// Makes a turn wrong in one way, now and then.
+pub(super) fn turn(rng: &mut Rng, world: &World, instance: &str, turn: &mut Turn) {
+    if !rng.percent(12) {
         return;
     }
-    let Commit { instance, turn, .. } = commit;
-    match rng.below(10) {
-        0 => *instance = alphabet::instance(rng),
+    match rng.below(12) {
+        0 => renumber(turn, |id| id.saturating_sub(1)),
         1 => turn.execution_id = 0,
         2 => turn.execution_id = turn.execution_id.saturating_sub(1),
         3 => turn.execution_id = items::execution_id(rng),
         4 => renumber(turn, |id| id.saturating_sub(3)),
         5 => renumber(turn, |_| 0),
         6 => repeat_last(turn),
+        10 => turn.execution_id = u64::MAX,
+        11 => renumber(turn, |id| id + (1 << 63)),
         7 => turn.metadata.status = Some("Paused".to_owned()),
         8 => turn.worker_items.push(items::message(rng, instance, world.now)),
         _ => turn.orchestrator_items.push(WorkItem::ActivityExecute {
-            instance: instance.clone(),
+            instance: instance.to_owned(),
             execution_id: 1,
             id: 1,
             name: String::new(),

@@ -1,0 +1,53 @@
+//! What a sequence does more or less of than others.
+//!
+//! Sequences that do a bit of everything meet the same situations again and again. So each has habits: a few names or
+//! many, time that crawls or jumps, some kinds of steps often and others hardly ever.
+
+use crate::support::clock::mix;
+
+/// The habits of one sequence.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Habits {
+    seed: u64,
+    /// How many of the names of instances it uses.
+    pub(crate) names: usize,
+    pub(crate) pace: Pace,
+}
+
+/// How time passes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Pace {
+    /// Less than most leases last.
+    Crawls,
+    Any,
+    /// Beyond most leases, and what is hidden appears again.
+    Jumps,
+}
+
+impl Habits {
+    pub(crate) fn of(seed: u64) -> Self {
+        let names = [1, 2, 2, 3, 5, usize::MAX];
+        let paces = [Pace::Crawls, Pace::Crawls, Pace::Any, Pace::Any, Pace::Jumps];
+        Self { seed, names: *pick(mix(seed), &names), pace: *pick(mix(seed ^ 1), &paces) }
+    }
+
+    /// How often a kind of step is taken, from how often it usually is. Kinds are told apart by their number.
+    pub(crate) fn weight(self, kind: usize, usual: u64) -> u64 {
+        let kind = u64::try_from(kind).unwrap();
+        match mix(self.seed.wrapping_mul(31).wrapping_add(kind)) % 6 {
+            0 => usual.div_ceil(4),
+            1 => usual * 3,
+            _ => usual,
+        }
+    }
+}
+
+impl Default for Habits {
+    fn default() -> Self {
+        Self { seed: 0, names: usize::MAX, pace: Pace::Any }
+    }
+}
+
+fn pick<T>(number: u64, from: &[T]) -> &T {
+    &from[usize::try_from(number % u64::try_from(from.len()).unwrap()).unwrap()]
+}
