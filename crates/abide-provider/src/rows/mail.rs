@@ -58,20 +58,25 @@ pub struct WorkRow {
     pub item: WorkItem,
 }
 
-/// Something that is no message was to be enqueued as one.
+/// Something that cannot be enqueued here.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{kind} is not a message for an instance: enqueue it for workers")]
-pub struct NotAMessage {
-    /// What it is.
-    pub kind: &'static str,
-}
-
-/// Something that is no activity was to be enqueued as one.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{kind} is not an activity: enqueue it for its instance")]
-pub struct NotWork {
-    /// What it is.
-    pub kind: &'static str,
+#[non_exhaustive]
+pub enum InvalidItem {
+    /// It is for workers.
+    #[error("{kind} is not a message for an instance: enqueue it for workers")]
+    NotAMessage {
+        /// What it is.
+        kind: &'static str,
+    },
+    /// It is for an instance.
+    #[error("{kind} is not an activity: enqueue it for its instance")]
+    NotWork {
+        /// What it is.
+        kind: &'static str,
+    },
+    /// It carries a number that no store can hold.
+    #[error("the number {0} does not fit a column of 63 bits")]
+    TooLarge(u64),
 }
 
 /// Something that does not end an activity was to end one.
@@ -134,12 +139,15 @@ impl MessageRow {
     ///
     /// # Errors
     ///
-    /// If it is an activity.
-    pub fn of(item: WorkItem) -> Result<Self, NotAMessage> {
+    /// If it is an activity, or a timer with a number that no store can hold.
+    pub fn of(item: WorkItem) -> Result<Self, InvalidItem> {
         let Some(to) = item.addressee().map(ToOwned::to_owned) else {
-            return Err(NotAMessage { kind: kind_of(&item) });
+            return Err(InvalidItem::NotAMessage { kind: kind_of(&item) });
         };
         let (class, visible_at) = classify(&item);
+        if let MessageClass::Timer { execution_id, event_id } = class {
+            fits(execution_id).and_then(|()| fits(event_id))?;
+        }
         Ok(Self { to, visible_at, class, item })
     }
 
@@ -188,11 +196,12 @@ impl WorkRow {
     ///
     /// # Errors
     ///
-    /// If it is a message.
-    pub fn of(item: WorkItem) -> Result<Self, NotWork> {
+    /// If it is a message, or has a number that no store can hold.
+    pub fn of(item: WorkItem) -> Result<Self, InvalidItem> {
         let WorkItem::ActivityExecute { instance, execution_id, id, session_id, tag, .. } = &item else {
-            return Err(NotWork { kind: kind_of(&item) });
+            return Err(InvalidItem::NotWork { kind: kind_of(&item) });
         };
+        fits(*execution_id).and_then(|()| fits(*id))?;
         let activity = ScheduledActivityIdentifier {
             instance: instance.clone(),
             execution_id: *execution_id,
@@ -200,4 +209,8 @@ impl WorkRow {
         };
         Ok(Self { activity, session: session_id.clone(), tag: tag.clone(), item })
     }
+}
+
+fn fits(number: u64) -> Result<(), InvalidItem> {
+    if i64::try_from(number).is_ok() { Ok(()) } else { Err(InvalidItem::TooLarge(number)) }
 }

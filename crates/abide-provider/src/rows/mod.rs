@@ -23,7 +23,7 @@ use abide_model::{
     Event, EventKind, ExecutionStatus, PruneOptions, ScheduledActivityIdentifier, UnknownExecutionStatus,
 };
 pub use kv::KvRows;
-pub use mail::{MessageClass, MessageRow, NotACompletion, NotAMessage, NotWork, Starter, WorkRow};
+pub use mail::{InvalidItem, MessageClass, MessageRow, NotACompletion, Starter, WorkRow};
 use semver::Version;
 
 use crate::{ExecutionMetadata, ParentLink, StolenBecause, Turn};
@@ -131,12 +131,9 @@ pub enum InvalidTurn {
     /// The status is none of the four.
     #[error(transparent)]
     Status(#[from] UnknownExecutionStatus),
-    /// An item of the wrong queue.
+    /// An item that cannot be enqueued.
     #[error(transparent)]
-    NotWork(#[from] NotWork),
-    /// An item of the wrong queue.
-    #[error(transparent)]
-    NotAMessage(#[from] NotAMessage),
+    Item(#[from] InvalidItem),
 }
 
 impl CommitRows {
@@ -171,29 +168,20 @@ impl CommitRows {
         Ok(rows)
     }
 
-    /// Every number beside those of the events that a store keeps in a column.
+    /// Every number beside those of events and items that a store keeps in a column.
     fn numbers(&self) -> impl Iterator<Item = u64> {
-        let work = self.work.iter().map(|row| &row.activity);
-        let activities = work.chain(self.revoked.iter().map(|(activity, _)| activity));
+        let activities = self.revoked.iter().map(|(activity, _)| activity);
         let timers = match &self.timers {
             TimerRows::These(events) => events.as_slice(),
             TimerRows::All => &[],
         };
         let parent = self.instance.parent.iter().flat_map(|link| [link.execution_id, link.event_id]);
         let written = self.kv.changes.values().flatten().map(|entry| entry.last_updated_at_ms);
-        let messages = self.messages.iter().flat_map(|row| match row.class {
-            MessageClass::Timer { execution_id, event_id } => [execution_id, event_id],
-            MessageClass::Start | MessageClass::ContinueAsNew | MessageClass::Queue | MessageClass::Other => {
-                [0; 2]
-            }
-        });
         activities
             .flat_map(|activity| [activity.execution_id, activity.activity_id])
             .chain(timers.iter().copied())
             .chain(parent.flatten())
             .chain(written)
-            .chain(messages)
-            .chain(self.prune.iter().filter_map(|prune| prune.completed_before))
     }
 
     /// The last event to append.

@@ -102,25 +102,27 @@ fn a_number_that_fits_no_column_is_refused() {
     let late = event(TOO_LARGE, EventKind::KeyValuesCleared);
     assert_eq!(refused(Turn { execution_id: TOO_LARGE, ..turn() }), InvalidTurn::TooLarge(TOO_LARGE));
     assert_eq!(refused(Turn { events: vec![late], ..turn() }), InvalidTurn::TooLarge(TOO_LARGE));
-    let work = Turn { worker_items: vec![execute(TOO_LARGE)], ..turn() };
-    assert_eq!(refused(work), InvalidTurn::TooLarge(TOO_LARGE));
     let timer =
         |execution_id, id| WorkItem::TimerFired { instance: "i".to_owned(), execution_id, id, fire_at_ms: 1 };
     let set =
         EventKind::KeyValueSet { key: "k".to_owned(), value: String::new(), last_updated_at_ms: TOO_LARGE };
-    let prune = PruneOptions { keep_last: None, completed_before: Some(TOO_LARGE) };
     let others = [
         Turn { cancelled_activities: vec![activity(TOO_LARGE)], ..turn() },
         Turn { removed_timers: vec![TOO_LARGE], ..turn() },
-        Turn { orchestrator_items: vec![timer(TOO_LARGE, 1)], ..turn() },
-        Turn { orchestrator_items: vec![timer(1, TOO_LARGE)], ..turn() },
         Turn { events: events([started("O", "1", Some(("p", TOO_LARGE, 1)))]), ..turn() },
         Turn { events: events([started("O", "1", Some(("p", 1, TOO_LARGE)))]), ..turn() },
         Turn { events: events([set]), ..turn() },
-        Turn { prune: Some(prune), ..turn() },
     ];
     for other in others {
         assert_eq!(refused(other), InvalidTurn::TooLarge(TOO_LARGE));
+    }
+    let items = [
+        Turn { worker_items: vec![execute(TOO_LARGE)], ..turn() },
+        Turn { orchestrator_items: vec![timer(TOO_LARGE, 1)], ..turn() },
+        Turn { orchestrator_items: vec![timer(1, TOO_LARGE)], ..turn() },
+    ];
+    for item in items {
+        assert_eq!(refused(item), InvalidTurn::Item(InvalidItem::TooLarge(TOO_LARGE)));
     }
     let last = Turn { execution_id: LARGEST, ..turn() };
     assert_eq!(rows(last).execution_id, LARGEST);
@@ -134,9 +136,9 @@ fn executions_are_numbered_from_one() {
 #[test]
 fn items_of_the_wrong_queue_are_refused() {
     let message = refused(Turn { orchestrator_items: vec![cancel(), execute(2)], ..turn() });
-    assert_eq!(message, InvalidTurn::NotAMessage(NotAMessage { kind: "ActivityExecute" }));
+    assert_eq!(message, InvalidTurn::Item(InvalidItem::NotAMessage { kind: "ActivityExecute" }));
     let work = refused(Turn { worker_items: vec![execute(2), cancel()], ..turn() });
-    assert_eq!(work, InvalidTurn::NotWork(NotWork { kind: "CancelInstance" }));
+    assert_eq!(work, InvalidTurn::Item(InvalidItem::NotWork { kind: "CancelInstance" }));
 }
 
 #[test]
@@ -150,9 +152,12 @@ fn every_refusal_says_what_is_wrong() {
         (InvalidTurn::TooLarge(9), "the number 9 does not fit a column of 63 bits"),
         (InvalidTurn::NoExecution, "executions are numbered from 1, and this turn belongs to execution 0"),
         (refused(Turn { metadata: status("running"), ..turn() }), "unknown execution status 'running'"),
-        (NotWork { kind: "TimerFired" }.into(), "TimerFired is not an activity: enqueue it for its instance"),
         (
-            NotAMessage { kind: "ActivityExecute" }.into(),
+            InvalidItem::NotWork { kind: "TimerFired" }.into(),
+            "TimerFired is not an activity: enqueue it for its instance",
+        ),
+        (
+            InvalidItem::NotAMessage { kind: "ActivityExecute" }.into(),
             "ActivityExecute is not a message for an instance: enqueue it for workers",
         ),
     ];

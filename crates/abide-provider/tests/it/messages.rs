@@ -2,9 +2,7 @@
 
 use abide_model::{ErrorDetails, Timestamp, WorkItem};
 use abide_provider::ParentLink;
-use abide_provider::rows::{
-    MessageClass, MessageRow, NotACompletion, NotAMessage, NotWork, Starter, WorkRow,
-};
+use abide_provider::rows::{InvalidItem, MessageClass, MessageRow, NotACompletion, Starter, WorkRow};
 
 use crate::items::{activity, cancel, continue_as_new, queued, result, signal, start};
 
@@ -122,7 +120,7 @@ fn a_delay_never_shows_a_message_earlier() {
 
 #[test]
 fn an_activity_is_no_message_and_a_message_is_no_activity() {
-    assert_eq!(MessageRow::of(activity(2)), Err(NotAMessage { kind: "ActivityExecute" }));
+    assert_eq!(MessageRow::of(activity(2)), Err(InvalidItem::NotAMessage { kind: "ActivityExecute" }));
     let table = [
         (start(None), "StartOrchestration"),
         (result(2), "ActivityCompleted"),
@@ -130,6 +128,6 @@ fn an_activity_is_no_message_and_a_message_is_no_activity() {
         (queued("a"), "ExternalRaisedPersistent"),
     ];
     for (item, kind) in table {
-        assert_eq!(WorkRow::of(item), Err(NotWork { kind }));
+        assert_eq!(WorkRow::of(item), Err(InvalidItem::NotWork { kind }));
     }
 }

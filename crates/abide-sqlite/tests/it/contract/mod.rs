@@ -10,6 +10,7 @@ mod ending;
 mod fused;
 
 mod commits;
+mod costs;
 mod kv;
 mod pruning;
 mod revoking;

@@ -27,8 +27,9 @@ const S: u64 = 1_000 * MS;
 /// Round numbers, so that things often end at the very same millisecond.
 const LEASES: [u64; 10] = [S, 5 * S, 5 * S, 30 * S, 30 * S, 30 * S, 30 * S, 30 * S, MS, 0];
 const DELAYS: [u64; 8] = [0, 500 * MICROS, MS, 400 * MS, S, 5 * S, 5 * S, 60 * S];
-const STEPS: [u64; 14] =
-    [0, MS, MS, 400 * MS, S, S, 2 * S, 5 * S, 5 * S, 30 * S, 30 * S, 61 * S, 3_600 * S - MS, 3_600 * S];
+const SHORT_STEPS: [u64; 6] = [0, MS, 400 * MS, S, S, 2 * S];
+const STEPS: [u64; 9] = [MS, 400 * MS, S, 2 * S, 5 * S, 5 * S, 30 * S, 61 * S, 3_600 * S];
+const LONG_STEPS: [u64; 5] = [61 * S, 61 * S, 61 * S, 3_600 * S - MS, 3_600 * S];
 
 fn owned(rng: &mut Rng, from: &[&str]) -> String {
     (*rng.pick(from)).to_owned()

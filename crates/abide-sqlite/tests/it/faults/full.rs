@@ -14,7 +14,7 @@ use crate::support::process::{Journal, Lines, PATIENCE, skipped, until};
 
 #[test]
 fn work_goes_on_when_there_is_space_again() {
-    let disk = match SmallDisk::mount("small", "2m") {
+    let disk = match SmallDisk::mount("small", "16m") {
         Ok(disk) => disk,
         Err(why) => return skipped("work_goes_on_when_there_is_space_again", &why),
     };
@@ -22,10 +22,11 @@ fn work_goes_on_when_there_is_space_again() {
     let journal = Journal::append_to(&folder.file("journal"));
     let lines = Lines::of(&folder.file("journal"));
     let store = block_on(SqliteProvider::new(&url(&path), None)).unwrap();
-    for round in 0..3 {
+    // Full, and almost full: small writes pass, large ones do not.
+    for (round, space) in [(0, 0), (1, 40_000), (2, 150_000), (3, 0)] {
         let plan = Plan { round, chains: 20, lease: Duration::from_secs(2), at_most: PATIENCE };
         let load = Load::new(&store, &journal, plan);
-        let filler = disk.fill();
+        let filler = disk.fill_but(space);
         let free_the_space = async {
             // Everything that can fail has failed; what is stored can still be read.
             let clock = abide_host::SystemClock::new();
@@ -50,7 +51,7 @@ const MOMENT: Duration = Duration::from_millis(5);
 
 #[test]
 fn a_store_on_a_full_disk_closes_and_opens_again() {
-    let disk = match SmallDisk::mount("small-close", "2m") {
+    let disk = match SmallDisk::mount("small-close", "16m") {
         Ok(disk) => disk,
         Err(why) => return skipped("a_store_on_a_full_disk_closes_and_opens_again", &why),
     };

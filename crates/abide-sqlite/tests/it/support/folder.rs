@@ -99,15 +99,22 @@ impl SmallDisk {
         run(Command::new("mount").args(["-o", "remount,ro"]).arg(self.path()))
     }
 
-    /// Takes all the space that is left.
-    pub(crate) fn fill(&self) -> Filler {
+    /// Takes the space that is left, but for so many bytes.
+    pub(crate) fn fill_but(&self, bytes: u64) -> Filler {
         use std::io::Write;
         let path = self.file("filler");
         let mut file = std::fs::File::create(&path).unwrap();
-        for block in [vec![0_u8; 65_536], vec![0_u8; 1]] {
+        for block in [vec![0_u8; 65_536], vec![0_u8; 4_096]] {
             while file.write_all(&block).is_ok() {}
         }
+        let taken = file.metadata().unwrap().len();
+        file.set_len(taken.saturating_sub(bytes)).unwrap();
         Filler { path }
+    }
+
+    /// Takes all the space that is left.
+    pub(crate) fn fill(&self) -> Filler {
+        self.fill_but(0)
     }
 }
 

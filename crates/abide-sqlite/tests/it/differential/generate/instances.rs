@@ -16,10 +16,11 @@ pub(super) fn lease(rng: &mut Rng) -> InstanceOp {
     InstanceOp::Lease { limit: *rng.pick(&[1, 1, 2, 3, 4, 0]), lease_for, capabilities }
 }
 
-/// Commits one turn or a few, under leases.
+/// Commits one turn or a few.
 pub(super) fn commit(rng: &mut Rng, world: &World) -> InstanceOp {
-    let how_many = if rng.percent(85) { 1 } else { rng.below(3) };
-    let mut commits: Vec<Commit> = (0..how_many).map(|_| under_lease(rng, world)).collect();
+    let how_many = if rng.percent(80) { 1 } else { rng.below(4) };
+    let one = |rng: &mut Rng| if rng.percent(10) { fuse(rng, world) } else { under_lease(rng, world) };
+    let mut commits: Vec<Commit> = (0..how_many).map(|_| one(rng)).collect();
     match commits.pop() {
         Some(Commit { right: Right::Lease(token), turn, .. }) if commits.is_empty() && rng.percent(30) => {
             InstanceOp::Ack { token, turn }
@@ -62,7 +63,7 @@ fn consumed(rng: &mut Rng, world: &World, instance: &str) -> Consumed {
 }
 
 /// A fused step, mostly where it can be done.
-pub(super) fn fuse(rng: &mut Rng, world: &World) -> InstanceOp {
+pub(super) fn fuse(rng: &mut Rng, world: &World) -> Commit {
     let is_quiet = |order: &usize| {
         let name = &world.issued[*order].memory.instance;
         let is_free = world.instance(name).is_some_and(|instance| instance.leased_until.is_none());
@@ -79,7 +80,7 @@ pub(super) fn fuse(rng: &mut Rng, world: &World) -> InstanceOp {
     let right = Right::FinishedWork { token, expected };
     let mut commit = Commit { instance, right, consumed: Consumed::All, turn };
     spoil::sometimes(rng, world, &mut commit);
-    InstanceOp::Commit(vec![commit])
+    commit
 }
 
 fn expected(rng: &mut Rng, mut position: Position) -> Position {

@@ -7,12 +7,18 @@ use super::super::rng::Rng;
 
 /// Execution and event ids that messages name: few, so that they meet what is there.
 pub(super) fn execution_id(rng: &mut Rng) -> u64 {
-    1 + rng.below(3)
+    if EXTREMES && rng.percent(2) { extreme(rng) } else { 1 + rng.below(3) }
 }
 
 pub(super) fn event_id(rng: &mut Rng) -> u64 {
-    1 + rng.below(8)
+    if EXTREMES && rng.percent(2) { extreme(rng) } else { 1 + rng.below(8) }
 }
+
+fn extreme(rng: &mut Rng) -> u64 {
+    *rng.pick(&[0, u64::MAX, u64::MAX - 1, 1 << 63, (1 << 63) - 1])
+}
+
+const EXTREMES: bool = true;
 
 pub(super) fn details(rng: &mut Rng) -> ErrorDetails {
     ErrorDetails::Infrastructure {

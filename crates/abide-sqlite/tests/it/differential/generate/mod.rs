@@ -14,8 +14,8 @@ mod work;
 use abide_provider::Lane;
 
 use super::alphabet;
-use super::habits::Habits;
-use super::op::{Op, SessionOp};
+use super::habits::{Habits, Subject};
+use super::op::{InstanceOp, Op, SessionOp};
 use super::rng::Rng;
 use super::world::World;
 
@@ -67,11 +67,27 @@ const KINDS: [(u64, Kind); 20] = [
     (1, Kind::Restart),
 ];
 
+/// The same for sequences about damage: what was tried must be tried again when its time has come.
+const KINDS_OF_DAMAGE: [(u64, Kind); 8] = [
+    (30, Kind::Advance),
+    (4, Kind::Start),
+    (4, Kind::Enqueue),
+    (4, Kind::EnqueueWork),
+    (24, Kind::LeaseInstances),
+    (24, Kind::LeaseWork),
+    (6, Kind::Damage),
+    (3, Kind::Commit),
+];
+
 /// The step that this number means here.
 pub(crate) fn step(number: u64, habits: Habits, world: &World) -> Op {
     let mut rng = Rng::new(number, habits);
     let rng = &mut rng;
-    match sensible(rng.weighted(&KINDS), rng, world) {
+    let kind = match habits.subject {
+        Subject::Everything => rng.weighted(&KINDS),
+        Subject::Damage => rng.weighted(&KINDS_OF_DAMAGE),
+    };
+    match sensible(kind, rng, world) {
         Kind::Advance => Op::Advance(alphabet::step(rng)),
         Kind::Start => Op::Mail(mail::start(rng)),
         Kind::Enqueue => Op::Mail(mail::enqueue(rng, world)),
@@ -79,7 +95,7 @@ pub(crate) fn step(number: u64, habits: Habits, world: &World) -> Op {
         Kind::EnqueueWork => Op::Mail(mail::enqueue_work(rng, world)),
         Kind::LeaseInstances => Op::Instance(instances::lease(rng)),
         Kind::Commit => Op::Instance(instances::commit(rng, world)),
-        Kind::Fuse => Op::Instance(instances::fuse(rng, world)),
+        Kind::Fuse => Op::Instance(InstanceOp::Commit(vec![instances::fuse(rng, world)])),
         Kind::Append => Op::Instance(instances::append(rng, world)),
         Kind::RenewInstance => Op::Instance(instances::renew(rng, world)),
         Kind::AbandonInstance => Op::Instance(instances::abandon(rng, world)),

@@ -1,0 +1,87 @@
+//! How many statements a call runs: as many for many rows as for few, where a statement can take many.
+
+use futures::executor::block_on;
+
+use crate::support::items::*;
+use crate::support::store::*;
+
+/// How many statements a call runs.
+fn statements<T>(store: &Store, call: impl FnOnce() -> T) -> u64 {
+    let runs = || block_on(store.provider.costs()).iter().map(|(_, runs, _)| runs).sum::<u64>();
+    let before = runs();
+    call();
+    runs() - before
+}
+
+/// Takes `count` activities back with one commit, some of them leased, and says how many statements that took.
+fn revoking(store: &Store, count: u64, session: Option<&str>) -> u64 {
+    let ids = 2..2 + count;
+    let work = ids.clone().map(|id| activity_with("a", id, session, None));
+    store.create("a", work.fold(TurnBuilder::starting(1), TurnBuilder::work));
+    store.lease_work_with(lease_work_of_sessions(5, "me", LEASE));
+    store.enqueue(signal("a", ""));
+    let lease = store.lease();
+    let commit = ids.fold(TurnBuilder::of_execution(1), |turn, id| turn.revoking("a", id)).under(&lease);
+    let statements = statements(store, || store.commit(commit));
+    assert_eq!(store.count("work"), 0);
+    statements
+}
+
+#[test]
+fn two_thousand_activities_are_taken_back_by_one_statement() {
+    on_both(|store| {
+        let statements = revoking(store, 2_000, None);
+        assert!(statements < 30, "{statements} statements");
+    });
+}
+
+#[test]
+fn two_thousand_activities_of_a_session_are_taken_back_by_a_handful() {
+    on_both(|store| {
+        let statements = revoking(store, 2_000, Some("s"));
+        assert!(statements < 40, "{statements} statements");
+        assert_eq!(store.count("lane"), 0);
+    });
+}
+
+#[test]
+fn taking_two_thousand_activities_back_costs_as_many_statements_as_taking_twenty() {
+    let [few, many] = [20, 2_000].map(|count| revoking(&Store::in_memory(), count, None));
+    assert_eq!(few, many);
+}
+
+/// A call that finds nothing does not even begin a transaction.
+#[test]
+fn looking_for_nothing_costs_a_glance() {
+    on_both(|store| {
+        store.create_idle("a");
+        let before = store.provider.transactions();
+        assert!(statements(store, || assert!(store.try_lease().is_none())) <= 3);
+        assert!(statements(store, || assert!(store.try_lease_work().is_none())) <= 3);
+        assert_eq!(store.provider.transactions(), before);
+    });
+}
+
+/// A step of a chain: the activity is finished, its turn leased and committed with the next activity.
+#[test]
+fn a_step_is_few_statements_and_reads_no_history() {
+    on_both(|store| {
+        store.create("a", TurnBuilder::starting(1).work(activity("a", 2)));
+        let step = |id: u64| {
+            let work = store.lease_work();
+            store.finish(&work.token, Some(completed("a", id))).unwrap();
+            let lease = store.lease();
+            let turn = TurnBuilder::of_execution(1).event(id, status_said(None)).work(activity("a", id + 1));
+            store.commit(turn.under(&lease));
+        };
+        step(2);
+        let of_third = statements(store, || step(3));
+        for id in 4..40 {
+            step(id);
+        }
+        let of_fortieth = statements(store, || step(40));
+        assert_eq!(of_third, of_fortieth, "whatever the length of the history");
+        let history = block_on(store.provider.costs()).into_iter().find(|(name, _, _)| *name == "read_turns");
+        assert_eq!(history, None, "no history is read");
+    });
+}
