@@ -57,7 +57,7 @@ impl Checkpoints {
                     // It is asked already, and will get to it.
                 }
             }
-            Some(_) | None => checkpoint(sql.connection()),
+            Some(_) | None => copy_log(sql.connection()),
         }
     }
 }
@@ -73,12 +73,13 @@ impl Drop for Checkpoints {
 
 fn copy(connection: &Connection, asked: &Receiver<()>, done: &AtomicBool) {
     while asked.recv().is_ok() {
-        checkpoint(connection);
+        copy_log(connection);
         done.store(true, Ordering::Release);
     }
 }
 
-fn checkpoint(connection: &Connection) {
+/// Copies what can be copied without waiting for anybody.
+pub(crate) fn copy_log(connection: &Connection) {
     let result = connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
     if let Err(error) = result {
         tracing::warn!(target: "abide::sqlite", %error, "the log could not be copied; it will be tried again");

@@ -4,10 +4,10 @@
 //! statement, leaves the file as it was. Several processes may start at once: one migrates, the others wait for the
 //! lock and find it done. `user_version` is the number of the last migration applied.
 
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::{Connection, ErrorCode, TransactionBehavior};
 
 use crate::connect::{APPLICATION_ID, Location};
-use crate::error::OpenError;
+use crate::error::{OpenError, may_be_one_job};
 
 const MIGRATIONS: &[&str] = &[include_str!("../migrations/0001_create_tables.sql")];
 
@@ -36,7 +36,10 @@ pub(crate) fn migrate(connection: &mut Connection, location: &Location) -> Resul
     transaction
         .pragma_update(None, "application_id", APPLICATION_ID)
         .and_then(|()| transaction.commit())
-        .map_err(|source| failed(location, applied, source))
+        .map_err(|source| failed(location, applied, source))?;
+    // The tables go into the file at once: with them only in the log, a disk that fills up could never be checkpointed.
+    crate::checkpoint::copy_log(connection);
+    Ok(())
 }
 
 fn version(connection: &Connection, location: &Location) -> Result<i64, OpenError> {
@@ -59,6 +62,10 @@ fn version(connection: &Connection, location: &Location) -> Result<i64, OpenErro
     Ok(found)
 }
 
+/// A disk that is full or fails is no fault of the migration's, and has a remedy of its own.
 fn failed(location: &Location, version: i64, source: rusqlite::Error) -> OpenError {
+    if !may_be_one_job(&source) || source.sqlite_error_code() == Some(ErrorCode::DiskFull) {
+        return location.cannot_open(source);
+    }
     OpenError::Migration { path: location.path().to_owned(), version, source }
 }

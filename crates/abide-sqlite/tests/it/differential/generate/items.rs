@@ -5,20 +5,20 @@ use abide_model::{ErrorDetails, Event, EventKind, Timestamp, WorkItem};
 use super::super::alphabet;
 use super::super::rng::Rng;
 
-/// Execution and event ids that messages name: few, so that they meet what is there.
+/// Executions that messages name: few, so that they meet what is there.
 pub(super) fn execution_id(rng: &mut Rng) -> u64 {
-    if EXTREMES && rng.percent(2) { extreme(rng) } else { 1 + rng.below(3) }
+    below(rng, 3) + 1
 }
 
 pub(super) fn event_id(rng: &mut Rng) -> u64 {
-    if EXTREMES && rng.percent(2) { extreme(rng) } else { 1 + rng.below(8) }
+    below(rng, 8) + 1
 }
 
-fn extreme(rng: &mut Rng) -> u64 {
-    *rng.pick(&[0, u64::MAX, u64::MAX - 1, 1 << 63, (1 << 63) - 1])
+/// A number below `end`, or once in a while one at the end of what a store can hold, or beyond it.
+pub(super) fn below(rng: &mut Rng, end: u64) -> u64 {
+    const EXTREMES: [u64; 5] = [0, (1 << 63) - 2, (1 << 63) - 1, 1 << 63, u64::MAX - 1];
+    if rng.percent(1) { *rng.pick(&EXTREMES) } else { rng.below(end) }
 }
-
-const EXTREMES: bool = true;
 
 pub(super) fn details(rng: &mut Rng) -> ErrorDetails {
     ErrorDetails::Infrastructure {
@@ -62,7 +62,7 @@ fn carried(rng: &mut Rng) -> Vec<(String, String)> {
 
 pub(super) fn timer(rng: &mut Rng, instance: &str, ids: (u64, u64), now: u64) -> WorkItem {
     let (execution_id, id) = ids;
-    let fire_at_ms = if rng.percent(5) { 0 } else { now + alphabet::ahead_ms(rng) };
+    let fire_at_ms = if rng.percent(5) { below(rng, 1) } else { now + alphabet::ahead_ms(rng) };
     WorkItem::TimerFired { instance: instance.to_owned(), execution_id, id, fire_at_ms }
 }
 
@@ -134,7 +134,7 @@ pub(super) fn quiet_event(rng: &mut Rng) -> EventKind {
         0..=4 => EventKind::KeyValueSet {
             key: alphabet::key(rng),
             value: alphabet::text(rng),
-            last_updated_at_ms: rng.below(1_000),
+            last_updated_at_ms: below(rng, 1_000),
         },
         5 => EventKind::KeyValueCleared { key: alphabet::key(rng) },
         6 => EventKind::KeyValuesCleared,

@@ -35,9 +35,8 @@ pub(super) fn enqueue_work(rng: &mut Rng, world: &World) -> MailOp {
     if rng.percent(4) {
         return MailOp::EnqueueWork { item: items::message(rng, &instance, world.now) };
     }
-    // KNOWN: ids beyond 63 bits are clamped by SQLite (finding 4).
-    let execution_id = items::execution_id(rng) & (u64::MAX >> 1);
-    let id = items::event_id(rng) & (u64::MAX >> 1);
+    let execution_id = items::execution_id(rng);
+    let id = items::event_id(rng);
     MailOp::EnqueueWork { item: items::activity(rng, &instance, execution_id, id) }
 }
 
