@@ -15,7 +15,8 @@ usage: abide-bench steps [--seconds N] [--in-flight N] [--store full|normal|memo
   --only NAME    one workload (default: both)
   --style NAME   with a lease for every turn, or fused (default: both)
 
-Prints one JSON line per cell. Exits with 1 if a target is missed: 15,000 steps/s in W1, 3 bare commits per step in W4.";
+Prints one JSON line per cell. Exits with 1 if a target is missed: 15,000 steps/s in W1, 3 bare commits (medians of the
+same run) per fused step in W4.";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Store {

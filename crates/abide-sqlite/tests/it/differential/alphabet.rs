@@ -7,7 +7,7 @@ use std::time::Duration;
 use abide_provider::{DispatcherCapabilityFilter, SemverRange, TagFilter};
 use semver::Version;
 
-use super::habits::Pace;
+use super::habits::{Pace, Subject};
 use super::rng::Rng;
 
 const INSTANCES: [&str; 7] = ["a", "b", "c", "", "ü🦀'%", "A", "d"];
@@ -96,7 +96,8 @@ pub(crate) fn ahead_ms(rng: &mut Rng) -> u64 {
 
 pub(crate) fn tag_filter(rng: &mut Rng) -> TagFilter {
     let tags = |rng: &mut Rng| -> HashSet<String> { (0..rng.below(3)).map(|_| tag(rng)).collect() };
-    match rng.below(10) {
+    let choice = if rng.habits.subject == Subject::Damage { 0 } else { rng.below(10) };
+    match choice {
         0..=4 => TagFilter::Any,
         5..=6 => TagFilter::DefaultOnly,
         7 => TagFilter::Tags(tags(rng)),
@@ -107,7 +108,8 @@ pub(crate) fn tag_filter(rng: &mut Rng) -> TagFilter {
 
 pub(crate) fn capabilities(rng: &mut Rng) -> Option<DispatcherCapabilityFilter> {
     let range = |min: &str, max: &str| SemverRange::new(min.parse().unwrap(), max.parse().unwrap());
-    let ranges = match rng.below(10) {
+    let choice = if rng.habits.subject == Subject::Damage { 0 } else { rng.below(10) };
+    let ranges = match choice {
         0..=4 => return None,
         5 => Vec::new(),
         6 => vec![range("0.0.0", "1.5.0")],

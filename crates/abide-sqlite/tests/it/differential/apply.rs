@@ -10,7 +10,7 @@ use abide_provider::{
     Provider, ProviderError, RequestKey, StoreError, TurnCommit, WorkLease,
 };
 
-use super::op::{Commit, InstanceOp, MailOp, ReadOp, Right, SessionOp, WorkOp};
+use super::op::{Commit, Fate, InstanceOp, MailOp, ReadOp, Right, SessionOp, WorkOp};
 use super::world::{Handed, Side, World};
 
 /// What a call answered.
@@ -186,12 +186,12 @@ impl Caller<'_> {
             ReadOp::Execution { instance, execution_id } => {
                 Answer::of(provider.read_with_execution(instance, *execution_id).await)
             }
-            ReadOp::HistoryAfter { lease, after } => match self.lease(*lease) {
-                Some(lease) => Answer::of(provider.read_history_after(lease, *after).await),
+            ReadOp::HistoryAfter { lease, after, fate } => match self.lease(*lease, *fate) {
+                Some(lease) => Answer::of(provider.read_history_after(&lease, *after).await),
                 None => Answer::default(),
             },
-            ReadOp::Snapshot { lease } => match self.lease(*lease) {
-                Some(lease) => Answer::of(provider.read_kv_snapshot(lease).await),
+            ReadOp::Snapshot { lease, fate } => match self.lease(*lease, *fate) {
+                Some(lease) => Answer::of(provider.read_kv_snapshot(&lease).await),
                 None => Answer::default(),
             },
             ReadOp::CustomStatus { instance, last_seen } => {
@@ -207,8 +207,12 @@ impl Caller<'_> {
         }
     }
 
-    fn lease(&self, order: usize) -> Option<&InstanceLease> {
-        self.world.issued[order].of(self.side).lease.as_ref()
+    fn lease(&self, order: usize, fate: Fate) -> Option<InstanceLease> {
+        let mut lease = self.world.issued[order].of(self.side).lease.clone()?;
+        if fate == Fate::Deleted {
+            lease.position.incarnation += 1_000;
+        }
+        Some(lease)
     }
 }
 

@@ -94,9 +94,11 @@ pub(crate) enum ReadOp {
     HistoryAfter {
         lease: usize,
         after: u64,
+        fate: Fate,
     },
     Snapshot {
         lease: usize,
+        fate: Fate,
     },
     CustomStatus {
         instance: String,
@@ -113,6 +115,14 @@ pub(crate) enum ReadOp {
         instance: String,
     },
     NextDue(Lane),
+}
+
+/// What became of an instance since it was leased.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fate {
+    Lives,
+    /// As if it had been deleted: nothing has its incarnation any more.
+    Deleted,
 }
 
 /// Stored text that cannot be read any more.

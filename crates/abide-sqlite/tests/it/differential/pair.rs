@@ -57,6 +57,7 @@ impl Pair {
         let entropy = Arc::new(SeededEntropy::new(!seed));
         let mut pair = Self { world, clock, entropy, place, memory, sqlite: None, listeners: Vec::new() };
         pair.open_sqlite();
+        assert_eq!(pair.memory.abilities(), pair.sqlite().abilities());
         pair
     }
 

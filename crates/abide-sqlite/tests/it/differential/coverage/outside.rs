@@ -94,7 +94,10 @@ impl Coverage {
                 self.note("nothing follows an event", answer == "Ok([])");
                 self.note("what follows an event could not be read", scene.is_refused_as("Corrupt"));
             }
-            ReadOp::Snapshot { .. } => self.note("a snapshot was read", found),
+            ReadOp::Snapshot { .. } => {
+                self.note("a snapshot was read", found);
+                self.note("a snapshot is lost with its lease", scene.is_refused_as("LeaseLost"));
+            }
             ReadOp::CustomStatus { .. } => {
                 self.note("a custom status was read", found);
                 self.note("a custom status was not news", answer == "Ok(None)");

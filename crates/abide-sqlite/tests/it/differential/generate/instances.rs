@@ -6,7 +6,7 @@ use super::super::alphabet;
 use super::super::op::{Commit, InstanceOp, Right, Token};
 use super::super::rng::Rng;
 use super::super::world::World;
-use super::{mail, spoil, turns};
+use super::{items, mail, spoil, turns};
 
 pub(super) fn lease(rng: &mut Rng) -> InstanceOp {
     let (lease_for, capabilities) = (alphabet::lease_for(rng), alphabet::capabilities(rng));
@@ -57,7 +57,7 @@ fn consumed(rng: &mut Rng, world: &World, instance: &str) -> Consumed {
     let mut these: Vec<_> =
         batch.unwrap_or_default().into_iter().filter(|_| rng.percent(50)).map(MessageId).collect();
     if rng.percent(15) {
-        these.push(MessageId(rng.below(20)));
+        these.push(MessageId(items::below(rng, 20)));
     }
     Consumed::These(these)
 }

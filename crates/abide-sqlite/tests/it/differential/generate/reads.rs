@@ -3,7 +3,7 @@
 use abide_provider::Lane;
 
 use super::super::alphabet;
-use super::super::op::{DamageOp, ReadOp};
+use super::super::op::{DamageOp, Fate, ReadOp};
 use super::super::rng::Rng;
 use super::super::world::World;
 use super::{items, mail};
@@ -16,17 +16,26 @@ pub(super) fn read(rng: &mut Rng, world: &World) -> ReadOp {
             let (instance, execution_id) = known_execution(rng, world);
             ReadOp::Execution { instance, execution_id }
         }
-        4..=5 => {
-            with_lease(rng, world, instance, |rng, lease| ReadOp::HistoryAfter { lease, after: rng.below(8) })
-        }
-        6 => with_lease(rng, world, instance, |_, lease| ReadOp::Snapshot { lease }),
-        7 => ReadOp::CustomStatus { instance, last_seen: rng.below(3) },
+        4..=5 => with_lease(rng, world, instance, |rng, lease| ReadOp::HistoryAfter {
+            lease,
+            after: items::below(rng, 5),
+            fate: fate(rng),
+        }),
+        6 => with_lease(rng, world, instance, |rng, lease| ReadOp::Snapshot {
+            lease,
+            fate: fate(rng),
+        }),
+        7 => ReadOp::CustomStatus { instance, last_seen: items::below(rng, 3) },
         8..=9 => ReadOp::KvValue { instance, key: alphabet::key(rng) },
         10 => ReadOp::KvAll { instance },
         11 => ReadOp::Stats { instance },
         12..=13 => ReadOp::NextDue(Lane::Instances),
         _ => ReadOp::NextDue(Lane::Work),
     }
+}
+
+fn fate(rng: &mut Rng) -> Fate {
+    if rng.percent(7) { Fate::Deleted } else { Fate::Lives }
 }
 
 fn known_instance(rng: &mut Rng, world: &World) -> String {
