@@ -8,6 +8,7 @@ mod histories;
 mod measure;
 mod report;
 
+mod flat;
 mod steps;
 mod store;
 
@@ -22,6 +23,9 @@ fn main() -> ExitCode {
     }
     if words.next_if(|word| word == "steps").is_some() {
         return steps::main(words);
+    }
+    if words.next_if(|word| word == "flat").is_some() {
+        return flat::main(words);
     }
     match Arguments::parse(words) {
         Ok(Some(arguments)) => run(&arguments),

@@ -26,7 +26,8 @@ pub struct StoreError {
 pub enum ErrorKind {
     /// Nothing was written, and nothing was wrong with the call: it may succeed later, unchanged.
     NotApplied,
-    /// It may have been applied: the answer was lost, not the call. Repeating it is safe and tells.
+    /// It may have been applied: the answer was lost, not the call. A call with a token or a request key is safe to
+    /// repeat, and the answer tells.
     Unknown,
     /// Nothing was written, and the same call will be refused again.
     Rejected(Rejection),
@@ -39,7 +40,7 @@ pub enum Rejection {
     LeaseLost,
     /// A fused step met a lease, newer mail, or an instance that has moved on: take the plain way.
     Busy,
-    /// What is to be appended is there already.
+    /// What is to be appended is there already, or belongs to an execution that is over.
     Conflict,
     /// What is stored cannot be read.
     Corrupt,
@@ -120,7 +121,6 @@ macro_rules! operations {
 }
 
 operations! {
-    Open = "open",
     FetchOrchestrationItem = "fetch_orchestration_item",
     AckOrchestrationItem = "ack_orchestration_item",
     AbandonOrchestrationItem = "abandon_orchestration_item",
@@ -149,6 +149,7 @@ operations! {
     EnqueueOnce = "enqueue_once",
     NextDue = "next_due",
     Checkpoint = "checkpoint",
+    Housekeeping = "housekeeping",
 }
 
 impl fmt::Display for Operation {

@@ -5,7 +5,7 @@
 --
 -- Readiness has a shape, not only an index. `ready` is set exactly while a mailbox can be leased, so an index over
 -- those rows is the queue, and whatever cannot be leased (leased, hidden, idle, waiting for a start) is not in it.
--- Time enters in one place: what is hidden or leased is promoted when its time has come (sql/promote_*.sql).
+-- Time enters in one place: what is hidden or leased is promoted when its time has come (src/store/promote.rs).
 
 -- One row. The numbers that were given out last.
 CREATE TABLE counter (

@@ -6,6 +6,7 @@ use std::time::Duration;
 use rusqlite::{Connection, OpenFlags};
 
 use crate::error::OpenError;
+use crate::migrate::check_version;
 use crate::options::Durability;
 
 /// Where a database is.
@@ -97,7 +98,7 @@ impl Location {
         Ok(connection)
     }
 
-    /// Settings that only make it fast.
+    /// Settings of every connection.
     fn set(connection: &Connection) -> rusqlite::Result<()> {
         connection.busy_timeout(BUSY_TIMEOUT)?;
         connection.pragma_update(None, "cache_size", -65_536)?; // 64 MiB: the hot pages of every table
@@ -145,7 +146,7 @@ impl Location {
     /// A file that is not ours is not touched, not even by a setting.
     fn refuse_foreign(&self, connection: &Connection) -> Result<(), OpenError> {
         let foreign = |found: String| OpenError::Foreign { path: self.path().to_owned(), found };
-        let (id, tables) = match look(connection) {
+        let Looked { id, tables, version } = match look(connection) {
             Ok(found) => found,
             Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::NotADatabase) => {
                 return Err(foreign("it is not a SQLite file".to_owned()));
@@ -153,7 +154,7 @@ impl Location {
             Err(error) => return Err(self.cannot_open(error)),
         };
         if id == APPLICATION_ID {
-            return Ok(());
+            return check_version(version, self);
         }
         if id != 0 {
             return Err(foreign(format!("it carries the application id {id:#010x}")));
@@ -189,10 +190,18 @@ impl Location {
 }
 
 /// Whose file it is, and how much is in it: one reading, because another process may be creating it right now.
-fn look(connection: &Connection) -> rusqlite::Result<(i64, i64)> {
+fn look(connection: &Connection) -> rusqlite::Result<Looked> {
     let reading = connection.unchecked_transaction()?;
     let tables = reading.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
     let id = reading.pragma_query_value(None, "application_id", |row| row.get(0))?;
+    let version = reading.pragma_query_value(None, "user_version", |row| row.get(0))?;
     reading.rollback()?;
-    Ok((id, tables))
+    Ok(Looked { id, tables, version })
+}
+
+/// What a file says about itself.
+struct Looked {
+    id: i64,
+    tables: i64,
+    version: i64,
 }

@@ -88,8 +88,8 @@ impl Kind {
         Self { operation, phase, durable: Durable::Must }
     }
 
-    pub(crate) const fn lease(operation: Operation) -> Self {
-        Self { operation, phase: Phase::Renew, durable: Durable::LeaseOnly }
+    pub(crate) const fn lease(operation: Operation, phase: Phase) -> Self {
+        Self { operation, phase, durable: Durable::LeaseOnly }
     }
 }
 

@@ -46,20 +46,21 @@ fn version(connection: &Connection, location: &Location) -> Result<i64, OpenErro
     let found: i64 = connection
         .pragma_query_value(None, "user_version", |row| row.get(0))
         .map_err(|error| location.cannot_open(error))?;
+    check_version(found, location)?;
+    Ok(found)
+}
+
+/// Whether this build knows what to do with a file of this version.
+pub(crate) fn check_version(found: i64, location: &Location) -> Result<(), OpenError> {
+    let path = location.path().to_owned();
     if found < 0 {
-        return Err(OpenError::Foreign {
-            path: location.path().to_owned(),
-            found: format!("its schema version is {found}, which no version of abide writes"),
-        });
+        let found = format!("its schema version is {found}, which no version of abide writes");
+        return Err(OpenError::Foreign { path, found });
     }
     if found > known_version() {
-        return Err(OpenError::NewerSchema {
-            path: location.path().to_owned(),
-            found,
-            known: known_version(),
-        });
+        return Err(OpenError::NewerSchema { path, found, known: known_version() });
     }
-    Ok(found)
+    Ok(())
 }
 
 /// A disk that is full or fails is no fault of the migration's, and has a remedy of its own.

@@ -20,10 +20,10 @@ use crate::readers::corrupt;
 use crate::statements::Sql;
 use crate::store::commit::Commit;
 use crate::store::lease::{Abandon, Attempt};
-use crate::store::read::{StoredHistory, StoredStats};
+use crate::store::read::{Leased, StoredHistory, StoredStats};
 use crate::store::work::Finish;
 use crate::writer::Request;
-use crate::writer::lease_call::{Call, LeaseCall, LeasedInstance, Load, Wanted};
+use crate::writer::lease_call::{Call, GiveBack, LeaseCall, LeasedInstance, Leases, Load, Wanted};
 
 #[async_trait]
 impl Provider for SqliteProvider {
@@ -158,7 +158,7 @@ impl Provider for SqliteProvider {
 
     async fn renew_work_item_lock(&self, token: &str, extend_for: Duration) -> Result<(), ProviderError> {
         let token = token.to_owned();
-        let kind = Kind::lease(Operation::RenewWorkItemLock);
+        let kind = Kind::lease(Operation::RenewWorkItemLock, Phase::Renew);
         Ok(self.run(job(kind, move |tx| tx.renew_work(&token, extend_for))).await?)
     }
 
@@ -169,7 +169,7 @@ impl Provider for SqliteProvider {
         idle_timeout: Duration,
     ) -> Result<usize, ProviderError> {
         let owners: Vec<String> = owner_ids.iter().map(|&owner| owner.to_owned()).collect();
-        let kind = Kind::lease(Operation::RenewSessionLock);
+        let kind = Kind::lease(Operation::RenewSessionLock, Phase::Renew);
         let renew = job(kind, move |tx| Ok(tx.renew_sessions(&owners, extend_for, idle_timeout)?));
         Ok(self.run(renew).await?)
     }
@@ -197,7 +197,7 @@ impl Provider for SqliteProvider {
         extend_for: Duration,
     ) -> Result<(), ProviderError> {
         let token = token.to_owned();
-        let kind = Kind::lease(Operation::RenewOrchestrationItemLock);
+        let kind = Kind::lease(Operation::RenewOrchestrationItemLock, Phase::Renew);
         Ok(self.run(job(kind, move |tx| tx.renew_instance(&token, extend_for))).await?)
     }
 
@@ -253,17 +253,22 @@ impl Provider for SqliteProvider {
 
     async fn read_history_after(&self, lease: &InstanceLease, after: u64) -> Result<Vec<Event>, StoreError> {
         let operation = Operation::ReadHistoryAfter;
-        let (mailbox, execution) = (column(lease.position.incarnation), column(lease.position.execution_id));
-        let read = move |sql: &crate::statements::Statements<'_>| {
-            StoredHistory::read(sql, mailbox, execution, column(after))
-        };
-        let stored = self.read_with(operation, read).await?;
+        let leased = Leased::of(lease);
+        let execution = column(lease.position.execution_id);
+        let stored = self.read_with(operation, move |sql| {
+            leased.read(sql, |mailbox| StoredHistory::read(sql, mailbox, execution, column(after)))
+        });
+        let stored = stored.await?.ok_or_else(|| StoreError::lease_lost(operation))?;
         stored.decode(after).map_err(|error| corrupt(operation, &lease.instance, &error))
     }
 
     async fn read_kv_snapshot(&self, lease: &InstanceLease) -> Result<BTreeMap<String, KvEntry>, StoreError> {
-        let mailbox = column(lease.position.incarnation);
-        self.read_with(Operation::ReadKvSnapshot, move |sql| sql.kv_snapshot(mailbox)).await
+        let operation = Operation::ReadKvSnapshot;
+        let leased = Leased::of(lease);
+        let snapshot = self
+            .read_with(operation, move |sql| leased.read(sql, |mailbox| sql.kv_snapshot(mailbox)))
+            .await?;
+        snapshot.ok_or_else(|| StoreError::lease_lost(operation))
     }
 
     async fn commit_turns(&self, turns: Vec<TurnCommit>) -> Vec<Result<(), StoreError>> {
@@ -349,9 +354,9 @@ impl SqliteProvider {
             return Ok(Vec::new());
         }
         let deadline = self.shared.clock.monotonic().saturating_add(request.wait);
-        let (call, reply) = Call::new(operation, request);
+        let (call, reply) = Call::new(operation, request, self.writer.inbox());
         self.writer.send(Request::Lease(LeaseCall { wanted: Wanted::Instances(call, load), deadline }));
-        reply.await.unwrap_or_else(|_| Err(stopped(operation)))
+        taken(operation, reply).await
     }
 
     async fn lease_some_work(
@@ -363,9 +368,9 @@ impl SqliteProvider {
             return Ok(Vec::new());
         }
         let deadline = self.shared.clock.monotonic().saturating_add(request.wait);
-        let (call, reply) = Call::new(operation, request);
+        let (call, reply) = Call::new(operation, request, self.writer.inbox());
         self.writer.send(Request::Lease(LeaseCall { wanted: Wanted::Work(call), deadline }));
-        reply.await.unwrap_or_else(|_| Err(stopped(operation)))
+        taken(operation, reply).await
     }
 
     async fn read_with<T: Send + 'static>(
@@ -379,6 +384,17 @@ impl SqliteProvider {
 
 async fn answer_of<T>(operation: Operation, reply: Reply<T>) -> Result<T, StoreError> {
     reply.await.unwrap_or_else(|_| Err(stopped(operation)))
+}
+
+/// Waits for leases, and takes them in the poll that returns them.
+async fn taken<Lease: GiveBack>(
+    operation: Operation,
+    leases: Leases<Lease>,
+) -> Result<Vec<Lease>, StoreError> {
+    match leases.await {
+        Ok(handover) => Ok(handover?.take()),
+        Err(_) => Err(stopped(operation)),
+    }
 }
 
 /// The writer went away with the call in its hands.

@@ -1,6 +1,7 @@
 //! Reading beside the writer.
 //!
-//! Two threads with read-only connections. A database in memory has one connection, and is read through the writer.
+//! Two threads with read-only connections. A database in memory has one connection and is read through the writer; so is
+//! a file if this SQLite is too old for several connections.
 
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -13,7 +14,7 @@ use crate::connect::several_connections_are_safe;
 use crate::error::{OpenError, after_rollback};
 use crate::job::tell;
 use crate::shared::Shared;
-use crate::statements::Statements;
+use crate::statements::{Sql, Statements};
 use crate::writer::{Request, Writer};
 
 const THREADS: usize = 2;
@@ -88,13 +89,23 @@ fn read_all(shared: &Shared, inbox: &Receiver<Read>) {
             continue; // what the path names now is not our database
         }
         let statements = Statements::new(&connection);
-        first(&statements);
+        in_snapshot(&statements, first);
         while let Ok(read) = inbox.recv() {
             if shared.check_file().is_err() {
                 break;
             }
-            read(&statements);
+            in_snapshot(&statements, read);
         }
+    }
+}
+
+/// One read is one moment, however many statements it takes.
+fn in_snapshot(statements: &Statements<'_>, read: Read) {
+    // If it cannot begin, neither can the read, which says why.
+    let begun = statements.execute(Sql::BeginRead, []).is_ok();
+    read(statements);
+    if begun && let Err(error) = statements.execute(Sql::Rollback, []) {
+        tracing::warn!(target: "abide::sqlite", %error, "a read could not be ended");
     }
 }
 

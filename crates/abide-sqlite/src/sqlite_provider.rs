@@ -157,7 +157,7 @@ impl SqliteProvider {
     /// Looks for work that only the passing of time makes visible. For tests with a clock of their own.
     #[doc(hidden)]
     pub async fn nudge(&self) {
-        let kind = Kind { phase: Phase::Housekeeping, ..Kind::lease(Operation::NextDue) };
+        let kind = Kind::lease(Operation::Housekeeping, Phase::Housekeeping);
         let nothing = job(kind, |_| Ok(()));
         self.writer.send(Request::Jobs(vec![nothing.job]));
         let _done = nothing.reply.await;

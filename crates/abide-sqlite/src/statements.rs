@@ -34,6 +34,7 @@ macro_rules! statements {
 
 statements! {
     Begin = "begin",
+    BeginRead = "begin_read",
     Commit = "commit",
     Rollback = "rollback",
     DataVersion = "data_version",
@@ -49,6 +50,7 @@ statements! {
     ProgressMailbox = "progress_mailbox",
     HeldMailbox = "held_mailbox",
     OwnerOfMailbox = "owner_of_mailbox",
+    NameOfMailbox = "name_of_mailbox",
     ReleaseMailbox = "release_mailbox",
     SetReady = "set_ready",
     SetDue = "set_due",
@@ -97,7 +99,8 @@ statements! {
     LaneHead = "lane_head",
     SaveLane = "save_lane",
     DeleteLane = "delete_lane",
-    DeleteLaneByHead = "delete_lane_by_head",
+    RepairLane = "repair_lane",
+    NewLane = "new_lane",
     HoldLanes = "hold_lanes",
     LoadSession = "load_session",
     ClaimSession = "claim_session",
@@ -107,7 +110,6 @@ statements! {
     FreeSession = "free_session",
     ForgetSessions = "forget_sessions",
     AppendTurn = "append_turn",
-    LastEvent = "last_event",
     ReadTurns = "read_turns",
     CreateExecution = "create_execution",
     PinExecution = "pin_execution",

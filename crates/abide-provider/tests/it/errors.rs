@@ -5,7 +5,7 @@ use abide_provider::{ErrorKind, InvalidTurn, Operation, ProviderError, Rejection
 
 /// Every call and its label, in the order of the trait.
 const LABELS: [(Operation, &str); 29] = [
-    (Operation::Open, "open"),
+    (Operation::Housekeeping, "housekeeping"),
     (Operation::FetchOrchestrationItem, "fetch_orchestration_item"),
     (Operation::AckOrchestrationItem, "ack_orchestration_item"),
     (Operation::AbandonOrchestrationItem, "abandon_orchestration_item"),
@@ -45,7 +45,7 @@ fn every_call_has_a_label_of_its_own() {
     for (operation, label) in LABELS {
         assert_eq!((operation.as_str(), operation.to_string().as_str()), (label, label));
     }
-    assert_eq!(format!("[{:>6}|{:<6}]", Operation::Read, Operation::Open), "[  read|open  ]", "it aligns");
+    assert_eq!(format!("[{:>6}|{:<6}]", Operation::Read, Operation::Read), "[  read|read  ]", "it aligns");
 }
 
 #[test]

@@ -32,11 +32,11 @@ struct StoredMessage {
 
 impl StoredMessage {
     fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
-        let text = row.get_ref(3)?;
+        let text = row.get_ref(2)?;
         let bytes = text.as_bytes().unwrap_or_default();
         Ok(Self {
             no: row.get(0)?,
-            attempts: row.get(2)?,
+            attempts: row.get(1)?,
             size: bytes.len(),
             item: serde_json::from_slice(bytes).ok(),
         })
@@ -162,8 +162,7 @@ impl Tx<'_, '_> {
         let mut size = start.as_ref().map_or(0, |start| start.size);
         let mut batch: Vec<Message> = start.and_then(StoredMessage::hand_out).into_iter().collect();
         let mut unreadable = Vec::new();
-        let limit = i64::try_from(BATCH_MESSAGES).unwrap_or(i64::MAX);
-        self.sql.rows_while(Sql::VisibleMessages, [mailbox.no, limit], |row| {
+        self.sql.rows_while(Sql::VisibleMessages, [mailbox.no], |row| {
             if batch.len() >= BATCH_MESSAGES || size >= BATCH_BYTES {
                 return Ok(ControlFlow::Break(()));
             }
@@ -171,10 +170,12 @@ impl Tx<'_, '_> {
             if Some(message.no) == first {
                 return Ok(ControlFlow::Continue(()));
             }
-            size += message.size;
-            let (no, attempts) = (message.no, message.attempts);
+            let (no, attempts, bytes) = (message.no, message.attempts, message.size);
             match message.hand_out() {
-                Some(message) => batch.push(message),
+                Some(message) => {
+                    size += bytes;
+                    batch.push(message);
+                }
                 None => unreadable.push((no, attempts)),
             }
             Ok(ControlFlow::Continue(()))

@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 
 use abide_model::{Event, EventKind, KvEntry, SystemStats};
+use abide_provider::InstanceLease;
 use rusqlite::params;
 
 use super::mailbox::MailboxRow;
 use crate::encode::{column, number};
 use crate::statements::{Sql, Statements};
+use crate::text::lossy;
 
 /// The turns of an execution, as stored; decoded by whoever asked.
 #[derive(Debug, Default)]
@@ -30,7 +32,7 @@ impl StoredHistory {
     pub(crate) fn decode(self, after: u64) -> Result<Vec<Event>, String> {
         let mut events = Vec::new();
         for turn in self.0 {
-            let turn: Vec<Event> = serde_json::from_slice(&turn).map_err(|error| error.to_string())?;
+            let turn: Vec<Event> = serde_json::from_slice(&turn).map_err(|error| place_of(&error))?;
             events.extend(turn.into_iter().filter(|event| event.event_id > after));
         }
         Ok(events)
@@ -39,6 +41,38 @@ impl StoredHistory {
     fn bytes(&self) -> usize {
         self.0.iter().map(Vec::len).sum()
     }
+}
+
+/// The instance of a lease: this one, and not another that was started under its name since.
+pub(crate) struct Leased {
+    mailbox: i64,
+    instance: String,
+}
+
+impl Leased {
+    pub(crate) fn of(lease: &InstanceLease) -> Self {
+        Self { mailbox: column(lease.position.incarnation), instance: lease.instance.clone() }
+    }
+
+    /// Reads something of it; `None` if it is not there any more.
+    pub(crate) fn read<T>(
+        &self,
+        sql: &Statements<'_>,
+        read: impl FnOnce(i64) -> rusqlite::Result<T>,
+    ) -> rusqlite::Result<Option<T>> {
+        let name = sql.row(Sql::NameOfMailbox, [self.mailbox], |row| lossy(row, 0))?;
+        if name.as_deref() == Some(self.instance.as_str()) { read(self.mailbox).map(Some) } else { Ok(None) }
+    }
+}
+
+/// Where it cannot be read, and in which way. Not what is there: payloads do not belong into errors.
+fn place_of(error: &serde_json::Error) -> String {
+    let what = match error.classify() {
+        serde_json::error::Category::Io | serde_json::error::Category::Syntax => "no JSON",
+        serde_json::error::Category::Data => "no list of known events",
+        serde_json::error::Category::Eof => "cut off",
+    };
+    format!("a stored turn is {what} (line {}, column {})", error.line(), error.column())
 }
 
 /// What `get_instance_stats` needs.

@@ -1,5 +1,6 @@
 //! Sessions: who owns them, and which of their work can be leased.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use abide_provider::SessionFetchConfig;
@@ -30,6 +31,19 @@ impl Tx<'_, '_> {
             self.sql.execute(Sql::TouchSession, params![name, self.now])?;
         }
         Ok(())
+    }
+
+    /// New work of a session is the head of its lane if there is no other.
+    pub(crate) fn add_to_lane(&self, session: Option<&Text>, tag: &Text, no: i64) -> rusqlite::Result<()> {
+        if let Some(session) = session {
+            self.sql.execute(Sql::NewLane, params![session, tag, no, self.now])?;
+        }
+        Ok(())
+    }
+
+    /// Brings lanes up to date, each once.
+    pub(crate) fn update_lanes(&self, lanes: &BTreeSet<(Option<&Text>, &Text)>) -> rusqlite::Result<()> {
+        lanes.iter().try_for_each(|(session, tag)| self.update_lane(*session, tag))
     }
 
     /// Brings a lane up to date after its work has changed. Work without a session has none.

@@ -1,6 +1,6 @@
 //! Work that is enqueued, finished, renewed, given back or taken away.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use abide_model::ScheduledActivityIdentifier;
@@ -59,7 +59,7 @@ impl Tx<'_, '_> {
         let EncodedWork { instance: _, execution, activity, session, tag, json } = work;
         let no = self.next_number();
         self.sql.execute(Sql::InsertWork, params![mailbox, execution, activity, no, tag, session, json])?;
-        self.update_lane(session.as_ref(), tag)
+        self.add_to_lane(session.as_ref(), tag, no)
     }
 
     /// Removes a finished activity and tells its instance.
@@ -148,11 +148,12 @@ impl Tx<'_, '_> {
 
     /// Makes work leasable: its lease is over, or its time has come.
     pub(crate) fn free_work(&self, freed: &[PromotedWork]) -> rusqlite::Result<()> {
+        let mut lanes = BTreeSet::new();
         for work in freed {
             self.set_free(work.key, 0, work.attempts)?;
-            self.update_lane(work.session.as_ref(), &work.tag)?;
+            lanes.insert((work.session.as_ref(), &work.tag));
         }
-        Ok(())
+        self.update_lanes(&lanes)
     }
 
     fn set_free(&self, key: WorkKey, visible_at: i64, attempts: i64) -> rusqlite::Result<()> {
@@ -191,15 +192,16 @@ impl Tx<'_, '_> {
         removed: &[RemovedWork],
         because: impl Fn(i64) -> StolenBecause,
     ) -> rusqlite::Result<()> {
+        let mut lanes = BTreeSet::new();
         for work in removed {
             if let Some(nonce) = work.lease {
                 let affinity = Affinity::of(work.session.as_ref());
                 let token = WorkToken { key: work.key, nonce, affinity }.to_string();
                 self.tell_stolen(StolenLease { token, because: because(work.key.activity) });
             }
-            self.update_lane(work.session.as_ref(), &work.tag)?;
+            lanes.insert((work.session.as_ref(), &work.tag));
         }
-        Ok(())
+        self.update_lanes(&lanes)
     }
 }
 

@@ -158,7 +158,12 @@ impl Tx<'_, '_> {
         for tag in self.tag_columns(tags, Sql::NextLaneTag)? {
             for held_by in [&String::new(), &holder.column] {
                 let lane = self.sql.row(Sql::OpenLane, params![tag, held_by], |row| {
-                    Ok(Lane { session: row.get(0)?, tag: tag.clone(), head: row.get(1)? })
+                    Ok(Lane {
+                        session: row.get(0)?,
+                        tag: tag.clone(),
+                        held_by: held_by.clone(),
+                        head: row.get(1)?,
+                    })
                 })?;
                 oldest = match (oldest, lane) {
                     (Some(a), Some(b)) => Some(if b.head < a.head { b } else { a }),
@@ -174,7 +179,7 @@ impl Tx<'_, '_> {
         let head = self.sql.row(Sql::SessionWork, [&lane.session, &lane.tag], WorkRow::read)?;
         match &head {
             None => {
-                self.sql.execute(Sql::DeleteLaneByHead, [lane.head])?;
+                self.sql.execute(Sql::RepairLane, params![lane.tag, lane.held_by, lane.head])?;
             }
             Some(work) if work.item.is_some() => {
                 self.claim_session(&lane.session, holder.config, &holder.column)?;
@@ -214,5 +219,6 @@ enum Behind {
 struct Lane {
     session: Text,
     tag: Text,
+    held_by: String,
     head: i64,
 }

@@ -2,12 +2,13 @@
 //!
 //! The jobs run in the order of their phases; then parked and new lease calls are served from what the jobs made
 //! visible. Nothing is answered before the commit. If anything in the group fails, the transaction is rolled back
-//! and everybody is run again alone, so that one bad job costs the others a retry and nothing else.
+//! and everybody is run again alone, so that one bad job costs the others a retry and nothing else; unless the whole
+//! database is out of reach: then everybody is told so.
 
 use abide_provider::StolenLease;
 
 use super::ground::WriterGround;
-use super::lease_call::{LeaseCall, Need, Undelivered};
+use super::lease_call::{LeaseCall, Need};
 use crate::error::{is_broken, may_be_one_job};
 use crate::job::{Durable, Job, JobError, Ran};
 use crate::statements::{Sql, Statements};
@@ -17,8 +18,6 @@ use crate::store::promote::More;
 /// What became of a group.
 #[derive(Debug, Default)]
 pub(crate) struct Outcome {
-    /// Leases that nobody took.
-    pub(crate) undelivered: Vec<Undelivered>,
     /// Leases that were taken away.
     pub(crate) stolen: Vec<StolenLease>,
     /// Whether there is more to do at once.
@@ -40,12 +39,36 @@ pub(crate) fn run(
     let mut outcome = Outcome::default();
     match attempt(ground, &mut jobs, parked) {
         Ok(done) => settle(ground, done, jobs, parked, &mut outcome),
-        Err(error) if jobs.len() + parked.len() > 1 && may_be_one_job(&error) => {
+        Err(stopped) if jobs.len() + parked.len() > 1 && stopped.may_be_one_job() => {
             one_by_one(ground, jobs, parked, &mut outcome);
         }
-        Err(error) => give_up(&error, jobs, parked, &mut outcome),
+        Err(stopped) => give_up(&stopped, jobs, parked, &mut outcome),
     }
     outcome
+}
+
+/// Why a transaction was rolled back.
+enum Stopped {
+    /// SQLite failed.
+    Database(rusqlite::Error),
+    /// A job refused after it had written, which none should. Its answer stands; its writes do not.
+    LateRefusal,
+}
+
+impl From<rusqlite::Error> for Stopped {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Database(error)
+    }
+}
+
+impl Stopped {
+    /// Whether running the members of the group one by one could help.
+    fn may_be_one_job(&self) -> bool {
+        match self {
+            Self::Database(error) => may_be_one_job(error),
+            Self::LateRefusal => true,
+        }
+    }
 }
 
 /// What a transaction did, not yet committed.
@@ -59,13 +82,13 @@ fn attempt(
     ground: &WriterGround<'_, '_>,
     jobs: &mut [Box<dyn Job>],
     parked: &mut [LeaseCall],
-) -> rusqlite::Result<Attempted> {
+) -> Result<Attempted, Stopped> {
     let durable = jobs.iter().any(|job| job.durable() == Durable::Must);
     ground.require(if durable { Durable::Must } else { Durable::LeaseOnly })?;
     let sql = ground.statements();
     let before = sql.connection().total_changes();
     let tx = ground.begin()?;
-    let attempted = run_all(&tx, jobs, parked).and_then(|more| {
+    let attempted = run_jobs(&tx, jobs, parked).and_then(|more| {
         let stolen = tx.finish()?;
         let changed = sql.connection().total_changes() != before;
         Ok(Attempted { stolen, more, changed })
@@ -76,14 +99,12 @@ fn attempt(
     attempted
 }
 
-fn run_all(tx: &Tx<'_, '_>, jobs: &mut [Box<dyn Job>], parked: &mut [LeaseCall]) -> rusqlite::Result<More> {
+fn run_jobs(tx: &Tx<'_, '_>, jobs: &mut [Box<dyn Job>], parked: &mut [LeaseCall]) -> Result<More, Stopped> {
     let more = tx.promote()?;
-    let alone = jobs.len() + parked.len() <= 1;
     for job in jobs {
         let before = tx.sql.connection().total_changes();
-        if job.run(tx)? == Ran::Refused && tx.sql.connection().total_changes() != before && !alone {
-            // A refusal comes before the first write. Should one ever come later, its writes must not stay.
-            return Err(rusqlite::Error::StatementChangedRows(0));
+        if job.run(tx)? == Ran::Refused && tx.sql.connection().total_changes() != before {
+            return Err(Stopped::LateRefusal);
         }
     }
     let mut exhausted: Vec<Need> = Vec::new();
@@ -131,7 +152,7 @@ fn settle(
         job.answer();
     }
     for call in parked.extract_if(.., |call| call.is_served()) {
-        outcome.undelivered.extend(call.answer());
+        call.answer();
     }
 }
 
@@ -146,12 +167,11 @@ fn fail_all(message: &str, jobs: Vec<Box<dyn Job>>, parked: &mut Vec<LeaseCall>)
 }
 
 /// The transaction is rolled back, and trying again will not help now.
-fn give_up(
-    error: &rusqlite::Error,
-    jobs: Vec<Box<dyn Job>>,
-    parked: &mut Vec<LeaseCall>,
-    outcome: &mut Outcome,
-) {
+fn give_up(stopped: &Stopped, jobs: Vec<Box<dyn Job>>, parked: &mut Vec<LeaseCall>, outcome: &mut Outcome) {
+    let Stopped::Database(error) = stopped else {
+        jobs.into_iter().for_each(Job::answer);
+        return;
+    };
     tracing::warn!(target: "abide::sqlite", %error, jobs = jobs.len(), "a transaction failed and was rolled back");
     for job in jobs {
         job.fail(JobError::RolledBack(error));
@@ -180,7 +200,7 @@ fn one_by_one(
         let mut nobody = Vec::new();
         match attempt(ground, &mut alone, &mut nobody) {
             Ok(done) => settle(ground, done, alone, &mut nobody, outcome),
-            Err(error) => give_up(&error, alone, &mut nobody, outcome),
+            Err(stopped) => give_up(&stopped, alone, &mut nobody, outcome),
         }
     }
     for call in std::mem::take(parked) {
@@ -191,7 +211,7 @@ fn one_by_one(
         let mut alone = vec![call];
         match attempt(ground, &mut [], &mut alone) {
             Ok(done) => settle(ground, done, Vec::new(), &mut alone, outcome),
-            Err(error) => give_up(&error, Vec::new(), &mut alone, outcome),
+            Err(stopped) => give_up(&stopped, Vec::new(), &mut alone, outcome),
         }
         parked.append(&mut alone);
     }

@@ -7,10 +7,14 @@ use abide_model::KvEntry;
 use abide_provider::{
     InstanceLease, Lane, LeaseInstances, LeaseWork, Operation, SemverRange, StoreError, WorkLease,
 };
+use crossbeam_channel::Sender;
 use futures_channel::oneshot;
 
-use crate::job::{JobError, tell};
+use super::Request;
+use crate::encode::column;
+use crate::job::{Job, JobError, Kind, Phase, job, tell};
 use crate::store::Tx;
+use crate::store::lease::{Abandon, Attempt};
 use crate::store::read::StoredHistory;
 
 /// A call that wants leases.
@@ -26,12 +30,61 @@ pub(crate) enum Wanted {
 }
 
 /// A request, what it was given, and who waits for it.
-pub(crate) struct Call<Request, Lease> {
+pub(crate) struct Call<Wish, Lease: GiveBack> {
     operation: Operation,
-    request: Request,
+    request: Wish,
     given: Vec<Lease>,
-    reply: oneshot::Sender<Result<Vec<Lease>, StoreError>>,
+    reply: oneshot::Sender<Result<Handover<Lease>, StoreError>>,
+    inbox: Sender<Request>,
 }
+
+/// Leases on their way to a caller. If nobody takes them they go back to the store, with the attempt given back:
+/// a caller may be dropped at any moment, also when the answer is already in its channel.
+pub(crate) struct Handover<Lease: GiveBack> {
+    leases: Vec<Lease>,
+    inbox: Sender<Request>,
+}
+
+impl<Lease: GiveBack> Handover<Lease> {
+    /// To be called in the poll that hands them to the caller.
+    pub(crate) fn take(mut self) -> Vec<Lease> {
+        std::mem::take(&mut self.leases)
+    }
+}
+
+impl<Lease: GiveBack> Drop for Handover<Lease> {
+    fn drop(&mut self) {
+        if !self.leases.is_empty() {
+            let jobs = self.leases.drain(..).map(GiveBack::give_back).collect();
+            let _closed = self.inbox.send(Request::Jobs(jobs)); // then closing has voided them
+        }
+    }
+}
+
+/// A lease that can be returned unused.
+pub(crate) trait GiveBack {
+    /// Returns it, with the attempt given back.
+    fn give_back(self) -> Box<dyn Job>;
+}
+
+const UNUSED: Abandon = Abandon { delay: None, attempt: Attempt::GivenBack };
+
+impl GiveBack for LeasedInstance {
+    fn give_back(self) -> Box<dyn Job> {
+        let kind = Kind::lease(Operation::AbandonOrchestrationItem, Phase::Commit);
+        job(kind, move |tx| tx.abandon_instance(&self.lease.token, &UNUSED)).job
+    }
+}
+
+impl GiveBack for WorkLease {
+    fn give_back(self) -> Box<dyn Job> {
+        let kind = Kind::lease(Operation::AbandonWorkItem, Phase::Commit);
+        job(kind, move |tx| tx.abandon_work(&self.token, &UNUSED)).job
+    }
+}
+
+/// Where the leases of a call arrive.
+pub(crate) type Leases<Lease> = oneshot::Receiver<Result<Handover<Lease>, StoreError>>;
 
 /// What comes with a leased instance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,33 +108,19 @@ pub(crate) struct Loaded {
     pub(crate) kv: BTreeMap<String, KvEntry>,
 }
 
-impl<Request, Lease> Call<Request, Lease> {
-    pub(crate) fn new(
-        operation: Operation,
-        request: Request,
-    ) -> (Self, oneshot::Receiver<Result<Vec<Lease>, StoreError>>) {
-        let (reply, answer) = oneshot::channel();
-        (Self { operation, request, given: Vec::new(), reply }, answer)
+impl<Wish, Lease: GiveBack> Call<Wish, Lease> {
+    pub(crate) fn new(operation: Operation, request: Wish, inbox: Sender<Request>) -> (Self, Leases<Lease>) {
+        let (reply, leases) = oneshot::channel();
+        (Self { operation, request, given: Vec::new(), reply, inbox }, leases)
     }
 
-    /// Sends what was given; returns it if nobody is there to take it.
-    fn answer(self) -> Vec<Lease> {
-        match self.reply.send(Ok(self.given)) {
-            Ok(()) => Vec::new(),
-            Err(unsent) => unsent.unwrap_or_default(),
-        }
+    fn answer(self) {
+        tell(self.reply, Ok(Handover { leases: self.given, inbox: self.inbox }));
     }
 
     fn fail(self, error: JobError<'_>) {
         tell(self.reply, Err(error.of(self.operation)));
     }
-}
-
-/// Leases that were granted to somebody who has gone away.
-#[derive(Debug)]
-pub(crate) enum Undelivered {
-    Instance(String),
-    Work(String),
 }
 
 /// Calls that ask for the same find the same: if one finds nothing, so do the others of its kind.
@@ -150,14 +189,10 @@ impl LeaseCall {
         }
     }
 
-    pub(crate) fn answer(self) -> Vec<Undelivered> {
+    pub(crate) fn answer(self) {
         match self.wanted {
-            Wanted::Instances(call, _) => {
-                call.answer().into_iter().map(|given| Undelivered::Instance(given.lease.token)).collect()
-            }
-            Wanted::Work(call) => {
-                call.answer().into_iter().map(|lease| Undelivered::Work(lease.token)).collect()
-            }
+            Wanted::Instances(call, _) => call.answer(),
+            Wanted::Work(call) => call.answer(),
         }
     }
 
@@ -171,8 +206,8 @@ impl LeaseCall {
 
 impl Loaded {
     fn read(tx: &Tx<'_, '_>, lease: &InstanceLease) -> rusqlite::Result<Self> {
-        let mailbox = crate::encode::column(lease.position.incarnation);
-        let execution = crate::encode::column(lease.position.execution_id);
+        let mailbox = column(lease.position.incarnation);
+        let execution = column(lease.position.execution_id);
         Ok(Self {
             history: StoredHistory::read(tx.sql, mailbox, execution, 0)?,
             kv: tx.sql.kv_snapshot(mailbox)?,

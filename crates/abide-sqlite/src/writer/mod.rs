@@ -21,7 +21,7 @@ use abide_provider::{Lane, Operation};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, unbounded};
 use ground::{Disk, WriterGround};
 use group::Outcome;
-use lease_call::{LeaseCall, Undelivered};
+use lease_call::LeaseCall;
 use neighbours::Neighbours;
 
 use crate::checkpoint::Checkpoints;
@@ -30,19 +30,19 @@ use crate::error::OpenError;
 use crate::job::{Job, JobError, Kind, Phase, job};
 use crate::shared::Shared;
 use crate::statements::Statements;
-use crate::store::lease::{Abandon, Attempt};
 
 /// How long to wait before a broken database is opened again.
 const REOPEN_AFTER: Duration = Duration::from_millis(100);
 
-/// How many jobs one transaction takes at most, so that a flood does not make anybody wait for ever.
+/// A group takes no further request once it has this many jobs, so that a flood does not make anybody wait for ever. The
+/// jobs of one call stay together.
 const GROUP_LIMIT: usize = 2_048;
 
 /// Something for the writer.
 pub(crate) enum Request {
     Jobs(Vec<Box<dyn Job>>),
     Lease(LeaseCall),
-    /// Reading on the writer's connection, where there is no other.
+    /// Something on the writer's own connection, between two transactions.
     Read(Box<dyn FnOnce(&Statements<'_>) + Send>),
     Close,
 }
@@ -75,6 +75,11 @@ impl Writer {
             Ok(result) => result.map(|()| writer),
             Err(_) => Err(OpenError::Thread(std::io::Error::other("the writer stopped while opening"))),
         }
+    }
+
+    /// For those who send something by themselves.
+    pub(crate) fn inbox(&self) -> Sender<Request> {
+        self.inbox.clone()
     }
 
     /// Sends a request. If the writer is gone, whoever waits for the answer is told by its absence.
@@ -129,7 +134,11 @@ impl Thread {
                     tracing::warn!(target: "abide::sqlite", path = %self.shared.location.path().display(),
                         "the database connection failed and is opened again");
                 }
-                Err(_) => tracing::error!(target: "abide::sqlite", "the writer panicked and starts again"),
+                Err(_) => {
+                    tracing::error!(target: "abide::sqlite", "the writer panicked and starts again");
+                    // What the lost transaction had granted was never granted.
+                    self.parked.iter_mut().for_each(LeaseCall::forget);
+                }
             }
             if self.shared.in_memory() {
                 // There is no file to open again: the connection is the database.
@@ -200,9 +209,6 @@ impl Thread {
 
     fn group(&mut self, ground: &WriterGround<'_, '_>) -> Outcome {
         let mut outcome = group::run(ground, std::mem::take(&mut self.backlog), &mut self.parked);
-        for undelivered in outcome.undelivered.drain(..) {
-            self.backlog.push(give_back(undelivered));
-        }
         self.shared.stolen.tell(std::mem::take(&mut outcome.stolen));
         if outcome.again {
             self.backlog.push(nothing());
@@ -273,17 +279,20 @@ impl Thread {
     fn give_up_waiting(&mut self) {
         let now = self.shared.clock.monotonic();
         for call in self.parked.extract_if(.., |call| call.deadline <= now || call.is_abandoned()) {
-            let _nothing = call.answer();
+            call.answer();
         }
     }
 
     /// Whoever still waits is answered; what was asked for before the end is done.
     fn finish(&mut self, ground: &WriterGround<'_, '_>) {
         for call in self.parked.drain(..) {
-            let _nothing = call.answer();
+            call.answer();
         }
         if !self.backlog.is_empty() {
-            let _last = group::run(ground, std::mem::take(&mut self.backlog), &mut Vec::new());
+            let last = group::run(ground, std::mem::take(&mut self.backlog), &mut Vec::new());
+            if last.broken {
+                return; // that connection writes no more; our leases are void when our lock file is free
+            }
         }
         ground.sign_off();
     }
@@ -294,22 +303,7 @@ struct Taken {
     reason_to_run: bool,
 }
 
-/// Returns a lease that nobody took, with the attempt given back.
-fn give_back(undelivered: Undelivered) -> Box<dyn Job> {
-    let abandon = Abandon { delay: None, attempt: Attempt::GivenBack };
-    let kind = |operation| Kind { phase: Phase::Commit, ..Kind::lease(operation) };
-    match undelivered {
-        Undelivered::Instance(token) => {
-            job(kind(Operation::AbandonOrchestrationItem), move |tx| tx.abandon_instance(&token, &abandon))
-                .job
-        }
-        Undelivered::Work(token) => {
-            job(kind(Operation::AbandonWorkItem), move |tx| tx.abandon_work(&token, &abandon)).job
-        }
-    }
-}
-
 /// A reason to run another group.
 fn nothing() -> Box<dyn Job> {
-    job(Kind::lease(Operation::NextDue), |_| Ok(())).job
+    job(Kind::lease(Operation::Housekeeping, Phase::Housekeeping), |_| Ok(())).job
 }

@@ -86,7 +86,7 @@ impl Neighbours {
         for (owner, lock_file) in others {
             if let Life::Dead { burial } = look_for(path, &lock_file) {
                 tracing::info!(target: "abide::sqlite", owner, "another process is gone; its leases are void");
-                let kind = Kind { phase: Phase::Commit, ..Kind::lease(Operation::NextDue) };
+                let kind = Kind::lease(Operation::Housekeeping, Phase::Commit);
                 let burial_job = job(kind, move |tx| {
                     // The dead process's lock file stays locked, and goes, with this job: after the commit.
                     let _until_then = &burial;

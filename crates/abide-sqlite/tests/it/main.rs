@@ -12,3 +12,7 @@ mod contract;
 mod differential;
 mod lessons;
 mod poison;
+mod flat;
+mod migrations;
+mod plans;
+mod waiting;

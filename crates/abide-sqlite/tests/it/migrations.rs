@@ -105,7 +105,9 @@ fn many_who_open_an_old_file_at_once_migrate_it_once() {
         let path = database_in(&folder);
         std::thread::scope(|scope| {
             let openers: Vec<_> = (0..6).map(|_| scope.spawn(|| open(&path).unwrap())).collect();
-            openers.into_iter().for_each(|opener| drop(opener.join().unwrap()));
+            for opener in openers {
+                drop(opener.join().unwrap());
+            }
         });
         assert_eq!(pragma(&Connection::open(&path).unwrap(), "user_version"), VERSION);
     }
@@ -214,6 +216,10 @@ fn normal_durability_is_normal_all_the_time() {
 fn the_settings_of_the_writer_are_those_that_were_asked_for() {
     let store = Store::on_file();
     assert_eq!(store.value::<String>("PRAGMA journal_mode"), "wal");
-    assert_eq!(store.value::<i64>("PRAGMA wal_autocheckpoint"), 0, "the log is copied by a thread of its own");
+    assert_eq!(
+        store.value::<i64>("PRAGMA wal_autocheckpoint"),
+        0,
+        "the log is copied by a thread of its own"
+    );
     assert_eq!(store.value::<i64>("PRAGMA busy_timeout"), 5_000);
 }

@@ -66,7 +66,9 @@ fn mentions(plan: &[String], name: &str) -> bool {
 /// Whether a step of a plan goes through a table, and not only through what another step has found.
 fn scans_a_table(step: &str) -> bool {
     let what = step.strip_prefix("SCAN ");
-    what.is_some_and(|what| !what.starts_with('(') && !what.starts_with("json_each") && what != "CONSTANT ROW")
+    what.is_some_and(|what| {
+        !what.starts_with('(') && !what.starts_with("json_each") && what != "CONSTANT ROW"
+    })
 }
 
 #[test]
@@ -85,7 +87,9 @@ fn no_statement_goes_through_a_table_without_a_reason() {
 fn no_statement_sorts() {
     let sorting: Plans = plans()
         .into_iter()
-        .filter(|(_, plan)| plan.iter().any(|step| step.contains("TEMP B-TREE") || step.contains("AUTOMATIC")))
+        .filter(|(_, plan)| {
+            plan.iter().any(|step| step.contains("TEMP B-TREE") || step.contains("AUTOMATIC"))
+        })
         .collect();
     assert!(sorting.is_empty(), "{sorting:#?}");
 }

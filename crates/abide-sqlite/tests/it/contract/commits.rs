@@ -1,7 +1,7 @@
 //! What a commit writes, and what it refuses to write.
 
 use abide_model::{EventKind, ExecutionStatus};
-use abide_provider::{Authority, Consumed, Provider as _, Rejection, Turn, TurnCommit};
+use abide_provider::{Authority, Consumed, Provider as _, Rejection, StoreError, Turn, TurnCommit};
 use futures::executor::block_on;
 
 use crate::support::items::*;
@@ -110,7 +110,7 @@ fn each_turn_of_a_call_has_its_own_answer() {
         let answers = block_on(store.provider.commit_turns(commits));
         assert_eq!(store.provider.transactions(), before + 1, "and they share a transaction");
         let rejections: Vec<_> =
-            answers.iter().map(|answer| answer.as_ref().err().and_then(|error| error.rejection())).collect();
+            answers.iter().map(|answer| answer.as_ref().err().and_then(StoreError::rejection)).collect();
         assert_eq!(rejections, [None, Some(Rejection::LeaseLost), Some(Rejection::Invalid), None]);
         assert_eq!(store.count("execution"), 2);
         assert_eq!(block_on(store.provider.commit_turns(Vec::new())), []);

@@ -21,4 +21,5 @@ mod work;
 
 mod clock;
 mod due;
+mod many;
 mod told;

@@ -246,19 +246,17 @@ fn leased_answer(leased: Result<Vec<InstanceLease>, StoreError>) -> Answer {
         item: None,
         lease: Some(lease.clone()),
     };
-    let leases = leased.iter().flatten().map(handed).collect();
+    let handed_out = leased.iter().flatten().map(handed).collect();
     let without_tokens = leased.map(|leases| {
         let nameless = |lease| InstanceLease { token: String::new(), ..lease };
         leases.into_iter().map(nameless).collect::<Vec<_>>()
     });
-    Answer::of(without_tokens).with(leases)
+    Answer::of(without_tokens).with(handed_out)
 }
 
 fn handed_work(item: &WorkItem, token: &str) -> Handed {
-    let instance = match item {
-        WorkItem::ActivityExecute { instance, .. } => instance.clone(),
-        other => other.addressee().unwrap_or_default().to_owned(),
-    };
+    let instance =
+        if let WorkItem::ActivityExecute { instance, .. } = item { instance.clone() } else { String::new() };
     Handed { lane: Lane::Work, token: token.to_owned(), instance, item: Some(item.clone()), lease: None }
 }
 
@@ -268,10 +266,10 @@ fn fetched_work_answer(fetched: Result<Option<(WorkItem, String, u32)>, Provider
 }
 
 fn leased_work_answer(leased: Result<Vec<WorkLease>, StoreError>) -> Answer {
-    let leases = leased.iter().flatten().map(|lease| handed_work(&lease.item, &lease.token)).collect();
+    let handed_out = leased.iter().flatten().map(|lease| handed_work(&lease.item, &lease.token)).collect();
     let without_tokens = leased.map(|leases| {
         let nameless = |lease| WorkLease { token: String::new(), ..lease };
         leases.into_iter().map(nameless).collect::<Vec<_>>()
     });
-    Answer::of(without_tokens).with(leases)
+    Answer::of(without_tokens).with(handed_out)
 }

@@ -44,7 +44,7 @@ pub(crate) enum MailOp {
 pub(crate) enum InstanceOp {
     Fetch { lease_for: Duration, capabilities: Option<DispatcherCapabilityFilter> },
     Lease { limit: usize, lease_for: Duration, capabilities: Option<DispatcherCapabilityFilter> },
-    Ack { token: Token, turn: Turn },
+    Ack { token: Token, turn: Box<Turn> },
     Commit(Vec<Commit>),
     Append { instance: String, execution_id: u64, events: Vec<Event> },
     Renew { token: Token, extend_for: Duration },
@@ -162,12 +162,12 @@ impl Op {
 
     /// How long the leases last that it asks for.
     pub(crate) fn leases_for(&self) -> Option<Duration> {
-        match self {
-            Self::Instance(InstanceOp::Fetch { lease_for, .. } | InstanceOp::Lease { lease_for, .. })
-            | Self::Work(WorkOp::Fetch { lease_for, .. } | WorkOp::Lease { lease_for, .. }) => {
-                Some(*lease_for)
-            }
-            _ => None,
+        if let Self::Instance(InstanceOp::Fetch { lease_for, .. } | InstanceOp::Lease { lease_for, .. })
+        | Self::Work(WorkOp::Fetch { lease_for, .. } | WorkOp::Lease { lease_for, .. }) = self
+        {
+            Some(*lease_for)
+        } else {
+            None
         }
     }
 }

@@ -38,7 +38,7 @@ impl Sequence {
     }
 
     /// Runs all steps, as long as the stores agree.
-    pub(crate) fn run(&self, coverage: &mut Coverage) -> Result<(), Box<Failure>> {
+    pub(crate) fn run(&self, coverage: &mut Coverage) -> Result<(), Failure> {
         let path = self.folder.as_ref().map(|folder| folder.join("differential.db"));
         let place = path.map_or(Place::Memory, Place::File);
         let mut pair = Pair::open(place, self.seed);
@@ -51,7 +51,7 @@ impl Sequence {
             coverage.observe(&op, &before, &pair.world, &done);
             script.push(line(&op, &done));
             if !done.differences.is_empty() {
-                return Err(Box::new(Failure { script, differences: done.differences }));
+                return Err(Failure { script, differences: done.differences });
             }
         }
         drop(pair);
@@ -67,7 +67,7 @@ impl Sequence {
     }
 
     /// The shortest sequence found that still fails, by leaving out ever smaller pieces.
-    pub(crate) fn shrink(mut self, mut failure: Box<Failure>) -> Failure {
+    pub(crate) fn shrink(mut self, mut failure: Failure) -> Failure {
         let mut piece = self.steps.len().div_ceil(2);
         while piece > 0 {
             let mut at = 0;
@@ -83,7 +83,7 @@ impl Sequence {
             piece = if piece == 1 { 0 } else { piece.div_ceil(2) };
         }
         self.clean();
-        *failure
+        failure
     }
 }
 

@@ -122,6 +122,7 @@ fn an_instance_with_many_executions() {
         let current = u64::try_from(rows).unwrap() + 1;
         let earlier = "1, i, 'ContinuedAsNew', 1, 1";
         store.damage("DELETE FROM execution");
+        store.damage("DELETE FROM turn");
         crowd(store, rows, "execution (mailbox, no, status, started_at, completed_at)", earlier);
         crowd(store, rows, "turn (mailbox, execution, first_event, last_event, events)", "1, i, 1, 1, '[]'");
         let mut costs = vec![cost(store, "start the next", || {

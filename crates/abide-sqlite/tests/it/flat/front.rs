@@ -91,7 +91,8 @@ impl Front<'_> {
     fn find_nothing(&mut self) {
         assert!(self.lease().is_empty());
         assert!(self.lease_work().is_empty());
-        self.cost("next due of instances", |store| block_on(store.provider.next_due(Lane::Instances))).unwrap();
+        self.cost("next due of instances", |store| block_on(store.provider.next_due(Lane::Instances)))
+            .unwrap();
         self.cost("next due of work", |store| block_on(store.provider.next_due(Lane::Work))).unwrap();
     }
 
@@ -129,7 +130,7 @@ impl Front<'_> {
     fn wait_for_time(&mut self) {
         self.store.advance(seconds(1));
         let lease = self.lease().remove(0);
-        assert_eq!(contents(&lease), ["ActivityCompleted", "TimerFired"]);
+        assert_eq!(contents(&lease), ["TimerFired", "ActivityCompleted"]);
         assert_eq!(self.lease_work().len(), 1);
         self.store.advance(LEASE);
         let again = self.lease().remove(0);

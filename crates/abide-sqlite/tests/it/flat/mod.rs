@@ -49,8 +49,7 @@ type Costs = Vec<(&'static str, Cost)>;
 
 fn assert_flat(situation: &str, few: &Costs, many: &Costs) {
     assert_eq!(few.len(), many.len());
-    let steep: Vec<_> =
-        few.iter().zip(many).filter(|((_, few), (_, many))| !many.is_flat(few)).collect();
+    let steep: Vec<_> = few.iter().zip(many).filter(|((_, few), (_, many))| !many.is_flat(few)).collect();
     assert!(steep.is_empty(), "behind {situation}: {steep:#?}");
     let most = many.iter().map(|(_, cost)| cost.total()).max().unwrap_or(0);
     println!("behind {situation}: {} calls, the dearest takes {most} instructions", many.len());

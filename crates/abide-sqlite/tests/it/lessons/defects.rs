@@ -11,7 +11,7 @@ use crate::support::items::*;
 use crate::support::store::*;
 
 /// Mail for somebody who does not exist stops nobody, is kept, and is delivered if they ever start.
-fn orphan_stops_nobody(store: &Store, orphan: WorkItem, addressee: &str) {
+fn orphan_stops_nobody(store: &Store, orphan: &WorkItem, addressee: &str) {
     store.enqueue(orphan.clone());
     for name in ["b", "c", "d"] {
         store.enqueue(start(name));
@@ -25,19 +25,19 @@ fn orphan_stops_nobody(store: &Store, orphan: WorkItem, addressee: &str) {
     let lease = store.lease();
     assert_eq!(
         lease.messages.iter().map(|message| &message.item).collect::<Vec<_>>(),
-        [&start(addressee), &orphan]
+        [&start(addressee), orphan]
     );
     assert_eq!(attempts(&lease), [1, 1], "looking past it was no attempt");
 }
 
 #[test]
 fn lesson_1a_a_signal_to_a_typo_stops_nobody() {
-    on_both(|store| orphan_stops_nobody(store, signal("typo", "hello"), "typo"));
+    on_both(|store| orphan_stops_nobody(store, &signal("typo", "hello"), "typo"));
 }
 
 #[test]
 fn lesson_1b_cancelling_what_is_missing_stops_nobody() {
-    on_both(|store| orphan_stops_nobody(store, cancel("missing"), "missing"));
+    on_both(|store| orphan_stops_nobody(store, &cancel("missing"), "missing"));
 }
 
 #[test]
@@ -45,7 +45,7 @@ fn lesson_1c_cancelling_a_child_that_never_started_stops_nobody() {
     on_both(|store| {
         // The first turn schedules a child, drops it, and completes.
         store.create("parent", TurnBuilder::starting(1).mail(cancel("parent::sub::2")));
-        orphan_stops_nobody(store, timer("ghost", 2, BEGIN), "ghost");
+        orphan_stops_nobody(store, &timer("ghost", 2, BEGIN), "ghost");
         store.enqueue(start("after"));
         assert_eq!(store.lease().instance, "after");
     });

@@ -51,7 +51,7 @@ fn it_is_hidden_ever_longer_and_put_aside_in_the_end_as_it_was() {
             let hidden_until = store.time("SELECT visible_at FROM message");
             assert_eq!(hidden_until, store.clock.now_ms() + pause * 1_000);
             assert_eq!(store.value::<i64>("SELECT attempts FROM message"), attempt);
-            store.advance(seconds(pause) - millis(1));
+            store.advance(millis(pause * 1_000 - 1));
             assert!(store.unchanged(|| store.try_lease()).is_none(), "it is not looked at before its time");
             store.advance(millis(1));
         }

@@ -54,7 +54,7 @@ fn it_is_hidden_ever_longer_and_fails_in_the_end() {
             assert!(store.try_lease_work().is_none());
             let hidden_until = store.time("SELECT visible_at FROM work");
             assert_eq!(hidden_until, store.clock.now_ms() + pause * 1_000);
-            store.advance(seconds(pause) - millis(1));
+            store.advance(millis(pause * 1_000 - 1));
             assert!(store.unchanged(|| store.try_lease_work()).is_none());
             store.advance(millis(1));
         }

@@ -219,7 +219,7 @@ impl Store {
     }
 
     pub(crate) fn rows(&self) -> Rows {
-        let rows = block_on(self.provider.inspect(|connection| all_rows(connection)));
+        let rows = block_on(self.provider.inspect(all_rows));
         rows.expect("the writer is alive").unwrap()
     }
 

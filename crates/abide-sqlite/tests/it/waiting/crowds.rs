@@ -19,9 +19,9 @@ fn two_hundred_callers_get_one_each() {
         let senders = join_all((2..202).map(|id| provider.enqueue_for_worker(activity("a", id))));
         let (leases, sent) = soon(join(callers, senders));
         assert!(sent.iter().all(Result::is_ok));
-        let leased: Vec<u64> = leases.iter().flat_map(|leases| activities(leases.as_ref().unwrap())).collect();
-        assert_eq!(leased.len(), 200, "one each");
-        assert_eq!(leased.iter().collect::<BTreeSet<_>>().len(), 200, "and each another");
+        let taken: Vec<u64> = leases.iter().flat_map(|leases| activities(leases.as_ref().unwrap())).collect();
+        assert_eq!(taken.len(), 200, "one each");
+        assert_eq!(taken.iter().collect::<BTreeSet<_>>().len(), 200, "and each another");
     });
 }
 
@@ -79,7 +79,8 @@ impl Load<'_> {
 
     fn take_turn(&self, lease: &abide_provider::InstanceLease) {
         let next = lease.position.last_event_id + 1;
-        let turn = TurnBuilder::of_execution(1).event(next, if next == 1 { started() } else { status_said(None) });
+        let turn =
+            TurnBuilder::of_execution(1).event(next, if next == 1 { started() } else { status_said(None) });
         let is_last = next > STEPS;
         let turn = if is_last { turn } else { turn.work(activity(&lease.instance, next)) };
         soon(self.provider.commit_turns(vec![turn.under(lease)])).remove(0).unwrap();

@@ -76,7 +76,7 @@ fn whenever_a_call_is_dropped_nothing_is_lost() {
         for round in 2..150 {
             std::thread::scope(|scope| {
                 let mut call = provider.lease_work(any_work());
-                let _ = block_on(futures::future::poll_immediate(&mut call));
+                assert!(block_on(futures::future::poll_immediate(&mut call)).is_none());
                 scope.spawn(move || {
                     for _ in 0..round * 7 {
                         std::hint::spin_loop();

@@ -137,7 +137,8 @@ fn a_call_for_nothing_stands_in_nobodys_way() {
         let nothing = Box::pin(provider.lease_work(LeaseWork { limit: 0, wait: LIMIT, ..lease_work(0) }));
         let mut nothing = futures::future::maybe_done(nothing);
         block_on(futures::future::poll_immediate(&mut nothing));
-        let waiting = Parked::new(provider, provider.lease_work(LeaseWork { wait: LIMIT / 2, ..lease_work(1) }));
+        let waiting =
+            Parked::new(provider, provider.lease_work(LeaseWork { wait: LIMIT / 2, ..lease_work(1) }));
         soon(provider.enqueue_for_worker(activity("a", 2))).unwrap();
         assert_eq!(activities(&soon(waiting.call).unwrap()), [2]);
     });

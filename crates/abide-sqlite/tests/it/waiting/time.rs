@@ -105,7 +105,8 @@ fn the_end_of_a_session_lock_and_of_a_delay() {
         for id in [2, 3] {
             soon(provider.enqueue_for_worker(activity_with("a", id, Some("s"), None))).unwrap();
         }
-        let as_owner = |owner: &str, lock| LeaseWork { wait: Duration::MAX, ..lease_work_of_sessions(1, owner, lock) };
+        let as_owner =
+            |owner: &str, lock| LeaseWork { wait: Duration::MAX, ..lease_work_of_sessions(1, owner, lock) };
         let first = soon(provider.lease_work(as_owner("me", SHORT))).unwrap().remove(0);
         let second = after(SHORT, || soon(provider.lease_work(as_owner("you", LIMIT))).unwrap());
         assert_eq!(activities(&second), [3]);
@@ -117,7 +118,9 @@ fn the_end_of_a_session_lock_and_of_a_delay() {
 
 /// Waits for nothing, in both queues.
 fn wait_in_vain(provider: &SqliteProvider, wait: Duration) {
-    assert!(soon(provider.lease_instances(LeaseInstances { wait, ..lease_instances(9) })).unwrap().is_empty());
+    assert!(
+        soon(provider.lease_instances(LeaseInstances { wait, ..lease_instances(9) })).unwrap().is_empty()
+    );
     assert!(soon(provider.lease_work(LeaseWork { wait, ..lease_work(9) })).unwrap().is_empty());
     assert!(soon(provider.fetch_orchestration_item(LIMIT, wait, None)).unwrap().is_none());
 }

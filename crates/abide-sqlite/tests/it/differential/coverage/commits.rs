@@ -72,17 +72,15 @@ impl Coverage {
         self.note("an execution completed", was != is && is == "Completed");
         self.note("an execution failed", was != is && is == "Failed");
         self.note("an execution continued as new", was != is && is == "ContinuedAsNew");
-        let ended = turn.metadata.status.as_deref().is_some_and(|status| status != "Running");
         let had_delta = before.kv_delta.keys().any(|(instance, _)| instance == name);
-        self.note("a key-value delta was folded", ended && had_delta);
+        self.note("a key-value delta was folded", ends(turn) && had_delta);
         let cleared =
             after.kv_delta.iter().any(|((instance, _), change)| instance == name && change.is_none());
         self.note("a key has a tombstone", cleared);
-        self.timers(turn, name, ended, scene);
+        self.timers(turn, name, scene);
     }
 
-    #[expect(clippy::fn_params_excessive_bools, reason = "a judgement, passed on")]
-    fn timers(&mut self, turn: &Turn, name: &str, ended: bool, scene: Scene<'_>) {
+    fn timers(&mut self, turn: &Turn, name: &str, scene: Scene<'_>) {
         let Scene { before, after, .. } = scene;
         let batch = before.instances.get(name).map(|instance| instance.batch.clone()).unwrap_or_default();
         let is_removed = |(number, message): (&u64, &MessageDump)| {
@@ -92,8 +90,8 @@ impl Coverage {
                 && !after.messages.contains_key(number)
         };
         let removed = before.messages.iter().any(is_removed);
-        self.note("a timer was removed by name", removed && !ended);
-        self.note("timers were removed with their execution", removed && ended);
+        self.note("a timer was removed by name", removed && !ends(turn));
+        self.note("timers were removed with their execution", removed && ends(turn));
         let in_batch = turn.removed_timers.iter().any(|_| !batch.is_empty());
         self.note("timers were removed under a lease with mail", in_batch);
     }
@@ -129,4 +127,9 @@ impl Coverage {
         self.note("a custom status was reset", is_reset);
         self.note("an execution was pinned", turn.metadata.pinned_duroxide_version.is_some());
     }
+}
+
+/// Whether a turn ends its execution.
+fn ends(turn: &Turn) -> bool {
+    turn.metadata.status.as_deref().is_some_and(|status| status != "Running")
 }

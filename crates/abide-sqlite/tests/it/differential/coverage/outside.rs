@@ -96,7 +96,6 @@ impl Coverage {
             }
             ReadOp::Snapshot { .. } => {
                 self.note("a snapshot was read", found);
-                self.note("a snapshot is lost with its lease", scene.is_refused_as("LeaseLost"));
             }
             ReadOp::CustomStatus { .. } => {
                 self.note("a custom status was read", found);

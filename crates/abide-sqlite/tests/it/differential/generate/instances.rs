@@ -23,7 +23,7 @@ pub(super) fn commit(rng: &mut Rng, world: &World) -> InstanceOp {
     let mut commits: Vec<Commit> = (0..how_many).map(|_| one(rng)).collect();
     match commits.pop() {
         Some(Commit { right: Right::Lease(token), turn, .. }) if commits.is_empty() && rng.percent(30) => {
-            InstanceOp::Ack { token, turn }
+            InstanceOp::Ack { token, turn: Box::new(turn) }
         }
         last => {
             commits.extend(last);

@@ -69,14 +69,14 @@ const KINDS: [(u64, Kind); 20] = [
 
 /// The same for sequences about damage: what was tried must be tried again when its time has come.
 const KINDS_OF_DAMAGE: [(u64, Kind); 8] = [
-    (30, Kind::Advance),
-    (4, Kind::Start),
-    (4, Kind::Enqueue),
-    (4, Kind::EnqueueWork),
+    (34, Kind::Advance),
+    (3, Kind::Start),
+    (3, Kind::Enqueue),
+    (3, Kind::EnqueueWork),
     (24, Kind::LeaseInstances),
-    (24, Kind::LeaseWork),
-    (6, Kind::Damage),
-    (3, Kind::Commit),
+    (30, Kind::LeaseWork),
+    (8, Kind::Damage),
+    (2, Kind::Commit),
 ];
 
 /// The step that this number means here.
@@ -120,28 +120,22 @@ fn sensible(kind: Kind, rng: &mut Rng, world: &World) -> Kind {
     let has_work =
         world.dump.work.values().any(|work| work.leased_until.is_none() && work.visible_at.is_none());
     let has_mail = world.dump.messages.values().any(|message| message.visible_at.is_none());
-    match kind {
-        Kind::FinishWork | Kind::Fuse | Kind::RenewWork | Kind::AbandonWork
-            if world.live(Lane::Work).is_empty() =>
-        {
-            if has_work {
-                Kind::LeaseWork
-            } else {
-                sensible(Kind::Commit, rng, world)
-            }
-        }
-        Kind::Commit | Kind::RenewInstance | Kind::AbandonInstance
-            if world.live(Lane::Instances).is_empty() =>
-        {
-            if has_mail {
-                Kind::LeaseInstances
-            } else {
-                Kind::Start
-            }
-        }
-        Kind::LeaseInstances if !has_mail => Kind::Start,
-        Kind::LeaseWork if !has_work => sensible(Kind::Commit, rng, world),
-        kind => kind,
+    let holds_work = !world.live(Lane::Work).is_empty();
+    let holds_instance = !world.live(Lane::Instances).is_empty();
+    let needs_work =
+        matches!(kind, Kind::FinishWork | Kind::Fuse | Kind::RenewWork | Kind::AbandonWork) && !holds_work;
+    let needs_instance =
+        matches!(kind, Kind::Commit | Kind::RenewInstance | Kind::AbandonInstance) && !holds_instance;
+    if needs_work && has_work {
+        Kind::LeaseWork
+    } else if needs_work || (matches!(kind, Kind::LeaseWork) && !has_work) {
+        sensible(Kind::Commit, rng, world)
+    } else if needs_instance && has_mail {
+        Kind::LeaseInstances
+    } else if needs_instance || (matches!(kind, Kind::LeaseInstances) && !has_mail) {
+        Kind::Start
+    } else {
+        kind
     }
 }
 

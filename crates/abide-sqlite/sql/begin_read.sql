@@ -1,0 +1,2 @@
+-- One read is one moment, however many statements it takes.
+BEGIN DEFERRED

@@ -1,0 +1,1 @@
+SELECT id FROM mailbox WHERE no = ?1
