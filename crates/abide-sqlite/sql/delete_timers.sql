@@ -1,2 +1,2 @@
 -- Plan: message_timer.
-DELETE FROM message WHERE mailbox = ?1 AND execution = ?2 AND class = 4
+DELETE FROM message INDEXED BY message_timer WHERE mailbox = ?1 AND execution = ?2 AND class = 4

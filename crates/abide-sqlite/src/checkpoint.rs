@@ -12,7 +12,7 @@ use std::thread::JoinHandle;
 use crossbeam_channel::{Receiver, Sender, bounded};
 use rusqlite::Connection;
 
-use crate::connect::Location;
+use crate::connect::{Location, several_connections_are_safe};
 use crate::error::OpenError;
 use crate::statements::{Sql, Statements};
 
@@ -47,6 +47,9 @@ impl Checkpoints {
 
     /// To be called by the writer between two transactions.
     pub(crate) fn after_commit(&self, sql: &Statements<'_>) {
+        if !several_connections_are_safe() {
+            return; // that SQLite copies by itself: see `Location::set`
+        }
         let pages = sql.row(Sql::LogPages, [], |row| row.get::<_, i64>(1));
         if pages.is_ok_and(|pages| pages.unwrap_or(0) < PAGES) {
             return;

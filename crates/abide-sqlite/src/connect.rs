@@ -104,7 +104,9 @@ impl Location {
         connection.pragma_update(None, "cache_size", -65_536)?; // 64 MiB: the hot pages of every table
         connection.pragma_update(None, "mmap_size", 0)?; // a failing disk is to be an error, not a signal
         connection.pragma_update(None, "temp_store", "memory")?;
-        connection.pragma_update(None, "wal_autocheckpoint", 0)?; // a thread of its own does that
+        // A thread of its own copies the log, where there can be one.
+        let pages = if several_connections_are_safe() { 0 } else { 1_000 };
+        connection.pragma_update(None, "wal_autocheckpoint", pages)?;
         Ok(())
     }
 

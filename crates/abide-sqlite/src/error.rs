@@ -129,7 +129,7 @@ fn kind_of(error: &rusqlite::Error) -> ErrorKind {
             ErrorKind::Rejected(Rejection::Invalid)
         }
         // Busy, full, I/O, read-only, missing, out of memory, interrupted, locked, a changed schema: all of these
-        // pass. So may what SQLite will report tomorrow; ending an instance for it would not be undone.
+        // pass. A damaged page does not, but it is the file's fault and not that of whoever met it. So may what SQLite will report tomorrow; ending an instance for it would not be undone.
         Some(_) | None => ErrorKind::NotApplied,
     }
 }
@@ -149,7 +149,6 @@ pub(crate) fn is_broken(error: &rusqlite::Error) -> bool {
         error.sqlite_error_code(),
         Some(
             ErrorCode::SystemIoFailure
-                | ErrorCode::DatabaseCorrupt
                 | ErrorCode::NotADatabase
                 | ErrorCode::CannotOpen
                 | ErrorCode::ReadOnly

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use crate::connect::Location;
 use crate::error::OpenError;
 
-/// Understands `sqlite:path`, `sqlite://path`, `file:path`, a bare path, and `:memory:` in each of them. A query
-/// (`?mode=rwc`) is accepted and means what happens anyway.
+/// Understands `sqlite:path`, `sqlite://path`, `file:path`, a bare path, and `:memory:` in each of them. Of a
+/// query only the mode matters: `rwc` and `rw` mean what happens anyway, `memory` a database in memory.
 pub(crate) fn parse(url: &str) -> Result<Location, OpenError> {
     let invalid = |reason: &str| OpenError::Url { url: url.to_owned(), reason: reason.to_owned() };
     if url.contains('\0') {
@@ -19,10 +19,19 @@ pub(crate) fn parse(url: &str) -> Result<Location, OpenError> {
         }
         Some(_) | None => (None, url),
     };
-    let path = match scheme {
-        None => rest,
-        Some(_) => rest.strip_prefix("//").unwrap_or(rest).split('?').next().unwrap_or_default(),
+    let (path, query) = match scheme {
+        None => (rest, ""),
+        Some(_) => rest
+            .strip_prefix("//")
+            .unwrap_or(rest)
+            .split_once('?')
+            .unwrap_or((rest.strip_prefix("//").unwrap_or(rest), "")),
     };
+    match query.split('&').find_map(|option| option.strip_prefix("mode=")) {
+        None | Some("rwc" | "rw") => {}
+        Some("memory") => return Ok(Location::Memory),
+        Some(mode) => return Err(invalid(&format!("a store cannot be opened with `mode={mode}`"))),
+    }
     match path {
         "" => Err(invalid("it names no file")),
         ":memory:" => Ok(Location::Memory),
@@ -79,14 +88,20 @@ mod tests {
         ] {
             assert_eq!(parse(url).unwrap(), Location::File(path.into()), "{url}");
         }
-        for url in [":memory:", "sqlite::memory:", "sqlite://:memory:", "sqlite::memory:?cache=shared"] {
+        for url in [
+            ":memory:",
+            "sqlite::memory:",
+            "sqlite://:memory:",
+            "sqlite::memory:?cache=shared",
+            "sqlite:x?mode=memory",
+        ] {
             assert_eq!(parse(url).unwrap(), Location::Memory, "{url}");
         }
     }
 
     #[test]
     fn what_is_not_a_database() {
-        for url in ["", "sqlite:", "sqlite://", "postgres://host/db", "folder/", "a\0b"] {
+        for url in ["", "sqlite:", "sqlite://", "postgres://host/db", "folder/", "a\0b", "sqlite:x?mode=ro"] {
             let error = parse(url).unwrap_err().to_string();
             assert!(error.contains("is not a database"), "{url}: {error}");
         }

@@ -16,14 +16,15 @@ use async_trait::async_trait;
 use crate::SqliteProvider;
 use crate::encode::{EncodedMessage, EncodedTurn, EncodedWork, column, number};
 use crate::job::{Kind, Phase, Reply, Submission, job};
-use crate::readers::corrupt;
+use crate::readers::{corrupt, damaged};
 use crate::statements::Sql;
 use crate::store::commit::Commit;
 use crate::store::lease::{Abandon, Attempt};
 use crate::store::read::{Leased, StoredHistory, StoredStats};
 use crate::store::work::Finish;
+use crate::text::Text;
 use crate::writer::Request;
-use crate::writer::lease_call::{Call, GiveBack, LeaseCall, LeasedInstance, Leases, Load, Wanted};
+use crate::writer::lease_call::{Call, GiveBack, LeaseCall, LeasedInstance, Leases, Load, Loaded, Wanted};
 
 #[async_trait]
 impl Provider for SqliteProvider {
@@ -220,18 +221,26 @@ impl Provider for SqliteProvider {
     ) -> Result<Option<(Option<String>, u64)>, ProviderError> {
         let id = instance.to_owned();
         let status = self.read_with(Operation::GetCustomStatus, move |sql| sql.custom_status(&id)).await?;
-        Ok(status.filter(|(_, version)| *version > last_seen_version))
+        let Some((value, version)) = status.filter(|(_, version)| *version > last_seen_version) else {
+            return Ok(None);
+        };
+        let value = value.map(Text::decode).transpose();
+        Ok(Some((value.map_err(|error| damaged(Operation::GetCustomStatus, instance, &error))?, version)))
     }
 
     async fn get_kv_value(&self, instance: &str, key: &str) -> Result<Option<String>, ProviderError> {
         let (id, key) = (instance.to_owned(), key.to_owned());
-        Ok(self.read_with(Operation::GetKvValue, move |sql| sql.kv_value(&id, &key)).await?)
+        let value = self.read_with(Operation::GetKvValue, move |sql| sql.kv_value(&id, &key)).await?;
+        let value = value.map(Text::decode).transpose();
+        Ok(value.map_err(|error| damaged(Operation::GetKvValue, instance, &error))?)
     }
 
     async fn get_kv_all_values(&self, instance: &str) -> Result<HashMap<String, String>, ProviderError> {
         let id = instance.to_owned();
-        let values = self.read_with(Operation::GetKvAllValues, move |sql| sql.kv_merged(&id)).await?;
-        Ok(values.into_iter().collect())
+        let operation = Operation::GetKvAllValues;
+        let stored = self.read_with(operation, move |sql| sql.kv_merged(&id)).await?;
+        let values = stored.decode().map_err(|error| damaged(operation, instance, &error))?;
+        Ok(values.into_iter().map(|(key, entry)| (key, entry.value)).collect())
     }
 
     async fn get_instance_stats(&self, instance: &str) -> Result<Option<SystemStats>, ProviderError> {
@@ -268,7 +277,8 @@ impl Provider for SqliteProvider {
         let snapshot = self
             .read_with(operation, move |sql| leased.read(sql, |mailbox| sql.kv_snapshot(mailbox)))
             .await?;
-        snapshot.ok_or_else(|| StoreError::lease_lost(operation))
+        let stored = snapshot.ok_or_else(|| StoreError::lease_lost(operation))?;
+        stored.decode().map_err(|error| damaged(operation, &lease.instance, &error))
     }
 
     async fn commit_turns(&self, turns: Vec<TurnCommit>) -> Vec<Result<(), StoreError>> {
@@ -428,10 +438,14 @@ fn invalid(operation: Operation, error: &dyn std::error::Error) -> StoreError {
     StoreError::rejected(operation, Rejection::Invalid, error.to_string())
 }
 
-/// A leased instance in the form of the required method.
+/// A leased instance in the form of the required method. What cannot be read of it, it has one way to say.
 fn item_of(leased: LeasedInstance) -> (OrchestrationItem, String, u32) {
     let LeasedInstance { lease, loaded } = leased;
-    let (history, kv) = loaded
-        .map_or_else(|| (Ok(Vec::new()), BTreeMap::new()), |loaded| (loaded.history.decode(0), loaded.kv));
-    lease.into_item(history, kv)
+    let Some(Loaded { history, kv }) = loaded else {
+        return lease.into_item(Ok(Vec::new()), BTreeMap::new());
+    };
+    match kv.decode() {
+        Ok(kv) => lease.into_item(history.decode(0), kv),
+        Err(error) => lease.into_item(Err(format!("key-value store: {error}")), BTreeMap::new()),
+    }
 }

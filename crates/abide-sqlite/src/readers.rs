@@ -3,6 +3,7 @@
 //! Two threads with read-only connections. A database in memory has one connection and is read through the writer; so is
 //! a file if this SQLite is too old for several connections.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
@@ -103,7 +104,10 @@ fn read_all(shared: &Shared, inbox: &Receiver<Read>) {
 fn in_snapshot(statements: &Statements<'_>, read: Read) {
     // If it cannot begin, neither can the read, which says why.
     let begun = statements.execute(Sql::BeginRead, []).is_ok();
-    read(statements);
+    // A panic costs its caller the answer, not the others their reader.
+    if catch_unwind(AssertUnwindSafe(|| read(statements))).is_err() {
+        tracing::error!(target: "abide::sqlite", "a read panicked");
+    }
     if begun && let Err(error) = statements.execute(Sql::Rollback, []) {
         tracing::warn!(target: "abide::sqlite", %error, "a read could not be ended");
     }
@@ -112,5 +116,11 @@ fn in_snapshot(statements: &Statements<'_>, read: Read) {
 /// A history that cannot be read.
 pub(crate) fn corrupt(operation: Operation, instance: &str, error: &str) -> StoreError {
     let message = format!("the history of instance '{instance}' cannot be read: {error}");
+    StoreError::rejected(operation, Rejection::Corrupt, message)
+}
+
+/// A value that cannot be read.
+pub(crate) fn damaged(operation: Operation, instance: &str, error: &str) -> StoreError {
+    let message = format!("what instance '{instance}' keeps cannot be read: {error}");
     StoreError::rejected(operation, Rejection::Corrupt, message)
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use abide_provider::{Operation, StoreError};
 use futures_channel::oneshot;
 
-use crate::connect::Location;
+use crate::connect::{Location, several_connections_are_safe};
 use crate::error::OpenError;
 use crate::job::{Kind, Phase, job, tell};
 use crate::location;
@@ -16,7 +16,8 @@ use crate::shared::Shared;
 use crate::statements::Sql;
 use crate::writer::{Request, Writer};
 
-/// A store on a SQLite file, or in memory.
+/// A store on a SQLite file, or in memory. Several processes may share a file if all of them link SQLite 3.51.3 or
+/// newer, as the bundled one is.
 ///
 /// Dropping it closes the database: what was acknowledged is on disk, leases still held are given up, and the files
 /// beside the database are removed.
@@ -63,6 +64,10 @@ impl SqliteProvider {
     }
 
     async fn open(location: Location, options: SqliteOptions) -> Result<Self, OpenError> {
+        if !several_connections_are_safe() {
+            tracing::warn!(target: "abide::sqlite", version = rusqlite::version(),
+                "this SQLite is older than 3.51.3: one connection does everything, and no other process may use the file");
+        }
         let shared = Arc::new(Shared::new(location, options));
         let (reply, opened) = oneshot::channel();
         let opening = Arc::clone(&shared);
@@ -81,11 +86,12 @@ impl SqliteProvider {
         Ok(Self { readers, writer, shared })
     }
 
-    /// Copies the log into the database file, for a backup by copying.
+    /// Copies the log into the database file, so that the file alone is complete once this store is dropped. Not a backup
+    /// of a store in use: for that, use `VACUUM INTO` or SQLite's backup API.
     ///
     /// # Errors
     ///
-    /// If the disk fails.
+    /// If somebody is reading (try again), or the disk fails.
     pub async fn checkpoint(&self) -> Result<(), StoreError> {
         let (reply, done) = oneshot::channel();
         self.writer.send(Request::Read(Box::new(move |statements| {

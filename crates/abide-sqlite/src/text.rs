@@ -11,6 +11,11 @@ use rusqlite::types::{FromSql, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
 pub(crate) struct Text(Vec<u8>);
 
 impl Text {
+    /// The text, if it is undamaged.
+    pub(crate) fn decode(self) -> Result<String, String> {
+        String::from_utf8(self.0).map_err(|_| "a stored text is damaged".to_owned())
+    }
+
     /// The text to hand out: what is damaged is replaced.
     pub(crate) fn lossy(&self) -> String {
         String::from_utf8_lossy(&self.0).into_owned()

@@ -260,6 +260,14 @@ impl Attempt {
     pub(crate) const fn from_flag(ignore_attempt: bool) -> Self {
         if ignore_attempt { Self::GivenBack } else { Self::Counts }
     }
+
+    /// What remains of a count that was taken when the lease began.
+    pub(crate) fn of(self, attempts: i64) -> i64 {
+        match self {
+            Self::Counts => attempts,
+            Self::GivenBack => attempts.saturating_sub(1).max(0),
+        }
+    }
 }
 
 impl Abandon {

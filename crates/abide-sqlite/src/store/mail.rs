@@ -52,6 +52,7 @@ impl Tx<'_, '_> {
         if message.class == MessageClass::Queue && !exists && !self.has_start(mailbox.no)? {
             return Ok(());
         }
+        let visible_at = self.still_hidden(visible_at);
         let number = self.insert_message_at(mailbox.no, message, visible_at)?;
         self.after_enqueue(mailbox, message.class, Arrived { visible_at, number })
     }
@@ -83,6 +84,7 @@ impl Tx<'_, '_> {
         message: &EncodedMessage,
         visible_at: i64,
     ) -> rusqlite::Result<i64> {
+        let visible_at = self.still_hidden(visible_at);
         let number = self.next_number();
         let (class, execution, event) = class_columns(message.class);
         self.sql.execute(
@@ -114,6 +116,11 @@ impl Tx<'_, '_> {
             }
         }
         Ok(())
+    }
+
+    /// What is due already is visible at once.
+    fn still_hidden(&self, visible_at: i64) -> i64 {
+        if visible_at <= self.now { 0 } else { visible_at }
     }
 
     fn has_start(&self, mailbox: i64) -> rusqlite::Result<bool> {

@@ -58,7 +58,7 @@ impl<'a, 'c> Tx<'a, 'c> {
     ) -> rusqlite::Result<Self> {
         let saved = sql
             .row(Sql::LoadCounter, [], |row| Ok(Counter { number: row.get(0)?, mailbox: row.get(1)? }))?
-            .unwrap_or(Counter { number: 0, mailbox: 0 });
+            .ok_or(rusqlite::Error::QueryReturnedNoRows)?; // without it numbers would be used twice
         Ok(Self {
             sql,
             now: column(now.as_millis()),

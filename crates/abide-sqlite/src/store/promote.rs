@@ -1,11 +1,12 @@
 //! The passing of time: what is hidden becomes visible, what ran out becomes free.
 //!
-//! Runs at the start of every transaction that leases. Each step is a seek if nothing is due, and takes a bounded
+//! Runs at the start of every group. Each step is a seek if nothing is due, and takes a bounded
 //! number of rows otherwise, oldest first; what is left is due at the next transaction, which follows at once.
 
 use rusqlite::params;
 
 use super::Tx;
+use super::lease::Attempt;
 use super::work::PromotedWork;
 use crate::statements::Sql;
 use crate::text::Text;
@@ -29,15 +30,17 @@ impl Tx<'_, '_> {
 
     fn void_expired_leases(&self) -> rusqlite::Result<usize> {
         let expired = self.sql.rows(Sql::ExpiredMailboxes, [self.now, AT_ONCE], |row| row.get(0))?;
-        self.void_leases(&expired)
+        self.void_leases(&expired, Attempt::Counts)
     }
 
-    /// Ends leases without a commit: the attempt counts.
-    pub(crate) fn void_leases(&self, mailboxes: &[i64]) -> rusqlite::Result<usize> {
+    /// Ends leases without a commit.
+    pub(crate) fn void_leases(&self, mailboxes: &[i64], attempt: Attempt) -> rusqlite::Result<usize> {
         for no in mailboxes {
             let Some(held) = self.held(*no)? else { continue };
-            for message in held.lease.iter().flat_map(|lease| &lease.batch) {
-                self.sql.execute(Sql::CountAttempt, [*no, *message])?;
+            if attempt == Attempt::Counts {
+                for message in held.lease.iter().flat_map(|lease| &lease.batch) {
+                    self.sql.execute(Sql::CountAttempt, [*no, *message])?;
+                }
             }
             self.sql.execute(Sql::ShowMessages, [*no, self.now])?;
             self.release(*no, held.existence())?;
@@ -58,13 +61,13 @@ impl Tx<'_, '_> {
 
     fn free_expired_work(&self) -> rusqlite::Result<usize> {
         let expired = self.sql.rows(Sql::ExpiredWork, [self.now, AT_ONCE], PromotedWork::read)?;
-        self.free_work(&expired)?;
+        self.free_work(&expired, Attempt::Counts)?;
         Ok(expired.len())
     }
 
     fn show_hidden_work(&self) -> rusqlite::Result<usize> {
         let hidden = self.sql.rows(Sql::HiddenWork, [self.now, AT_ONCE], PromotedWork::read)?;
-        self.free_work(&hidden)?;
+        self.free_work(&hidden, Attempt::Counts)?;
         Ok(hidden.len())
     }
 

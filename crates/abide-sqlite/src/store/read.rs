@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use abide_model::{Event, EventKind, KvEntry, SystemStats};
 use abide_provider::InstanceLease;
-use rusqlite::params;
+use rusqlite::{Row, params};
+use serde::Deserialize;
 
 use super::mailbox::MailboxRow;
 use crate::encode::{column, number};
 use crate::statements::{Sql, Statements};
-use crate::text::lossy;
+use crate::text::{Text, lossy};
 
 /// The turns of an execution, as stored; decoded by whoever asked.
 #[derive(Debug, Default)]
@@ -32,8 +33,9 @@ impl StoredHistory {
     pub(crate) fn decode(self, after: u64) -> Result<Vec<Event>, String> {
         let mut events = Vec::new();
         for turn in self.0 {
-            let turn: Vec<Event> = serde_json::from_slice(&turn).map_err(|error| place_of(&error))?;
-            events.extend(turn.into_iter().filter(|event| event.event_id > after));
+            let events_of_turn: Vec<Event> =
+                serde_json::from_slice(&turn).map_err(|error| place_of(&turn, &error))?;
+            events.extend(events_of_turn.into_iter().filter(|event| event.event_id > after));
         }
         Ok(events)
     }
@@ -65,25 +67,49 @@ impl Leased {
     }
 }
 
-/// Where it cannot be read, and in which way. Not what is there: payloads do not belong into errors.
-fn place_of(error: &serde_json::Error) -> String {
-    let what = match error.classify() {
-        serde_json::error::Category::Io | serde_json::error::Category::Syntax => "no JSON",
-        serde_json::error::Category::Data => "no list of known events",
-        serde_json::error::Category::Eof => "cut off",
-    };
-    format!("a stored turn is {what} (line {}, column {})", error.line(), error.column())
+/// Where it cannot be read. Not what is there: payloads do not belong into errors.
+fn place_of(turn: &[u8], error: &serde_json::Error) -> String {
+    let events: Vec<serde_json::Value> = serde_json::from_slice(turn).unwrap_or_default();
+    let culprit = events.into_iter().find(|event| Event::deserialize(event).is_err());
+    match culprit {
+        None => {
+            format!("a stored turn is no list of events (line {}, column {})", error.line(), error.column())
+        }
+        Some(event) => {
+            let kind = event.get("type").and_then(serde_json::Value::as_str).unwrap_or("unknown");
+            let id = event.get("event_id").and_then(serde_json::Value::as_u64).unwrap_or_default();
+            format!("event {id} of type '{kind}' is not known to this version, or damaged")
+        }
+    }
+}
+
+/// Keys with values and when they were written, as stored.
+#[derive(Debug, Default)]
+pub(crate) struct StoredKv(Vec<(Text, Text, u64)>);
+
+impl StoredKv {
+    fn read(row: &Row<'_>) -> rusqlite::Result<(Text, Text, u64)> {
+        Ok((row.get(0)?, row.get(1)?, number(row.get(2)?)))
+    }
+
+    pub(crate) fn decode(self) -> Result<BTreeMap<String, KvEntry>, String> {
+        let entry = |(key, value, last_updated_at_ms): (Text, Text, u64)| {
+            Ok((key.decode()?, KvEntry { value: value.decode()?, last_updated_at_ms }))
+        };
+        self.0.into_iter().map(entry).collect()
+    }
 }
 
 /// What `get_instance_stats` needs.
 #[derive(Debug)]
 pub(crate) struct StoredStats {
     history: StoredHistory,
-    kv: BTreeMap<String, String>,
+    kv: StoredKv,
 }
 
 impl StoredStats {
     pub(crate) fn compute(self) -> Result<SystemStats, String> {
+        let kv = self.kv.decode()?;
         let turns = self.history.0.len();
         let stored = self.history.bytes();
         let events = self.history.decode(0)?;
@@ -94,8 +120,8 @@ impl StoredStats {
             history_event_count: size(events.len()),
             history_size_bytes: size(stored.saturating_sub(punctuation)),
             queue_pending_count: size(carried),
-            kv_user_key_count: size(self.kv.len()),
-            kv_total_value_bytes: size(self.kv.values().map(String::len).sum()),
+            kv_user_key_count: size(kv.len()),
+            kv_total_value_bytes: size(kv.values().map(|entry| entry.value.len()).sum()),
         })
     }
 }
@@ -135,13 +161,13 @@ impl Statements<'_> {
         }
     }
 
-    pub(crate) fn custom_status(&self, instance: &str) -> rusqlite::Result<Option<(Option<String>, u64)>> {
+    pub(crate) fn custom_status(&self, instance: &str) -> rusqlite::Result<Option<(Option<Text>, u64)>> {
         let Some(mailbox) = self.mailbox(instance)? else { return Ok(None) };
         self.row(Sql::CustomStatus, [mailbox.no], |row| Ok((row.get(0)?, number(row.get(1)?))))
     }
 
     /// One value: of the delta if it says anything about the key, tombstones included, else of the store.
-    pub(crate) fn kv_value(&self, instance: &str, key: &str) -> rusqlite::Result<Option<String>> {
+    pub(crate) fn kv_value(&self, instance: &str, key: &str) -> rusqlite::Result<Option<Text>> {
         let Some(mailbox) = self.mailbox(instance)? else { return Ok(None) };
         let at = params![mailbox.no, key];
         match self.row(Sql::KvDeltaValue, at, |row| row.get(0))? {
@@ -150,32 +176,24 @@ impl Statements<'_> {
         }
     }
 
-    pub(crate) fn kv_merged(&self, instance: &str) -> rusqlite::Result<BTreeMap<String, String>> {
+    /// What people see.
+    pub(crate) fn kv_merged(&self, instance: &str) -> rusqlite::Result<StoredKv> {
         match self.mailbox(instance)? {
-            None => Ok(BTreeMap::new()),
-            Some(mailbox) => self.kv_merged_of(mailbox.no),
+            None => Ok(StoredKv::default()),
+            Some(mailbox) => self.rows(Sql::KvMerged, [mailbox.no], StoredKv::read).map(StoredKv),
         }
     }
 
-    fn kv_merged_of(&self, mailbox: i64) -> rusqlite::Result<BTreeMap<String, String>> {
-        let entries = self.rows(Sql::KvMerged, [mailbox], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        Ok(entries.into_iter().collect())
-    }
-
     /// What earlier executions left.
-    pub(crate) fn kv_snapshot(&self, mailbox: i64) -> rusqlite::Result<BTreeMap<String, KvEntry>> {
-        let entries = self.rows(Sql::KvSnapshot, [mailbox], |row| {
-            let entry = KvEntry { value: row.get(1)?, last_updated_at_ms: number(row.get(2)?) };
-            Ok((row.get(0)?, entry))
-        })?;
-        Ok(entries.into_iter().collect())
+    pub(crate) fn kv_snapshot(&self, mailbox: i64) -> rusqlite::Result<StoredKv> {
+        self.rows(Sql::KvSnapshot, [mailbox], StoredKv::read).map(StoredKv)
     }
 
     pub(crate) fn stats(&self, instance: &str) -> rusqlite::Result<Option<StoredStats>> {
         let Some(mailbox) = self.mailbox(instance)?.filter(MailboxRow::is_instance) else { return Ok(None) };
         Ok(Some(StoredStats {
             history: StoredHistory::read(self, mailbox.no, mailbox.execution, 0)?,
-            kv: self.kv_merged_of(mailbox.no)?,
+            kv: self.rows(Sql::KvMerged, [mailbox.no], StoredKv::read).map(StoredKv)?,
         }))
     }
 

@@ -120,11 +120,7 @@ impl Tx<'_, '_> {
         let lost = || Failure::Refused(StoreError::lease_lost(Operation::AbandonWorkItem));
         let token = WorkToken::parse(token).ok_or_else(lost)?;
         let held = self.held_work(token)?.ok_or_else(lost)?;
-        let attempts = match abandon.attempt {
-            Attempt::Counts => held.attempts,
-            Attempt::GivenBack => held.attempts.saturating_sub(1).max(0),
-        };
-        self.set_free(token.key, abandon.hidden_until(self), attempts)?;
+        self.set_free(token.key, abandon.hidden_until(self), abandon.attempt.of(held.attempts))?;
         self.update_lane(held.session.as_ref(), &held.tag)?;
         Ok(())
     }
@@ -147,10 +143,10 @@ impl Tx<'_, '_> {
     }
 
     /// Makes work leasable: its lease is over, or its time has come.
-    pub(crate) fn free_work(&self, freed: &[PromotedWork]) -> rusqlite::Result<()> {
+    pub(crate) fn free_work(&self, freed: &[PromotedWork], attempt: Attempt) -> rusqlite::Result<()> {
         let mut lanes = BTreeSet::new();
         for work in freed {
-            self.set_free(work.key, 0, work.attempts)?;
+            self.set_free(work.key, 0, attempt.of(work.attempts))?;
             lanes.insert((work.session.as_ref(), &work.tag));
         }
         self.update_lanes(&lanes)

@@ -17,6 +17,7 @@ use crate::owner::OwnerLock;
 use crate::shared::Shared;
 use crate::statements::{Sql, Statements};
 use crate::store::Tx;
+use crate::store::lease::Attempt;
 
 /// An open database.
 pub(crate) struct Disk {
@@ -139,7 +140,7 @@ impl<'a, 'c> WriterGround<'a, 'c> {
         }
         let owner = self.shared.owner();
         let signed_off = self.begin().and_then(|tx| {
-            tx.bury_owner(owner)?;
+            tx.bury_owner(owner, Attempt::GivenBack)?;
             tx.finish()
         });
         let end = if signed_off.is_ok() { Sql::Commit } else { Sql::Rollback };

@@ -87,7 +87,13 @@ fn attempt(
     ground.require(if durable { Durable::Must } else { Durable::LeaseOnly })?;
     let sql = ground.statements();
     let before = sql.connection().total_changes();
-    let tx = ground.begin()?;
+    let tx = match ground.begin() {
+        Ok(tx) => tx,
+        Err(error) => {
+            roll_back(sql);
+            return Err(error.into());
+        }
+    };
     let attempted = run_jobs(&tx, jobs, parked).and_then(|more| {
         let stolen = tx.finish()?;
         let changed = sql.connection().total_changes() != before;

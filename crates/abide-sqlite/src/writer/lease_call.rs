@@ -1,9 +1,7 @@
 //! A call that wants leases: served now, or parked until there is something.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
-use abide_model::KvEntry;
 use abide_provider::{
     InstanceLease, Lane, LeaseInstances, LeaseWork, Operation, SemverRange, StoreError, WorkLease,
 };
@@ -15,7 +13,7 @@ use crate::encode::column;
 use crate::job::{Job, JobError, Kind, Phase, job, tell};
 use crate::store::Tx;
 use crate::store::lease::{Abandon, Attempt};
-use crate::store::read::StoredHistory;
+use crate::store::read::{StoredHistory, StoredKv};
 
 /// A call that wants leases.
 pub(crate) struct LeaseCall {
@@ -105,7 +103,7 @@ pub(crate) struct LeasedInstance {
 #[derive(Debug)]
 pub(crate) struct Loaded {
     pub(crate) history: StoredHistory,
-    pub(crate) kv: BTreeMap<String, KvEntry>,
+    pub(crate) kv: StoredKv,
 }
 
 impl<Wish, Lease: GiveBack> Call<Wish, Lease> {
@@ -118,7 +116,9 @@ impl<Wish, Lease: GiveBack> Call<Wish, Lease> {
         tell(self.reply, Ok(Handover { leases: self.given, inbox: self.inbox }));
     }
 
+    /// What a failed commit may have granted after all is given back.
     fn fail(self, error: JobError<'_>) {
+        drop(Handover { leases: self.given, inbox: self.inbox });
         tell(self.reply, Err(error.of(self.operation)));
     }
 }

@@ -136,8 +136,10 @@ impl Thread {
                 }
                 Err(_) => {
                     tracing::error!(target: "abide::sqlite", "the writer panicked and starts again");
-                    // What the lost transaction had granted was never granted.
-                    self.parked.iter_mut().for_each(LeaseCall::forget);
+                    // One of them may be the cause; and what the lost transaction had granted was never granted.
+                    for call in self.parked.drain(..) {
+                        call.fail(JobError::NotBegun("the store met an error of its own"));
+                    }
                 }
             }
             if self.shared.in_memory() {
@@ -219,10 +221,13 @@ impl Thread {
 
     /// Whether a transaction for the parked calls alone would find anything. Errors are for it to report.
     fn anything_to_lease(&self, ground: &WriterGround<'_, '_>) -> bool {
-        let wants = |lane| self.parked.iter().any(|call| call.lane() == lane);
-        [Lane::Instances, Lane::Work]
-            .into_iter()
-            .any(|lane| wants(lane) && ground.anything_to_lease(lane).unwrap_or(true))
+        self.wanted().into_iter().any(|lane| ground.anything_to_lease(lane).unwrap_or(true))
+    }
+
+    /// What the parked calls wait for.
+    fn wanted(&self) -> Vec<Lane> {
+        let wants = |lane: &Lane| self.parked.iter().any(|call| call.lane() == *lane);
+        [Lane::Instances, Lane::Work].into_iter().filter(wants).collect()
     }
 
     /// Collects what is there; waits if there is nothing to do.
@@ -272,7 +277,7 @@ impl Thread {
             return self.requests.recv().map_err(|_| RecvTimeoutError::Disconnected);
         };
         let until_deadline = deadline.saturating_sub(self.shared.clock.monotonic());
-        self.requests.recv_timeout(until_deadline.min(neighbours.patience(ground)))
+        self.requests.recv_timeout(until_deadline.min(neighbours.patience(ground, &self.wanted())))
     }
 
     /// Answers calls whose time is up.

@@ -3,13 +3,14 @@
 use std::time::Duration;
 
 use abide_model::Timestamp;
-use abide_provider::Operation;
+use abide_provider::{Lane, Operation};
 
 use super::ground::WriterGround;
 use crate::encode::column;
 use crate::job::{Job, Kind, Phase, job};
 use crate::owner::{Life, look_for, sweep};
 use crate::statements::Sql;
+use crate::store::lease::Attempt;
 
 /// How often to look whether others have written, while there are others.
 const IN_COMPANY: Duration = Duration::from_millis(100);
@@ -32,8 +33,10 @@ impl Neighbours {
     }
 
     /// How long to sleep before something must be looked at: what is due next, or what others may have done.
-    pub(crate) fn patience(&mut self, ground: &WriterGround<'_, '_>) -> Duration {
-        self.due = next_due(ground);
+    ///
+    /// Only what the parked calls want is due: for anything else nobody would be woken, again and again.
+    pub(crate) fn patience(&mut self, ground: &WriterGround<'_, '_>, wanted: &[Lane]) -> Duration {
+        self.due = next_due(ground, wanted);
         let now = column(ground.now().as_millis());
         let until_due = self.due.map_or(Duration::MAX, |due| {
             Duration::from_millis(u64::try_from(due.saturating_sub(now)).unwrap_or(0))
@@ -90,7 +93,7 @@ impl Neighbours {
                 let burial_job = job(kind, move |tx| {
                     // The dead process's lock file stays locked, and goes, with this job: after the commit.
                     let _until_then = &burial;
-                    Ok(tx.bury_owner(owner)?)
+                    Ok(tx.bury_owner(owner, Attempt::Counts)?)
                 });
                 burials.push(burial_job.job);
             }
@@ -99,8 +102,10 @@ impl Neighbours {
     }
 }
 
-fn next_due(ground: &WriterGround<'_, '_>) -> Option<i64> {
-    let due = [Sql::NextMailboxDue, Sql::NextWorkDue];
-    let due = due.iter().filter_map(|sql| ground.statements().next_due(*sql).ok().flatten());
-    due.min()
+fn next_due(ground: &WriterGround<'_, '_>, wanted: &[Lane]) -> Option<i64> {
+    let due_of = |lane: &Lane| match lane {
+        Lane::Instances => Sql::NextMailboxDue,
+        Lane::Work => Sql::NextWorkDue,
+    };
+    wanted.iter().filter_map(|lane| ground.statements().next_due(due_of(lane)).ok().flatten()).min()
 }

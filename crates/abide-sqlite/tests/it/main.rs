@@ -10,9 +10,9 @@ mod support;
 
 mod contract;
 mod differential;
-mod lessons;
-mod poison;
 mod flat;
+mod lessons;
 mod migrations;
 mod plans;
+mod poison;
 mod waiting;

@@ -1,9 +1,12 @@
 //! The nth write, read or fsync fails, or the process dies in it.
 //!
 //! A child works through a fixed plan under `strace`, which makes chosen calls on the database's files fail. The child
-//! repeats what failed. A few calls are chosen normally; `ABIDE_FAULTS=400` tries that many of every kind.
+//! repeats what failed. A few calls are chosen by chance; `ABIDE_FAULTS=400` tries that many of every kind, and each of
+//! them if there are no more.
 
+use std::collections::BTreeMap;
 use std::path::Path;
+use std::process::Command;
 use std::time::Duration;
 
 use abide_sqlite::SqliteProvider;
@@ -19,9 +22,7 @@ use crate::support::process::{
 const CHILD: &str = "faults::injected::works_through_a_plan";
 const DATABASE: &str = "data.db";
 const JOURNAL: &str = "journal";
-
-/// Calls after which there is nothing left to fail.
-const MOST: u64 = 4_000;
+const TRACE: &str = "trace";
 
 #[test]
 #[ignore = "the child of other tests"]
@@ -61,38 +62,63 @@ fn inject(test: &str, fault: &Fault) {
     if let Err(why) = tracing_works() {
         return skipped(test, &why);
     }
-    let tries = times("ABIDE_FAULTS", 5);
+    let calls = count_calls(fault.calls);
+    let tries = times("ABIDE_FAULTS", 5).min(calls);
     let mut dice = Dice::of_environment();
-    println!("ABIDE_SEED={}", dice.seed());
-    let mut faults = 0;
-    for index in 1..=tries {
-        // The first ones hit the opening; later ones are spread, closer together in the beginning.
-        let spread = index * index * MOST / (tries * tries).max(1);
-        let nth = index + dice.between(0, spread + 1) / 4;
+    println!("{tries} of {calls} calls, ABIDE_SEED={}", dice.seed());
+    let mut seen = 0;
+    for index in 0..tries {
+        // One of each stretch of the way.
+        let nth = 1 + (index * calls + dice.between(0, calls)) / tries;
         let folder = Folder::new("injected");
-        faults += run_with(&folder, fault, nth);
+        seen += usize::from(run_with(&folder, fault, nth));
     }
-    println!("{faults} calls failed in {tries} runs");
+    println!("{seen} of {tries} runs met the fault");
+    assert!(seen > 0, "no run met the fault");
 }
 
-/// Says how many failures the child has seen.
-fn run_with(folder: &Folder, fault: &Fault, nth: u64) -> usize {
-    let Fault { calls, what, more } = fault;
-    let when = format!("{nth}..{}", nth + more);
-    println!("{calls} {what} {when}");
-    let inject = format!("inject={calls}:{what}:when={when}");
-    let trace = format!("trace={calls}");
+/// How many calls the busiest thread makes when nothing fails.
+fn count_calls(calls: &str) -> u64 {
+    let folder = Folder::new("counted");
+    let ended = Running::start(child(&folder, calls, None)).wait(PATIENCE * 2);
+    assert!(ended.success(), "{ended}");
+    let trace = std::fs::read_to_string(folder.file(TRACE)).unwrap();
+    let mut counts: BTreeMap<(&str, &str), u64> = BTreeMap::new();
+    for line in trace.lines() {
+        let call = line.split_once('(').and_then(|(front, _)| front.split_once(' '));
+        if let Some((thread, name)) = call {
+            *counts.entry((thread, name.trim())).or_default() += 1;
+        }
+    }
+    *counts.values().max().unwrap()
+}
+
+/// The child, with these calls to the database's files in sight, and perhaps tampered with.
+fn child(folder: &Folder, calls: &str, tamper: Option<&str>) -> Command {
     let path = folder.file(DATABASE);
     let files = ["", "-journal", "-wal", "-shm"].map(|suffix| beside(&path, suffix).display().to_string());
-    let mut options = vec!["-e", &trace, "-e", &inject];
+    let trace = format!("trace={calls}");
+    let inject = tamper.map(|tamper| format!("inject={calls}:{tamper}"));
+    let mut options = vec!["-e", &trace];
+    if let Some(inject) = &inject {
+        options.extend(["-e", inject]);
+    }
     for file in &files {
         options.extend(["-P", file]);
     }
-    let mut command = traced_child_of(CHILD, &folder.file("trace"), &options).unwrap();
+    let mut command = traced_child_of(CHILD, &folder.file(TRACE), &options).unwrap();
     command.env("ABIDE_FOLDER", folder.path()).env("ABIDE_ROUND", "0");
-    let ended = Running::start(command).wait(PATIENCE * 2);
+    command
+}
+
+/// Says whether the child has met the fault.
+fn run_with(folder: &Folder, fault: &Fault, nth: u64) -> bool {
+    let Fault { calls, what, more } = fault;
+    let when = format!("{nth}..{}", nth + more);
+    println!("{calls} {what} {when}");
+    let ended = Running::start(child(folder, calls, Some(&format!("{what}:when={when}")))).wait(PATIENCE * 2);
+    let path = folder.file(DATABASE);
     let journal = Lines::of(&folder.file(JOURNAL)).all();
-    let faults = journal.iter().filter(|line| line.starts_with("fault"));
     let last = journal.last().map_or("", String::as_str);
     if what.starts_with("signal") || last.starts_with("fault open") {
         // What another process finds, and goes on with. Before the first byte there is nothing to look at.
@@ -103,11 +129,10 @@ fn run_with(folder: &Folder, fault: &Fault, nth: u64) -> usize {
     } else {
         assert!(ended.success() && last == "end", "{ended}, {when}\n{}", journal.join("\n"));
     }
-    let journal = Lines::of(&folder.file(JOURNAL)).all();
-    look(&path, &journal).is_finished();
+    look(&path, &Lines::of(&folder.file(JOURNAL)).all()).is_finished();
     let names: Vec<String> = folder.names().into_iter().filter(|name| name.starts_with(DATABASE)).collect();
     assert_eq!(names, [DATABASE], "{when}");
-    faults.count()
+    !ended.success() || journal.iter().any(|line| line.starts_with("fault"))
 }
 
 /// Whether the database was created: the migration is all or nothing.

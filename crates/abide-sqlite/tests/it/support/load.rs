@@ -27,8 +27,13 @@ pub(crate) const COLLECTOR: &str = "collector";
 /// Not an instance: what is sent there stays.
 pub(crate) const SINK: &str = "sink";
 
+/// A chain that goes on longer than others.
+pub(crate) const LONG_CHAIN: &str = "long";
+
 /// How many activities a chain runs.
-pub(crate) const ACTIVITIES: u64 = 3;
+fn activities(instance: &str) -> u64 {
+    if instance == LONG_CHAIN { 60 } else { 3 }
+}
 
 /// What to write.
 #[derive(Debug, Clone)]
@@ -140,11 +145,24 @@ impl<'a> Load<'a> {
     async fn commit(&self, commit: TurnCommit) -> Option<()> {
         let last = commit.turn.events.last().map_or(0, Event::event_id);
         let line = format!("turn {} {last}", commit.instance);
+        let instance = commit.instance.clone();
         let commit =
             || async { self.store.commit_turns(vec![commit.clone()]).await.pop().expect("one answer") };
         self.persist("commit", commit).await?;
         self.journal.note(&line);
+        self.read_back(&instance, last).await;
         Some(())
+    }
+
+    /// What was acknowledged can be read at once, on another connection.
+    async fn read_back(&self, instance: &str, last: u64) {
+        let line = match self.store.read(instance).await {
+            Ok(history) if history.last().is_some_and(|event| event.event_id >= last) => return,
+            Ok(history) => format!("bad read: {instance} has {} events, not {last}", history.len()),
+            Err(error) if error.is_retryable() => format!("fault read: {error}"),
+            Err(error) => format!("bad read: {error}"),
+        };
+        self.journal.note(&line);
     }
 
     async fn do_work(&self, style: Style) {
@@ -174,13 +192,8 @@ impl<'a> Load<'a> {
         {
             return;
         }
-        let completion = WorkItem::ActivityCompleted {
-            instance: instance.clone(),
-            execution_id: 1,
-            id: *id,
-            result: RESULT.to_owned(),
-        };
-        let finished = FinishedWork { token: work.token.clone(), completion: Some(completion) };
+        let completion = Some(completion_of(instance, *id));
+        let finished = FinishedWork { token: work.token.clone(), completion };
         let finish =
             || async { self.store.finish_work(vec![finished.clone()]).await.pop().expect("one answer") };
         if self.persist("finish", finish).await.is_some() {
@@ -266,6 +279,15 @@ pub(crate) fn start(instance: &str) -> WorkItem {
     }
 }
 
+pub(crate) fn completion_of(instance: &str, id: u64) -> WorkItem {
+    WorkItem::ActivityCompleted {
+        instance: instance.to_owned(),
+        execution_id: 1,
+        id,
+        result: RESULT.to_owned(),
+    }
+}
+
 fn mail(name: &str) -> WorkItem {
     WorkItem::ExternalRaised {
         instance: COLLECTOR.to_owned(),
@@ -301,7 +323,8 @@ pub(crate) fn turn_of(lease: &InstanceLease) -> Option<TurnCommit> {
     })
 }
 
-fn fused_turn_of(work: &WorkLease, instance: &str, id: u64, incarnation: u64) -> TurnCommit {
+/// The turn of an instance whose activity has just finished here.
+pub(crate) fn fused_turn_of(work: &WorkLease, instance: &str, id: u64, incarnation: u64) -> TurnCommit {
     let expected = Position { incarnation, execution_id: 1, last_event_id: id };
     let completed = EventKind::ActivityCompleted { result: RESULT.to_owned() };
     TurnCommit {
@@ -332,7 +355,7 @@ fn next(instance: &str, last: u64, taken: Vec<(Option<u64>, EventKind)>) -> Turn
     kinds.push((None, EventKind::KeyValueSet { key: "end".to_owned(), value, last_updated_at_ms: 1 }));
     if instance == COLLECTOR {
         // It goes on for ever.
-    } else if step > ACTIVITIES {
+    } else if step > activities(instance) {
         turn.metadata.status = Some(ExecutionStatus::Completed.as_str().to_owned());
         turn.metadata.output = Some(RESULT.to_owned());
         kinds.push((None, EventKind::OrchestrationCompleted { output: RESULT.to_owned() }));

@@ -82,8 +82,10 @@ fn the_end_of_a_lease_on_an_instance() {
     on_both(|provider| {
         enqueue_start(provider, "a");
         let request = || LeaseInstances { lease_for: SHORT, ..any_instance() };
-        soon(provider.lease_instances(request())).unwrap();
-        let again = after(SHORT, || soon(provider.lease_instances(request())).unwrap());
+        let again = after(SHORT, || {
+            soon(provider.lease_instances(request())).unwrap();
+            soon(provider.lease_instances(request())).unwrap()
+        });
         assert_eq!(again[0].attempt, 2);
     });
 }
@@ -93,8 +95,10 @@ fn the_end_of_a_lease_on_work() {
     on_both(|provider| {
         soon(provider.enqueue_for_worker(activity("a", 2))).unwrap();
         let request = || LeaseWork { lease_for: SHORT, ..any_work() };
-        soon(provider.lease_work(request())).unwrap();
-        let again = after(SHORT, || soon(provider.lease_work(request())).unwrap());
+        let again = after(SHORT, || {
+            soon(provider.lease_work(request())).unwrap();
+            soon(provider.lease_work(request())).unwrap()
+        });
         assert_eq!(again[0].attempt, 2);
     });
 }
@@ -107,11 +111,15 @@ fn the_end_of_a_session_lock_and_of_a_delay() {
         }
         let as_owner =
             |owner: &str, lock| LeaseWork { wait: Duration::MAX, ..lease_work_of_sessions(1, owner, lock) };
-        let first = soon(provider.lease_work(as_owner("me", SHORT))).unwrap().remove(0);
-        let second = after(SHORT, || soon(provider.lease_work(as_owner("you", LIMIT))).unwrap());
+        let (first, second) = after(SHORT, || {
+            let first = soon(provider.lease_work(as_owner("me", SHORT))).unwrap().remove(0);
+            (first, soon(provider.lease_work(as_owner("you", LIMIT))).unwrap())
+        });
         assert_eq!(activities(&second), [3]);
-        soon(provider.abandon_work_item(&first.token, Some(SHORT), false)).unwrap();
-        let again = after(SHORT, || soon(provider.lease_work(as_owner("you", LIMIT))).unwrap());
+        let again = after(SHORT, || {
+            soon(provider.abandon_work_item(&first.token, Some(SHORT), false)).unwrap();
+            soon(provider.lease_work(as_owner("you", LIMIT))).unwrap()
+        });
         assert_eq!(activities(&again), [2]);
     });
 }

@@ -1,0 +1,130 @@
+//! What reaches the disk before an answer leaves, and how often: from the system calls of a child.
+//!
+//! The child notes every acknowledgement in its journal, right after it; the notes are system calls themselves, so the
+//! trace has them in the same order as the writes and fsyncs of the log.
+
+mod calls;
+mod child;
+
+use calls::{Call, count, parse};
+
+use crate::support::folder::Folder;
+use crate::support::process::{PATIENCE, Running, skipped, traced_child_of, until};
+
+/// The trace of a child that does what its name says, or why there is none.
+fn trace(child: &str) -> Result<Vec<Call>, String> {
+    let folder = Folder::new("trace");
+    let output = folder.file("trace");
+    let options = ["-y", "-s", "80", "-e", "trace=write,pwrite64,fsync,fdatasync"];
+    let mut command = traced_child_of(child, &output, &options)?;
+    command.env("ABIDE_FOLDER", folder.path());
+    let mut running = Running::start(command);
+    let ended = running.wait(PATIENCE);
+    assert!(ended.success(), "{child}: {ended}");
+    // The tracer writes its last lines after the child has gone.
+    let last_line = |text: &String| text.trim_end().ends_with("+++ exited with 0 +++");
+    let (text, _) = until("the end of the trace", PATIENCE, || {
+        std::fs::read_to_string(&output).ok().filter(|text| last_line(text) && text.contains("\"end\\n\""))
+    });
+    Ok(parse(&text))
+}
+
+/// The calls, cut behind each note, with the note.
+fn stretches(calls: &[Call]) -> Vec<(&[Call], &str)> {
+    let cut = calls.split_inclusive(|call| matches!(call, Call::Noted(_)));
+    cut.filter_map(|stretch| match stretch.split_last()? {
+        (Call::Noted(note), before) => Some((before, note.as_str())),
+        _ => None,
+    })
+    .collect()
+}
+
+#[test]
+fn an_answer_that_must_hold_leaves_after_the_fsync() {
+    let calls = match trace(child::ONE_BY_ONE) {
+        Ok(calls) => calls,
+        Err(why) => return skipped("an_answer_that_must_hold_leaves_after_the_fsync", &why),
+    };
+    let (mut durable, mut leases) = (0, 0);
+    for (before, note) in stretches(&calls) {
+        let written = before.iter().rposition(|call| *call == Call::LogWritten);
+        let synced = before.iter().rposition(|call| *call == Call::LogSynced);
+        if note.starts_with("durable") {
+            durable += 1;
+            assert!(written.is_some() && synced > written, "{note}: {before:?}");
+        } else if note.starts_with("lease") {
+            leases += 1;
+            assert!(written.is_some() && synced.is_none(), "{note}: {before:?}");
+        }
+    }
+    assert!(durable >= 40 && leases >= 20, "{durable} durable answers, {leases} leases");
+}
+
+#[test]
+fn groups_of_callers_wait_for_their_fsync() {
+    let calls = match trace(child::MANY) {
+        Ok(calls) => calls,
+        Err(why) => return skipped("groups_of_callers_wait_for_their_fsync", &why),
+    };
+    // Everything that an answered caller wrote was written before an fsync that ended before the answer: at any note,
+    // there is an fsync between the write of the caller's group and the note. Callers of one group are noted together.
+    let mut synced_since_last_note = false;
+    let (mut notes, mut groups) = (0, 0);
+    for call in &calls {
+        match call {
+            Call::LogSynced => synced_since_last_note = true,
+            Call::Noted(note) if note.starts_with("together") => {
+                notes += 1;
+                groups += usize::from(synced_since_last_note);
+                synced_since_last_note = false;
+            }
+            Call::LogWritten | Call::DatabaseSynced | Call::Noted(_) => {}
+        }
+    }
+    assert_eq!(notes, child::ROUNDS, "one note per round of callers");
+    assert_eq!(groups, child::ROUNDS, "a round was answered without an fsync");
+    assert!(count(&calls, &Call::LogSynced) < child::ROUNDS * child::CALLERS / 2, "callers share their fsync");
+}
+
+/// Steps between two notes, the fsyncs of the log, and the transactions that the store says it began.
+fn cost_of_steps(calls: &[Call]) -> (u64, usize, u64) {
+    let notes: Vec<(usize, u64, u64)> = calls
+        .iter()
+        .enumerate()
+        .filter_map(|(index, call)| {
+            let Call::Noted(note) = call else { return None };
+            let mut words = note.strip_prefix("step ")?.split(' ');
+            Some((index, words.next()?.parse().ok()?, words.next()?.parse().ok()?))
+        })
+        .collect();
+    // Away from both ends.
+    let (first, last) = (notes[5], notes[notes.len() - 5]);
+    let between = &calls[first.0..last.0];
+    assert_eq!(count(between, &Call::DatabaseSynced), 0, "the log is too short to be copied");
+    (last.1 - first.1, count(between, &Call::LogSynced), last.2 - first.2)
+}
+
+#[test]
+fn a_plain_step_costs_two_fsyncs() {
+    match trace(child::PLAIN) {
+        Ok(calls) => {
+            let (steps, fsyncs, transactions) = cost_of_steps(&calls);
+            println!("{steps} steps, {fsyncs} fsyncs, {transactions} transactions");
+            let most = 2 * steps;
+            assert!(steps > 40 && u64::try_from(fsyncs).unwrap() <= most && transactions <= most);
+        }
+        Err(why) => skipped("a_plain_step_costs_two_fsyncs", &why),
+    }
+}
+
+#[test]
+fn a_fused_step_costs_one_fsync() {
+    match trace(child::FUSED) {
+        Ok(calls) => {
+            let (steps, fsyncs, transactions) = cost_of_steps(&calls);
+            println!("{steps} steps, {fsyncs} fsyncs, {transactions} transactions");
+            assert!(steps > 40 && u64::try_from(fsyncs).unwrap() <= steps && transactions <= steps);
+        }
+        Err(why) => skipped("a_fused_step_costs_one_fsync", &why),
+    }
+}
