@@ -1,5 +1,7 @@
 //! Committing a turn: the rows, in the order of `docs/spec/store.md`.
 
+use std::collections::BTreeSet;
+
 use abide_model::ExecutionStatus;
 use abide_provider::rows::{CustomStatus, InstanceRow, TimerRows};
 use abide_provider::{Authority, Consumed, Operation, Position, Rejection, StoreError};
@@ -93,13 +95,12 @@ impl Tx<'_, '_> {
     }
 
     fn consume_messages(&self, mailbox: &Held, consumed: &Consumed) -> rusqlite::Result<()> {
-        let batch = mailbox.lease.iter().flat_map(|lease| &lease.batch);
-        for message in batch {
-            let used_up = match consumed {
-                Consumed::All => true,
-                Consumed::These(these) => these.iter().any(|id| column(id.0) == *message),
-            };
-            if used_up {
+        let named: Option<BTreeSet<i64>> = match consumed {
+            Consumed::All => None,
+            Consumed::These(these) => Some(these.iter().map(|id| column(id.0)).collect()),
+        };
+        for message in mailbox.lease.iter().flat_map(|lease| &lease.batch) {
+            if named.as_ref().is_none_or(|named| named.contains(message)) {
                 self.sql.execute(Sql::DeleteMessage, [mailbox.no, *message])?;
             }
         }

@@ -6,7 +6,6 @@
 use rusqlite::params;
 
 use super::Tx;
-use super::lease::Attempt;
 use super::work::PromotedWork;
 use crate::statements::Sql;
 use crate::text::Text;
@@ -30,17 +29,15 @@ impl Tx<'_, '_> {
 
     fn void_expired_leases(&self) -> rusqlite::Result<usize> {
         let expired = self.sql.rows(Sql::ExpiredMailboxes, [self.now, AT_ONCE], |row| row.get(0))?;
-        self.void_leases(&expired, Attempt::Counts)
+        self.void_leases(&expired)
     }
 
-    /// Ends leases without a commit.
-    pub(crate) fn void_leases(&self, mailboxes: &[i64], attempt: Attempt) -> rusqlite::Result<usize> {
+    /// Ends leases without a commit: the attempt counts.
+    pub(crate) fn void_leases(&self, mailboxes: &[i64]) -> rusqlite::Result<usize> {
         for no in mailboxes {
             let Some(held) = self.held(*no)? else { continue };
-            if attempt == Attempt::Counts {
-                for message in held.lease.iter().flat_map(|lease| &lease.batch) {
-                    self.sql.execute(Sql::CountAttempt, [*no, *message])?;
-                }
+            for message in held.lease.iter().flat_map(|lease| &lease.batch) {
+                self.sql.execute(Sql::CountAttempt, [*no, *message])?;
             }
             self.sql.execute(Sql::ShowMessages, [*no, self.now])?;
             self.release(*no, held.existence())?;
@@ -61,13 +58,13 @@ impl Tx<'_, '_> {
 
     fn free_expired_work(&self) -> rusqlite::Result<usize> {
         let expired = self.sql.rows(Sql::ExpiredWork, [self.now, AT_ONCE], PromotedWork::read)?;
-        self.free_work(&expired, Attempt::Counts)?;
+        self.free_work(&expired)?;
         Ok(expired.len())
     }
 
     fn show_hidden_work(&self) -> rusqlite::Result<usize> {
         let hidden = self.sql.rows(Sql::HiddenWork, [self.now, AT_ONCE], PromotedWork::read)?;
-        self.free_work(&hidden, Attempt::Counts)?;
+        self.free_work(&hidden)?;
         Ok(hidden.len())
     }
 

@@ -143,10 +143,10 @@ impl Tx<'_, '_> {
     }
 
     /// Makes work leasable: its lease is over, or its time has come.
-    pub(crate) fn free_work(&self, freed: &[PromotedWork], attempt: Attempt) -> rusqlite::Result<()> {
+    pub(crate) fn free_work(&self, freed: &[PromotedWork]) -> rusqlite::Result<()> {
         let mut lanes = BTreeSet::new();
         for work in freed {
-            self.set_free(work.key, 0, attempt.of(work.attempts))?;
+            self.set_free(work.key, 0, work.attempts)?;
             lanes.insert((work.session.as_ref(), &work.tag));
         }
         self.update_lanes(&lanes)

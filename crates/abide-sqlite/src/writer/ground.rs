@@ -17,7 +17,6 @@ use crate::owner::OwnerLock;
 use crate::shared::Shared;
 use crate::statements::{Sql, Statements};
 use crate::store::Tx;
-use crate::store::lease::Attempt;
 
 /// An open database.
 pub(crate) struct Disk {
@@ -140,7 +139,7 @@ impl<'a, 'c> WriterGround<'a, 'c> {
         }
         let owner = self.shared.owner();
         let signed_off = self.begin().and_then(|tx| {
-            tx.bury_owner(owner, Attempt::GivenBack)?;
+            tx.bury_owner(owner)?;
             tx.finish()
         });
         let end = if signed_off.is_ok() { Sql::Commit } else { Sql::Rollback };

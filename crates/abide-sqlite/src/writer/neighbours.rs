@@ -10,7 +10,6 @@ use crate::encode::column;
 use crate::job::{Job, Kind, Phase, job};
 use crate::owner::{Life, look_for, sweep};
 use crate::statements::Sql;
-use crate::store::lease::Attempt;
 
 /// How often to look whether others have written, while there are others.
 const IN_COMPANY: Duration = Duration::from_millis(100);
@@ -93,7 +92,7 @@ impl Neighbours {
                 let burial_job = job(kind, move |tx| {
                     // The dead process's lock file stays locked, and goes, with this job: after the commit.
                     let _until_then = &burial;
-                    Ok(tx.bury_owner(owner, Attempt::Counts)?)
+                    Ok(tx.bury_owner(owner)?)
                 });
                 burials.push(burial_job.job);
             }

@@ -99,12 +99,14 @@ impl Evidence {
     }
 
     fn read_queues(&mut self, connection: &Connection) -> rusqlite::Result<()> {
-        let mut query = connection.prepare("SELECT id, activity FROM work JOIN mailbox ON mailbox.no = mailbox")?;
+        let mut query =
+            connection.prepare("SELECT id, activity FROM work JOIN mailbox ON mailbox.no = mailbox")?;
         let mut rows = query.query([])?;
         while let Some(row) = rows.next()? {
             self.instances.entry(row.get(0)?).or_default().work.push(number(row.get(1)?));
         }
-        let mut query = connection.prepare("SELECT id, item FROM message JOIN mailbox ON mailbox.no = mailbox")?;
+        let mut query =
+            connection.prepare("SELECT id, item FROM message JOIN mailbox ON mailbox.no = mailbox")?;
         let mut rows = query.query([])?;
         while let Some(row) = rows.next()? {
             let (id, text): (String, String) = (row.get(0)?, row.get(1)?);
@@ -141,7 +143,9 @@ impl Evidence {
             let there = match words.as_slice() {
                 ["start", id] => self.instances.get(*id).is_some_and(Instance::is_started),
                 ["turn", id, end] => self.instances.get(*id).is_some_and(|it| it.last_event >= parse(end)),
-                ["done", id, activity] => self.instances.get(*id).is_some_and(|it| it.has_answer(parse(activity))),
+                ["done", id, activity] => {
+                    self.instances.get(*id).is_some_and(|it| it.has_answer(parse(activity)))
+                }
                 ["mail", name] => collected.contains(*name),
                 ["bad", ..] => false,
                 _ => true,
@@ -221,8 +225,13 @@ impl Instance {
         if !ids.iter().copied().eq(1..=self.last_event) {
             problem(format!("its last event is {}, its history has {ids:?}", self.last_event));
         }
-        if (self.execution > 0) != (self.last_event > 0) || self.ends.last().copied().unwrap_or(0) != self.last_event {
-            problem(format!("execution {}, last event {}, turns {:?}", self.execution, self.last_event, self.ends));
+        if (self.execution > 0) != (self.last_event > 0)
+            || self.ends.last().copied().unwrap_or(0) != self.last_event
+        {
+            problem(format!(
+                "execution {}, last event {}, turns {:?}",
+                self.execution, self.last_event, self.ends
+            ));
         }
         let mut sunk = self.sunk.clone();
         sunk.sort_unstable();
@@ -253,7 +262,9 @@ impl Instance {
             let answered = answers.iter().filter(|activity| **activity == id).count();
             let taken_in = usize::from(self.is_taken_in(id));
             if waiting + answered + taken_in != 1 {
-                problem(format!("activity {id}: {waiting} waiting, {answered} answered, {taken_in} taken in"));
+                problem(format!(
+                    "activity {id}: {waiting} waiting, {answered} answered, {taken_in} taken in"
+                ));
             }
         }
         for activity in self.work.iter().chain(&answers) {

@@ -45,7 +45,8 @@ fn a_long_lock_is_a_fault_that_passes() {
     assert!(error.is_retryable(), "{error:?}");
     drop(locked);
     until("the store to go on", PATIENCE, || block_on(store.enqueue_for_orchestrator(start("a"), None)).ok());
-    let leased = block_on(store.fetch_orchestration_item(Duration::from_secs(60), Duration::ZERO, None)).unwrap();
+    let leased =
+        block_on(store.fetch_orchestration_item(Duration::from_secs(60), Duration::ZERO, None)).unwrap();
     assert_eq!(leased.unwrap().0.messages.len(), 1, "what failed was not done");
 }
 
@@ -59,10 +60,11 @@ fn a_lock_on_a_new_file_is_said_to_be_one() {
     assert!(error.to_string().contains("another program keeps it locked"), "{error}");
     drop(locked);
     let store = block_on(SqliteProvider::new(&url(&path), None)).unwrap();
-    let lost = block_on(store.finish_work(vec![abide_provider::FinishedWork {
-        token: "nonsense".to_owned(),
-        completion: None,
-    }]));
+    let lost =
+        block_on(store.finish_work(vec![abide_provider::FinishedWork {
+            token: "nonsense".to_owned(),
+            completion: None,
+        }]));
     let kinds: Vec<_> = lost.into_iter().map(|answer| answer.unwrap_err().kind).collect();
     assert_eq!(kinds, [ErrorKind::Rejected(Rejection::LeaseLost)]);
 }

@@ -25,10 +25,12 @@ fn a_missing_folder_is_made() {
 #[test]
 fn a_path_may_have_any_name() {
     let folder = Folder::new("names");
-    for name in ["with blank.db", "with#hash?and=query%41.db", "ümlaut'quote\".db", "no-extension", ".hidden"] {
+    for name in ["with blank.db", "with#hash?and=query%41.db", "ümlaut'quote\".db", "no-extension", ".hidden"]
+    {
         let path = folder.file(name);
         // As a plain path: in a URL a question mark begins a query.
-        let store = futures::executor::block_on(abide_sqlite::SqliteProvider::new(path.to_str().unwrap(), None));
+        let store =
+            futures::executor::block_on(abide_sqlite::SqliteProvider::new(path.to_str().unwrap(), None));
         write(&store.unwrap(), 1).unwrap();
         assert_eq!(written(&path), [1], "{name}");
         fs::remove_file(&path).unwrap();
@@ -42,7 +44,10 @@ fn a_folder_that_cannot_be_made() {
     let blocker = folder.file("file");
     fs::write(&blocker, "not a folder").unwrap();
     let error = open(&blocker.join("deeper/data.db")).unwrap_err();
-    assert!(matches!(&error, OpenError::Folder { folder, .. } if *folder == blocker.join("deeper")), "{error:?}");
+    assert!(
+        matches!(&error, OpenError::Folder { folder, .. } if *folder == blocker.join("deeper")),
+        "{error:?}"
+    );
     assert_says(&error, &["cannot create the folder", &blocker.display().to_string()]);
 }
 

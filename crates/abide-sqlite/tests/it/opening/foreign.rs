@@ -76,8 +76,10 @@ fn a_database_of_another_program() {
 fn a_database_of_another_engine_with_tables_of_the_same_names() {
     let folder = Folder::new("duroxide");
     let path = folder.file("data.db");
-    let tables = ["instances", "executions", "history", "orchestrator_queue", "worker_queue", "instance_locks"];
-    let setup: String = tables.iter().map(|table| format!("CREATE TABLE {table} (instance_id TEXT);")).collect();
+    let tables =
+        ["instances", "executions", "history", "orchestrator_queue", "worker_queue", "instance_locks"];
+    let setup: String =
+        tables.iter().map(|table| format!("CREATE TABLE {table} (instance_id TEXT);")).collect();
     make(&path, "wal", &setup);
     assert_foreign(&untouched(&folder, &path), "it holds tables of another program");
 }
@@ -104,7 +106,8 @@ fn a_newer_schema() {
     for newer in [known + 1, 1_000_000] {
         set_version(newer);
         let error = untouched(&folder, &path);
-        let expected = matches!(error, OpenError::NewerSchema { found, known: k, .. } if (found, k) == (newer, known));
+        let expected =
+            matches!(error, OpenError::NewerSchema { found, known: k, .. } if (found, k) == (newer, known));
         assert!(expected, "{error:?}");
         assert_says(&error, &[&newer.to_string(), &known.to_string(), "newer one", "left untouched"]);
     }
@@ -140,7 +143,8 @@ fn a_damaged_header() {
     assert_foreign(&damaged(&|bytes| bytes[..16].fill(b'x')), "it is not a SQLite file");
     assert_foreign(&damaged(&|bytes| bytes[16..100].fill(0xee)), "it is not a SQLite file");
     // It was one once.
-    let cut = [16, 50, 99, 100, 511, 4_096, sound.len() / 2].map(|length| damaged(&|bytes| bytes.truncate(length)));
+    let cut =
+        [16, 50, 99, 100, 511, 4_096, sound.len() / 2].map(|length| damaged(&|bytes| bytes.truncate(length)));
     for error in cut.into_iter().chain([damaged(&|bytes| bytes[100..4_096].fill(0xee))]) {
         if !matches!(error, OpenError::Foreign { .. }) {
             assert!(matches!(error, OpenError::File { .. }), "{error:?}");

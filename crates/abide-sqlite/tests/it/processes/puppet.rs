@@ -28,7 +28,8 @@ fn does_what_it_is_told() {
         return;
     }
     let journal = Journal::append_to(Path::new(&told("ABIDE_JOURNAL")));
-    let mut puppet = Inside { url: told("ABIDE_URL"), store: None, work: BTreeMap::new(), turns: BTreeMap::new() };
+    let mut puppet =
+        Inside { url: told("ABIDE_URL"), store: None, work: BTreeMap::new(), turns: BTreeMap::new() };
     for line in std::io::stdin().lock().lines() {
         let line = line.unwrap();
         let words: Vec<&str> = line.split(' ').collect();

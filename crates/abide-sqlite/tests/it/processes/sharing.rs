@@ -96,10 +96,8 @@ fn two_stores_in_one_process_share_a_file() {
     let (one, other) = (open(&path), open(&path));
     for id in 0..20 {
         let (worker, client) = if id % 2 == 0 { (&one, &other) } else { (&other, &one) };
-        let (leased, enqueued) = block_on(join(
-            worker.lease_work(one_job(LONG, PATIENCE)),
-            client.enqueue_for_worker(job(id)),
-        ));
+        let (leased, enqueued) =
+            block_on(join(worker.lease_work(one_job(LONG, PATIENCE)), client.enqueue_for_worker(job(id))));
         enqueued.unwrap();
         let work = leased.unwrap().pop().unwrap();
         assert_eq!((id_of(&work), work.attempt), (id, 1));
@@ -134,7 +132,12 @@ fn a_file_with_two_names_is_one_file() {
         let work = block_on(store.lease_work(one_job(LONG, Duration::ZERO))).unwrap().pop().unwrap();
         let mut other = Puppet::on(&folder, &link);
         // It looks after its neighbours before the first call, and every tenth of a second.
-        assert_eq!(other.ask("lease 60000 500"), "nothing", "by {}: the owner of the lease is alive", link.display());
+        assert_eq!(
+            other.ask("lease 60000 500"),
+            "nothing",
+            "by {}: the owner of the lease is alive",
+            link.display()
+        );
         finish(&store, &work).unwrap();
         assert_eq!(other.ask("close"), "closed");
     }

@@ -32,7 +32,7 @@ pub(crate) const LONG_CHAIN: &str = "long";
 
 /// How many activities a chain runs.
 fn activities(instance: &str) -> u64 {
-    if instance == LONG_CHAIN { 60 } else { 3 }
+    if instance == LONG_CHAIN { 35 } else { 3 }
 }
 
 /// What to write.
@@ -58,10 +58,8 @@ pub(crate) struct Load<'a> {
     incarnations: RefCell<BTreeMap<String, u64>>,
 }
 
-/// How long a lease call waits for something to do.
+/// How long a lease call waits for something to do, and how long to wait before a call that failed is repeated.
 const WAIT: Duration = Duration::from_millis(50);
-
-/// How long to wait before a call that failed is repeated.
 const AGAIN: Duration = Duration::from_millis(5);
 
 impl<'a> Load<'a> {
@@ -124,12 +122,8 @@ impl<'a> Load<'a> {
 
     async fn take_turns(&self) {
         while !self.is_over().await {
-            let request = LeaseInstances {
-                limit: 4,
-                lease_for: self.plan.lease,
-                wait: WAIT,
-                capabilities: None,
-            };
+            let lease_for = self.plan.lease;
+            let request = LeaseInstances { limit: 4, lease_for, wait: WAIT, capabilities: None };
             let lease = || self.store.lease_instances(request.clone());
             for lease in self.persist("lease", lease).await.unwrap_or_default() {
                 let incarnation = lease.position.incarnation;
@@ -243,7 +237,8 @@ impl<'a> Load<'a> {
         if self.starting.get() > 0 {
             return false;
         }
-        self.store.inspect(|connection| left_to_do(connection).is_ok_and(|left| left == 0)).await == Some(true)
+        self.store.inspect(|connection| left_to_do(connection).is_ok_and(|left| left == 0)).await
+            == Some(true)
     }
 }
 
@@ -377,7 +372,8 @@ fn next(instance: &str, last: u64, taken: Vec<(Option<u64>, EventKind)>) -> Turn
         name: "turn".to_owned(),
         data: format!("{instance}:{end}"),
     });
-    turn.events = (last + 1..).zip(kinds).map(|(id, (source, kind))| event(instance, id, source, kind)).collect();
+    turn.events =
+        (last + 1..).zip(kinds).map(|(id, (source, kind))| event(instance, id, source, kind)).collect();
     turn
 }
 

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use abide_model::WorkItem;
 use abide_provider::{
-    Enqueue, FinishedWork, InstanceLease, LeaseInstances, LeaseWork, Provider, RequestKey, TagFilter, WorkLease,
+    Enqueue, FinishedWork, InstanceLease, LeaseInstances, LeaseWork, Provider, RequestKey, TagFilter,
+    WorkLease,
 };
 use abide_sqlite::SqliteProvider;
 use futures::executor::block_on;
@@ -181,7 +182,10 @@ impl Child {
 
     async fn lease_work(&self, wait: Duration) -> Vec<WorkLease> {
         let tags = TagFilter::DefaultOnly;
-        self.store.lease_work(LeaseWork { limit: 1, lease_for: LEASE, wait, session: None, tags }).await.unwrap()
+        self.store
+            .lease_work(LeaseWork { limit: 1, lease_for: LEASE, wait, session: None, tags })
+            .await
+            .unwrap()
     }
 
     async fn commit(&self, lease: InstanceLease) {
@@ -197,11 +201,16 @@ impl Child {
 
     async fn finish(&self, work: &WorkLease) {
         let (instance, id) = activity_of(work);
-        let finished = FinishedWork { token: work.token.clone(), completion: Some(completion_of(instance, id)) };
+        let finished =
+            FinishedWork { token: work.token.clone(), completion: Some(completion_of(instance, id)) };
         self.store.finish_work(vec![finished]).await.pop().unwrap().unwrap();
     }
 }
 
 fn activity_of(work: &WorkLease) -> (&str, u64) {
-    if let WorkItem::ActivityExecute { instance, id, .. } = &work.item { (instance, *id) } else { panic!("{work:?}") }
+    if let WorkItem::ActivityExecute { instance, id, .. } = &work.item {
+        (instance, *id)
+    } else {
+        panic!("{work:?}")
+    }
 }

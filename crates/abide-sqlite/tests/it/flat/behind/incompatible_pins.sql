@@ -1,9 +1,9 @@
--- Instances with mail that were started by a version that nobody here can replay.
+-- Instances with mail that were started by a version that nobody here can replay yet.
 INSERT INTO mailbox (no, id, execution, last_event, status, pin, name, version, created_at, updated_at, ready)
-SELECT mailbox + i, 'pinned-' || i, 1, 1, 'Running', '0.0.1', 'Order', '1.0.0', 1, 1, number + i
+SELECT mailbox + i, 'pinned-' || i, 1, 1, 'Running', '9.9.9', 'Order', '1.0.0', 1, 1, number + i
 FROM counter, temp.numbers;
 INSERT INTO execution (mailbox, no, status, pin, started_at)
-SELECT mailbox + i, 1, 'Running', '0.0.1', 1 FROM counter, temp.numbers;
+SELECT mailbox + i, 1, 'Running', '9.9.9', 1 FROM counter, temp.numbers;
 INSERT INTO message (mailbox, visible_at, no, class, item)
 SELECT mailbox + i, 0, number + i, 0, '{"ExternalRaised":{"instance":"pinned-' || i || '","name":"go","data":""}}'
 FROM counter, temp.numbers;
