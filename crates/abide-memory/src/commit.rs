@@ -2,7 +2,7 @@
 
 use abide_model::{Event, Timestamp};
 use abide_provider::rows::CommitRows;
-use abide_provider::{Authority, Consumed, Position, TurnCommit};
+use abide_provider::{Authority, Committed, Consumed, Position, TurnCommit};
 
 use crate::refusal::Refusal;
 use crate::state::{Mailbox, State};
@@ -14,7 +14,7 @@ enum Right {
 }
 
 impl State {
-    pub(crate) fn commit(&mut self, commit: TurnCommit, now: Timestamp) -> Result<(), Refusal> {
+    pub(crate) fn commit(&mut self, commit: TurnCommit, now: Timestamp) -> Result<Committed, Refusal> {
         let TurnCommit { instance, authority, consumed, left: _, turn } = commit;
         let rows = CommitRows::of(turn).map_err(|error| Refusal::invalid(&error))?;
         let right = self.check_authority(&instance, &authority, now)?;
@@ -29,8 +29,7 @@ impl State {
             }
             Right::FinishedWork { number } => self.remove_finished(number, now),
         }
-        self.write(&instance, rows, now);
-        Ok(())
+        Ok(Committed::with_pruned(self.write(&instance, rows, now)))
     }
 
     fn check_authority(

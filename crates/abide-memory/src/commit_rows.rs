@@ -2,15 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use abide_model::{Event, Timestamp};
+use abide_model::{Event, PruneResult, Timestamp};
 use abide_provider::rows::{CommitRows, InstanceRow, MessageClass, TimerRows};
 
 use crate::state::{Execution, Instance, Mailbox, State};
 use crate::stored::Stored;
 
 impl State {
-    /// Executes the rows in the order of the specification.
-    pub(crate) fn write(&mut self, name: &str, rows: CommitRows, now: Timestamp) {
+    /// Executes the rows in the order of the specification, and says what was pruned.
+    pub(crate) fn write(&mut self, name: &str, rows: CommitRows, now: Timestamp) -> Option<PruneResult> {
         let creates_instance = rows.creates_instance();
         let CommitRows { execution_id, history, instance, kv, work, revoked, messages, timers, prune } = rows;
         let mailbox = self.mailbox_mut(name);
@@ -29,9 +29,7 @@ impl State {
             self.post(row);
         }
         self.remove_timers(name, execution_id, &timers);
-        if let Some(options) = prune {
-            self.prune(name, &options, now);
-        }
+        prune.map(|options| self.prune(name, &options, now))
     }
 
     fn remove_timers(&mut self, name: &str, execution_id: u64, timers: &TimerRows) {

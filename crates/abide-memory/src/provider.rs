@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use abide_model::{Event, KvEntry, ScheduledActivityIdentifier, SystemStats, Timestamp, WorkItem};
 use abide_provider::{
-    Abilities, Authority, Consumed, DispatcherCapabilityFilter, Enqueue, ExecutionMetadata, FinishedWork,
-    InstanceLease, Lane, LeaseInstances, LeaseWork, Operation, OrchestrationItem, Provider, ProviderError,
-    SessionFetchConfig, StolenLeases, StoreError, TagFilter, Turn, TurnCommit, WorkLease,
+    Abilities, Authority, Committed, Consumed, DispatcherCapabilityFilter, Enqueue, ExecutionMetadata,
+    FinishedWork, InstanceLease, Lane, LeaseInstances, LeaseWork, Operation, OrchestrationItem, Provider,
+    ProviderError, SessionFetchConfig, StolenLeases, StoreError, TagFilter, Turn, TurnCommit, WorkLease,
 };
 use async_trait::async_trait;
 
@@ -71,7 +71,7 @@ impl Provider for InMemoryProvider {
             let instance = state.leased_with(lock_token, now).unwrap_or_default();
             let authority = Authority::Lease { token: lock_token.to_owned() };
             let commit = TurnCommit { instance, authority, consumed: Consumed::All, left: Vec::new(), turn };
-            state.commit(commit, now)
+            state.commit(commit, now).map(drop)
         })
         .map_err(at(Operation::AckOrchestrationItem))
     }
@@ -233,7 +233,7 @@ impl Provider for InMemoryProvider {
         .map_err(|refusal: Refusal| refusal.of(Operation::ReadKvSnapshot))
     }
 
-    async fn commit_turns(&self, turns: Vec<TurnCommit>) -> Vec<Result<(), StoreError>> {
+    async fn commit_turns(&self, turns: Vec<TurnCommit>) -> Vec<Result<Committed, StoreError>> {
         let commit = |turn| {
             let answer = self.change(|state, now| state.commit(turn, now));
             answer.map_err(|refusal| refusal.of(Operation::CommitTurn))

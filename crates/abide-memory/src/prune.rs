@@ -2,22 +2,27 @@
 
 use std::collections::BTreeSet;
 
-use abide_model::{PruneOptions, Timestamp};
+use abide_model::{PruneOptions, PruneResult, Timestamp};
 use abide_provider::StolenBecause;
 
 use crate::state::{Execution, Instance, State};
 
 impl State {
-    pub(crate) fn prune(&mut self, name: &str, options: &PruneOptions, now: Timestamp) {
+    pub(crate) fn prune(&mut self, name: &str, options: &PruneOptions, now: Timestamp) -> PruneResult {
+        let mut result = PruneResult { instances_processed: 1, ..PruneResult::default() };
         let mailbox = self.mailboxes.get_mut(name);
         let Some(instance) = mailbox.and_then(|mailbox| mailbox.instance.as_mut()) else {
-            return;
+            return result;
         };
         let pruned = instance.outdated(options);
-        instance.executions.retain(|id, _| !pruned.contains(id));
+        for execution in pruned.iter().filter_map(|id| instance.executions.remove(id)) {
+            result.executions_deleted += 1;
+            result.events_deleted += u64::try_from(execution.events.len()).unwrap_or(u64::MAX);
+        }
         self.steal_work(&StolenBecause::InstanceDeleted, now, |work| {
             work.activity.instance == name && pruned.contains(&work.activity.execution_id)
         });
+        result
     }
 }
 

@@ -45,7 +45,7 @@ pub use management::{
 };
 pub use provider::Provider;
 pub use rows::{CommitRows, InvalidTurn};
-pub use turn::{AppendConflict, Authority, Consumed, Position, Turn, TurnCommit};
+pub use turn::{AppendConflict, Authority, Committed, Consumed, Position, Turn, TurnCommit};
 pub use work::{
     Enqueue, FinishedWork, Lane, LeaseWork, RequestKey, StolenBecause, StolenLease, StolenLeases, WorkLease,
 };

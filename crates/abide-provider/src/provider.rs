@@ -19,9 +19,9 @@ use abide_model::{Event, KvEntry, ScheduledActivityIdentifier, SystemStats, Time
 use async_trait::async_trait;
 
 use crate::{
-    Abilities, DispatcherCapabilityFilter, Enqueue, ExecutionMetadata, FinishedWork, InstanceLease, Lane,
-    LeaseInstances, LeaseWork, OrchestrationItem, ProviderAdmin, ProviderError, SessionFetchConfig,
-    StolenLeases, StoreError, TagFilter, TurnCommit, WorkLease, provider_defaults,
+    Abilities, Committed, DispatcherCapabilityFilter, Enqueue, ExecutionMetadata, FinishedWork,
+    InstanceLease, Lane, LeaseInstances, LeaseWork, OrchestrationItem, ProviderAdmin, ProviderError,
+    SessionFetchConfig, StolenLeases, StoreError, TagFilter, TurnCommit, WorkLease, provider_defaults,
 };
 
 /// A store of histories and queues.
@@ -208,7 +208,7 @@ pub trait Provider: Any + Send + Sync {
     ///
     /// The default acks one after the other. What a turn did not consume it sends again: behind the successor's
     /// start, or in its carry list.
-    async fn commit_turns(&self, turns: Vec<TurnCommit>) -> Vec<Result<(), StoreError>> {
+    async fn commit_turns(&self, turns: Vec<TurnCommit>) -> Vec<Result<Committed, StoreError>> {
         provider_defaults::commit_turns(self, turns).await
     }
 

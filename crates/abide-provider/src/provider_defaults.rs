@@ -9,9 +9,9 @@ use abide_model::{Event, ExecutionStatus, KvEntry, WorkItem};
 
 use crate::rows::Starter;
 use crate::{
-    Authority, Consumed, Enqueue, ErrorKind, FinishedWork, InstanceLease, LeaseInstances, LeaseWork, Message,
-    MessageId, Operation, OrchestrationItem, ParentLink, Position, Preloaded, Provider, ProviderError,
-    Rejection, StoreError, Turn, TurnCommit, WorkLease,
+    Authority, Committed, Consumed, Enqueue, ErrorKind, FinishedWork, InstanceLease, LeaseInstances,
+    LeaseWork, Message, MessageId, Operation, OrchestrationItem, ParentLink, Position, Preloaded, Provider,
+    ProviderError, Rejection, StoreError, Turn, TurnCommit, WorkLease,
 };
 
 pub(crate) async fn lease_instances<P: Provider + ?Sized>(
@@ -114,7 +114,7 @@ pub(crate) fn read_kv_snapshot(lease: &InstanceLease) -> Result<BTreeMap<String,
 pub(crate) async fn commit_turns<P: Provider + ?Sized>(
     provider: &P,
     turns: Vec<TurnCommit>,
-) -> Vec<Result<(), StoreError>> {
+) -> Vec<Result<Committed, StoreError>> {
     let mut answers = Vec::with_capacity(turns.len());
     for commit in turns {
         answers.push(commit_turn(provider, commit).await);
@@ -122,7 +122,10 @@ pub(crate) async fn commit_turns<P: Provider + ?Sized>(
     answers
 }
 
-async fn commit_turn<P: Provider + ?Sized>(provider: &P, commit: TurnCommit) -> Result<(), StoreError> {
+async fn commit_turn<P: Provider + ?Sized>(
+    provider: &P,
+    commit: TurnCommit,
+) -> Result<Committed, StoreError> {
     let TurnCommit { instance, authority, consumed, left, mut turn } = commit;
     let Authority::Lease { token } = authority else {
         return Err(StoreError::rejected(
@@ -157,12 +160,12 @@ async fn commit_turn<P: Provider + ?Sized>(provider: &P, commit: TurnCommit) -> 
         )
         .await
         .map_err(|error| failed_write(Operation::CommitTurn, &error))?;
-    if let (Some(options), Some(admin)) = (prune, provider.as_management_capability()) {
-        // The turn is committed: an error here must not make its caller repeat it. What is left is pruned by the
-        // next commit that asks.
-        let _pruned = admin.prune_executions(&instance, options).await;
-    }
-    Ok(())
+    let (Some(options), Some(admin)) = (prune, provider.as_management_capability()) else {
+        return Ok(Committed::default());
+    };
+    // The turn is committed: an error here must not make its caller repeat it. What is left is pruned by the next
+    // commit that asks.
+    Ok(Committed::with_pruned(admin.prune_executions(&instance, options).await.ok()))
 }
 
 /// An ack takes the whole batch, so what the turn left unread is enqueued anew with it. Unread queue messages of a

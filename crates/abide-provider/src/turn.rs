@@ -1,6 +1,6 @@
 //! Committing a turn: everything it decided, in one transaction, fenced.
 
-use abide_model::{Event, EventKind, PruneOptions, ScheduledActivityIdentifier, WorkItem};
+use abide_model::{Event, EventKind, PruneOptions, PruneResult, ScheduledActivityIdentifier, WorkItem};
 
 use crate::{ExecutionMetadata, MessageId, rows};
 
@@ -119,6 +119,22 @@ pub struct TurnCommit {
     pub left: Vec<WorkItem>,
     /// What it writes.
     pub turn: Turn,
+}
+
+/// What a committed turn did, beyond what was asked.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Committed {
+    /// What was pruned with it, if it asked for that and the store can tell.
+    pub pruned: Option<PruneResult>,
+}
+
+impl Committed {
+    /// A commit that pruned this.
+    #[must_use]
+    pub const fn with_pruned(pruned: Option<PruneResult>) -> Self {
+        Self { pruned }
+    }
 }
 
 /// By what right a turn is committed.

@@ -6,10 +6,10 @@ use std::time::Duration;
 use abide_model::{Event, KvEntry, ScheduledActivityIdentifier, SystemStats, Timestamp, WorkItem};
 use abide_provider::rows::{MessageRow, WorkRow};
 use abide_provider::{
-    Abilities, Authority, CommitRows, Consumed, DispatcherCapabilityFilter, Enqueue, ExecutionMetadata,
-    FinishedWork, InstanceLease, Lane, LeaseInstances, LeaseWork, Operation, OrchestrationItem, Provider,
-    ProviderError, Rejection, SessionFetchConfig, StolenLeases, StoreError, TagFilter, Turn, TurnCommit,
-    WorkLease,
+    Abilities, Authority, CommitRows, Committed, Consumed, DispatcherCapabilityFilter, Enqueue,
+    ExecutionMetadata, FinishedWork, InstanceLease, Lane, LeaseInstances, LeaseWork, Operation,
+    OrchestrationItem, Provider, ProviderError, Rejection, SessionFetchConfig, StolenLeases, StoreError,
+    TagFilter, Turn, TurnCommit, WorkLease,
 };
 use async_trait::async_trait;
 
@@ -81,7 +81,8 @@ impl Provider for SqliteProvider {
             consumed: Consumed::All,
             turn: encode_turn(turn, Operation::AckOrchestrationItem)?,
         };
-        Ok(self.run(commit_job(commit)).await?)
+        self.run(commit_job(commit)).await?;
+        Ok(())
     }
 
     async fn abandon_orchestration_item(
@@ -281,7 +282,7 @@ impl Provider for SqliteProvider {
         stored.decode().map_err(|error| damaged(operation, &lease.instance, &error))
     }
 
-    async fn commit_turns(&self, turns: Vec<TurnCommit>) -> Vec<Result<(), StoreError>> {
+    async fn commit_turns(&self, turns: Vec<TurnCommit>) -> Vec<Result<Committed, StoreError>> {
         let jobs = turns.into_iter().map(|commit| {
             let operation = Operation::CommitTurn;
             let TurnCommit { instance, authority, consumed, left: _, turn } = commit;
@@ -332,7 +333,7 @@ impl SqliteProvider {
     }
 
     /// Runs jobs in one group, and waits for all answers.
-    async fn run_all(&self, jobs: Vec<Result<Submission<()>, StoreError>>) -> Vec<Result<(), StoreError>> {
+    async fn run_all<T>(&self, jobs: Vec<Result<Submission<T>, StoreError>>) -> Vec<Result<T, StoreError>> {
         let mut together = Vec::with_capacity(jobs.len());
         let replies: Vec<_> = jobs
             .into_iter()
@@ -412,7 +413,7 @@ fn stopped(operation: Operation) -> StoreError {
     StoreError::unknown(operation, "the store stopped before it answered")
 }
 
-fn commit_job(commit: Commit) -> Submission<()> {
+fn commit_job(commit: Commit) -> Submission<Committed> {
     job(Kind::write(commit.operation, Phase::Commit), move |tx| tx.commit(&commit))
 }
 

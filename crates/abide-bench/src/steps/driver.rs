@@ -182,7 +182,7 @@ impl Run<'_> {
         let committed = self.provider.commit_turns(commits);
         let starts = join_all((0..ended).map(|_| self.start_one()));
         let (committed, started) = join(committed, starts).await;
-        committed.into_iter().collect::<Result<(), StoreError>>()?;
+        committed.into_iter().collect::<Result<Vec<_>, StoreError>>()?;
         started.into_iter().collect()
     }
 

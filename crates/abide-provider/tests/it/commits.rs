@@ -25,7 +25,7 @@ fn commit(orchestrator_items: Vec<WorkItem>) -> TurnCommit {
 /// The mail of the only ack.
 fn mail_sent_by(commit: TurnCommit) -> String {
     let store = Fake::default();
-    assert_eq!(block_on(store.commit_turns(vec![commit])), [Ok(())]);
+    assert_eq!(block_on(store.commit_turns(vec![commit])), [Ok(Committed::default())]);
     let calls = store.calls();
     assert_eq!(calls.len(), 1, "{calls:?}");
     let (_, mail) = calls[0].split_once("mail [").unwrap();
@@ -46,7 +46,10 @@ fn a_commit_is_an_ack_of_everything_the_turn_wrote() {
         removed_timers: vec![4],
         prune: None,
     };
-    assert_eq!(block_on(store.commit_turns(vec![TurnCommit { turn, ..commit(vec![]) }])), [Ok(())]);
+    assert_eq!(
+        block_on(store.commit_turns(vec![TurnCommit { turn, ..commit(vec![]) }])),
+        [Ok(Committed::default())]
+    );
     assert_eq!(
         store.calls(),
         ["ack token: execution 2, events [1], work [ActivityExecute], mail [signal x], status Running, \
@@ -169,12 +172,16 @@ fn a_prune_follows_the_ack_and_its_failure_is_nobodys() {
     let prunes = "prune i Some(2) None";
 
     let store = Fake { admin: Some(FakeAdmin::default()), ..Fake::default() };
-    assert_eq!(block_on(store.commit_turns(vec![pruning()])), [Ok(())]);
+    assert_eq!(block_on(store.commit_turns(vec![pruning()])), [Ok(Committed::default())]);
     assert_eq!(second_call(&store).as_deref(), Some(prunes));
 
     let failing = FakeAdmin { prunes: Script::of([Err("disk full".into())]), ..FakeAdmin::default() };
     let store = Fake { admin: Some(failing), ..Fake::default() };
-    assert_eq!(block_on(store.commit_turns(vec![pruning()])), [Ok(())], "the turn is committed");
+    assert_eq!(
+        block_on(store.commit_turns(vec![pruning()])),
+        [Ok(Committed::default())],
+        "the turn is committed"
+    );
     assert_eq!(second_call(&store).as_deref(), Some(prunes));
 
     let refusing = Script::of([Err(ProviderError::permanent("ack", "no"))]);
@@ -183,6 +190,10 @@ fn a_prune_follows_the_ack_and_its_failure_is_nobodys() {
     assert_eq!(second_call(&store), None, "what was not committed prunes nothing");
 
     let store = Fake::default();
-    assert_eq!(block_on(store.commit_turns(vec![pruning()])), [Ok(())], "a store without administration");
+    assert_eq!(
+        block_on(store.commit_turns(vec![pruning()])),
+        [Ok(Committed::default())],
+        "a store without administration"
+    );
     assert_eq!(second_call(&store), None);
 }

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use abide_model::ExecutionStatus;
+use abide_model::{ExecutionStatus, PruneResult};
 use abide_provider::rows::{CustomStatus, InstanceRow, TimerRows};
-use abide_provider::{Authority, Consumed, Operation, Position, Rejection, StoreError};
+use abide_provider::{Authority, Committed, Consumed, Operation, Position, Rejection, StoreError};
 use rusqlite::params;
 
 use super::Tx;
@@ -25,23 +25,23 @@ pub(crate) struct Commit {
 }
 
 impl Tx<'_, '_> {
-    pub(crate) fn commit(&self, commit: &Commit) -> Result<(), Failure> {
-        match &commit.authority {
+    pub(crate) fn commit(&self, commit: &Commit) -> Result<Committed, Failure> {
+        let pruned = match &commit.authority {
             Authority::Lease { token } => {
                 let mailbox = self.leased_mailbox(token, commit.operation)?;
                 check_addressee(&mailbox, commit)?;
                 check_order(&mailbox, &commit.turn, commit.operation)?;
                 self.consume_messages(&mailbox, &commit.consumed)?;
-                self.write_turn(mailbox, &commit.turn)?;
+                self.write_turn(mailbox, &commit.turn)?
             }
             Authority::FinishedWork { token, expected } => {
                 let (mailbox, token) = self.check_fused(token, *expected, commit)?;
                 check_order(&mailbox, &commit.turn, commit.operation)?;
                 self.consume_work(token)?;
-                self.write_turn(mailbox, &commit.turn)?;
+                self.write_turn(mailbox, &commit.turn)?
             }
-        }
-        Ok(())
+        };
+        Ok(Committed::with_pruned(pruned))
     }
 
     /// Appends without a lease.
@@ -107,8 +107,8 @@ impl Tx<'_, '_> {
         Ok(())
     }
 
-    /// Everything but the fence. Ends the lease.
-    fn write_turn(&self, mut mailbox: Held, turn: &EncodedTurn) -> rusqlite::Result<()> {
+    /// Everything but the fence. Ends the lease. Says what was pruned.
+    fn write_turn(&self, mut mailbox: Held, turn: &EncodedTurn) -> rusqlite::Result<Option<PruneResult>> {
         let rows = &turn.rows;
         let execution = column(rows.execution_id);
         if turn.creates_instance || mailbox.execution > 0 {
@@ -123,10 +123,10 @@ impl Tx<'_, '_> {
         self.change_kv(mailbox.no, &rows.kv)?;
         self.enqueue_all(&mailbox, turn)?;
         self.remove_timers(mailbox.no, execution, &rows.timers)?;
-        if let Some(options) = &rows.prune {
-            self.prune(mailbox.no, mailbox.execution, options)?;
-        }
-        self.progress(&mailbox)
+        let prune = rows.prune.as_ref().map(|options| self.prune(mailbox.no, mailbox.execution, options));
+        let pruned = prune.transpose()?;
+        self.progress(&mailbox)?;
+        Ok(pruned)
     }
 
     fn append_events(&self, mailbox: &mut Held, turn: &EncodedTurn) -> rusqlite::Result<()> {

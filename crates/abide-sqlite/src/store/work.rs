@@ -8,7 +8,7 @@ use abide_provider::{Operation, Rejection, StolenBecause, StolenLease, StoreErro
 use rusqlite::{Row, params};
 
 use super::Tx;
-use super::lease::{Abandon, Attempt};
+use super::lease::Abandon;
 use crate::encode::{EncodedMessage, EncodedWork, column};
 use crate::error::Failure;
 use crate::statements::Sql;

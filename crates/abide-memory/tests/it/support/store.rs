@@ -91,7 +91,7 @@ impl Store {
     }
 
     pub(crate) fn try_commit(&self, commit: TurnCommit) -> Result<(), StoreError> {
-        at_once(self.provider.commit_turns(vec![commit])).remove(0)
+        at_once(self.provider.commit_turns(vec![commit])).remove(0).map(drop)
     }
 
     pub(crate) fn refused(&self, commit: TurnCommit) -> Option<Rejection> {

@@ -124,7 +124,7 @@ impl Evidence {
     }
 
     /// Compares the database with itself.
-    pub(crate) fn is_whole(mut self) -> Self {
+    pub(crate) fn whole(mut self) -> Self {
         let Self { instances, problems } = &mut self;
         for (id, instance) in instances {
             if id != SINK {
@@ -159,7 +159,7 @@ impl Evidence {
     }
 
     /// Whether nothing is left to be done.
-    pub(crate) fn is_finished(mut self) -> Self {
+    pub(crate) fn finished(mut self) -> Self {
         for (id, instance) in &self.instances {
             let ended = id == COLLECTOR || id == SINK || instance.status == "Completed";
             if !ended || !instance.work.is_empty() || !instance.mail.is_empty() {

@@ -69,7 +69,7 @@ fn what_was_acknowledged_survives_kill_nine() {
     println!("{kills} kills, ABIDE_SEED={}", dice.seed());
     let mut round = 0;
     while round < kills {
-        let on_disk = round / KILLS_PER_FILE % 2 == 0;
+        let on_disk = (round / KILLS_PER_FILE).is_multiple_of(2);
         let folder = if on_disk { Folder::new("kills") } else { Folder::in_memory("kills") };
         let last = kills.min(round + KILLS_PER_FILE);
         while round < last {
@@ -102,7 +102,7 @@ fn look(folder: &Folder) {
     let path = folder.file(DATABASE);
     assert_eq!(integrity(&path), "ok");
     let journal = Lines::of(&folder.file(JOURNAL)).all();
-    Evidence::read(&path).is_whole().holds(&journal);
+    Evidence::read(&path).whole().holds(&journal);
     assert_eq!(owner_files(folder).len(), 1, "the dead process's lock file: {:?}", folder.names());
 
     let connection = Connection::open(&path).unwrap();
@@ -157,6 +157,6 @@ fn go_on_to_the_end(folder: &Folder, round: u64) {
     block_on(load.run());
     drop(store);
     assert_eq!(integrity(&path), "ok");
-    let evidence = Evidence::read(&path).is_whole().holds(&Lines::of(&journal_path).all()).is_finished();
+    let evidence = Evidence::read(&path).whole().holds(&Lines::of(&journal_path).all()).finished();
     println!("{} turns after {round} kills", evidence.turns());
 }

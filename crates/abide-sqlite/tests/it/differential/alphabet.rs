@@ -14,7 +14,7 @@ const INSTANCES: [&str; 7] = ["a", "b", "c", "", "ü🦀'%", "A", "d"];
 const NAMES: [&str; 3] = ["Order", "Child", ""];
 const TEXTS: [&str; 6] =
     ["x", "", "{\"n\":1}", "ü🦀\n\"'", "\u{0}", "0123456789012345678901234567890123456789"];
-const KEYS: [&str; 4] = ["k", "l", "", "Ü\u{0}"];
+const KEYS: [&str; 6] = ["k", "k", "k", "l", "", "Ü\u{0}"];
 const TAGS: [&str; 3] = ["gpu", "cpu", ""];
 const SESSIONS: [&str; 3] = ["s", "t", ""];
 const OWNERS: [&str; 3] = ["w1", "w2", ""];

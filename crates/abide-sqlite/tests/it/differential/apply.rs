@@ -55,10 +55,15 @@ impl Answer {
         Self { text, results: vec![result.map(drop)], leases: Vec::new() }
     }
 
-    fn of_each(results: Vec<Result<(), StoreError>>) -> Self {
+    fn of_each<T: std::fmt::Debug>(results: Vec<Result<T, StoreError>>) -> Self {
         let results: Vec<_> =
             results.into_iter().map(|result| result.map_err(|error| error.plain())).collect();
-        Self { text: format!("{results:?}"), results, leases: Vec::new() }
+        let text = format!("{results:?}");
+        Self {
+            text,
+            results: results.into_iter().map(|result| result.map(drop)).collect(),
+            leases: Vec::new(),
+        }
     }
 
     fn with(mut self, leases: Vec<Handed>) -> Self {

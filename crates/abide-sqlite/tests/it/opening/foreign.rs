@@ -78,8 +78,7 @@ fn a_database_of_another_engine_with_tables_of_the_same_names() {
     let path = folder.file("data.db");
     let tables =
         ["instances", "executions", "history", "orchestrator_queue", "worker_queue", "instance_locks"];
-    let setup: String =
-        tables.iter().map(|table| format!("CREATE TABLE {table} (instance_id TEXT);")).collect();
+    let setup = tables.map(|table| format!("CREATE TABLE {table} (instance_id TEXT);")).concat();
     make(&path, "wal", &setup);
     assert_foreign(&untouched(&folder, &path), "it holds tables of another program");
 }

@@ -126,9 +126,9 @@ impl Inside {
 /// Longer than any test.
 pub(super) const LONG: Duration = Duration::from_secs(600);
 
-fn describe(answer: &Result<(), impl std::fmt::Debug>) -> String {
+fn describe<T>(answer: &Result<T, impl std::fmt::Debug>) -> String {
     match answer {
-        Ok(()) => "ok".to_owned(),
+        Ok(_) => "ok".to_owned(),
         Err(error) => format!("{error:?}"),
     }
 }

@@ -24,10 +24,8 @@ fn completions(path: &Path) -> Vec<u64> {
     let mut query = connection.prepare("SELECT item FROM message").unwrap();
     let items = query.query_map([], |row| row.get::<_, String>(0)).unwrap();
     let mut ids: Vec<u64> = items
-        .map(|item| match serde_json::from_str(&item.unwrap()).unwrap() {
-            WorkItem::ActivityCompleted { id, .. } => id,
-            item => panic!("{item:?}"),
-        })
+        .map(|item| serde_json::from_str::<WorkItem>(&item.unwrap()).unwrap())
+        .map(|item| if let WorkItem::ActivityCompleted { id, .. } = item { id } else { panic!("{item:?}") })
         .collect();
     ids.sort_unstable();
     ids

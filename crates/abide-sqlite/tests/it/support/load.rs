@@ -5,35 +5,25 @@
 //! traces in four places (history, key-value store, a message to the sink, work), to be compared with each other.
 //! Every acknowledged call is noted in a journal, after the acknowledgement. `crash::evidence` does the comparing.
 
+mod turns;
+
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::time::Duration;
 
 use abide_host::SystemClock;
-use abide_model::{Clock, Event, EventKind, ExecutionStatus, Timestamp, WorkItem};
+use abide_model::{Clock, Event, WorkItem};
 use abide_provider::{
-    Authority, Consumed, Enqueue, ErrorKind, ExecutionMetadata, FinishedWork, InstanceLease, LeaseInstances,
-    LeaseWork, Position, Provider, Rejection, RequestKey, StoreError, TagFilter, Turn, TurnCommit, WorkLease,
+    Enqueue, ErrorKind, FinishedWork, LeaseInstances, LeaseWork, Provider, Rejection, RequestKey, StoreError,
+    TagFilter, TurnCommit, WorkLease,
 };
 use abide_sqlite::SqliteProvider;
 use futures::future::{join, join_all};
 
 use super::process::Journal;
 
-/// Takes in what clients send.
-pub(crate) const COLLECTOR: &str = "collector";
-
-/// Not an instance: what is sent there stays.
-pub(crate) const SINK: &str = "sink";
-
-/// A chain that goes on longer than others.
-pub(crate) const LONG_CHAIN: &str = "long";
-
-/// How many activities a chain runs.
-fn activities(instance: &str) -> u64 {
-    if instance == LONG_CHAIN { 35 } else { 3 }
-}
+pub(crate) use turns::{COLLECTOR, LONG_CHAIN, SINK, completion_of, fused_turn_of, start, turn_of};
 
 /// What to write.
 #[derive(Debug, Clone)]
@@ -95,7 +85,7 @@ impl<'a> Load<'a> {
             }
             let name = format!("mail-{}-{number}", self.plan.round);
             self.journal.note(&format!("try {} {number}", self.plan.round));
-            self.send("mail", &name, self.key(1, number), mail(&name)).await;
+            self.send("mail", &name, self.key(1, number), turns::mail(&name)).await;
         }
         self.starting.set(self.starting.get() - 1);
     }
@@ -103,7 +93,7 @@ impl<'a> Load<'a> {
     /// Sends again what another run may or may not have sent: it must arrive once.
     pub(crate) async fn repeat_mail(&self, round: u64, number: u64) {
         let name = format!("mail-{round}-{number}");
-        self.send("mail", &name, key(round, 1, number), mail(&name)).await;
+        self.send("mail", &name, key(round, 1, number), turns::mail(&name)).await;
     }
 
     fn key(&self, kind: u64, number: u64) -> u128 {
@@ -141,7 +131,7 @@ impl<'a> Load<'a> {
         let line = format!("turn {} {last}", commit.instance);
         let instance = commit.instance.clone();
         let commit =
-            || async { self.store.commit_turns(vec![commit.clone()]).await.pop().expect("one answer") };
+            || async { self.store.commit_turns(vec![commit.clone()]).await.pop().expect("one answer").map(drop) };
         self.persist("commit", commit).await?;
         self.journal.note(&line);
         self.read_back(&instance, last).await;
@@ -257,143 +247,4 @@ enum Style {
 
 fn key(round: u64, kind: u64, number: u64) -> u128 {
     u128::from(round + 1) << 64 | u128::from(kind) << 60 | u128::from(number)
-}
-
-const RESULT: &str = "\"done\"";
-
-pub(crate) fn start(instance: &str) -> WorkItem {
-    WorkItem::StartOrchestration {
-        instance: instance.to_owned(),
-        orchestration: "load".to_owned(),
-        input: "{}".to_owned(),
-        version: Some("1.0.0".to_owned()),
-        parent_instance: None,
-        parent_id: None,
-        parent_execution_id: None,
-        execution_id: 1,
-    }
-}
-
-pub(crate) fn completion_of(instance: &str, id: u64) -> WorkItem {
-    WorkItem::ActivityCompleted {
-        instance: instance.to_owned(),
-        execution_id: 1,
-        id,
-        result: RESULT.to_owned(),
-    }
-}
-
-fn mail(name: &str) -> WorkItem {
-    WorkItem::ExternalRaised {
-        instance: COLLECTOR.to_owned(),
-        name: name.to_owned(),
-        data: "\"for you\"".to_owned(),
-    }
-}
-
-/// What an instance does with its mail. `None` if it should not have got that.
-pub(crate) fn turn_of(lease: &InstanceLease) -> Option<TurnCommit> {
-    let mut taken = Vec::new();
-    for message in &lease.messages {
-        match &message.item {
-            WorkItem::StartOrchestration { .. } => {}
-            WorkItem::ActivityCompleted { id, result, .. } => {
-                taken.push((Some(*id), EventKind::ActivityCompleted { result: result.clone() }));
-            }
-            WorkItem::ExternalRaised { name, data, .. } => {
-                taken.push((None, EventKind::ExternalEvent { name: name.clone(), data: data.clone() }));
-            }
-            _ => return None,
-        }
-    }
-    if lease.instance != COLLECTOR && taken.len() != usize::from(lease.position.last_event_id > 0) {
-        return None;
-    }
-    Some(TurnCommit {
-        instance: lease.instance.clone(),
-        authority: Authority::Lease { token: lease.token.clone() },
-        consumed: Consumed::All,
-        left: Vec::new(),
-        turn: next(&lease.instance, lease.position.last_event_id, taken),
-    })
-}
-
-/// The turn of an instance whose activity has just finished here.
-pub(crate) fn fused_turn_of(work: &WorkLease, instance: &str, id: u64, incarnation: u64) -> TurnCommit {
-    let expected = Position { incarnation, execution_id: 1, last_event_id: id };
-    let completed = EventKind::ActivityCompleted { result: RESULT.to_owned() };
-    TurnCommit {
-        instance: instance.to_owned(),
-        authority: Authority::FinishedWork { token: work.token.clone(), expected },
-        consumed: Consumed::All,
-        left: Vec::new(),
-        turn: next(instance, id, vec![(Some(id), completed)]),
-    }
-}
-
-/// The turn behind the event `last`: what was taken in, and what follows.
-fn next(instance: &str, last: u64, taken: Vec<(Option<u64>, EventKind)>) -> Turn {
-    let mut turn = Turn { execution_id: 1, ..Turn::default() };
-    let mut kinds = Vec::new();
-    if last == 0 {
-        kinds.push((None, started()));
-        turn.metadata = ExecutionMetadata {
-            orchestration_name: Some("load".to_owned()),
-            orchestration_version: Some("1.0.0".to_owned()),
-            ..ExecutionMetadata::default()
-        };
-    }
-    kinds.extend(taken);
-    let step = last / 3 + 1;
-    let end = last + u64::try_from(kinds.len()).unwrap() + 1 + u64::from(instance != COLLECTOR);
-    let value = end.to_string();
-    kinds.push((None, EventKind::KeyValueSet { key: "end".to_owned(), value, last_updated_at_ms: 1 }));
-    if instance == COLLECTOR {
-        // It goes on for ever.
-    } else if step > activities(instance) {
-        turn.metadata.status = Some(ExecutionStatus::Completed.as_str().to_owned());
-        turn.metadata.output = Some(RESULT.to_owned());
-        kinds.push((None, EventKind::OrchestrationCompleted { output: RESULT.to_owned() }));
-    } else {
-        let (name, input) = ("step".to_owned(), step.to_string());
-        turn.worker_items.push(WorkItem::ActivityExecute {
-            instance: instance.to_owned(),
-            execution_id: 1,
-            id: end,
-            name: name.clone(),
-            input: input.clone(),
-            session_id: None,
-            tag: None,
-        });
-        kinds.push((None, EventKind::ActivityScheduled { name, input, session_id: None, tag: None }));
-    }
-    turn.orchestrator_items.push(WorkItem::ExternalRaised {
-        instance: SINK.to_owned(),
-        name: "turn".to_owned(),
-        data: format!("{instance}:{end}"),
-    });
-    turn.events =
-        (last + 1..).zip(kinds).map(|(id, (source, kind))| event(instance, id, source, kind)).collect();
-    turn
-}
-
-fn event(instance: &str, id: u64, source: Option<u64>, kind: EventKind) -> Event {
-    let event = Event::recorded(id, instance, 1, Timestamp::from_millis(1_700_000_000_000), kind);
-    match source {
-        Some(source) => event.with_source(source),
-        None => event,
-    }
-}
-
-fn started() -> EventKind {
-    EventKind::OrchestrationStarted {
-        name: "load".to_owned(),
-        version: "1.0.0".to_owned(),
-        input: "{}".to_owned(),
-        parent_instance: None,
-        parent_id: None,
-        parent_execution_id: None,
-        carry_forward_events: None,
-        initial_custom_status: None,
-    }
 }

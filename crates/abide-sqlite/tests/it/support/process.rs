@@ -62,10 +62,6 @@ impl Dice {
         Self(times("ABIDE_SEED", abide_host::SystemEntropy.next_u64()))
     }
 
-    pub(crate) const fn seeded(seed: u64) -> Self {
-        Self(seed)
-    }
-
     pub(crate) const fn seed(&self) -> u64 {
         self.0
     }

@@ -131,7 +131,7 @@ impl Store {
     }
 
     pub(crate) fn try_commit(&self, commit: TurnCommit) -> Result<(), StoreError> {
-        block_on(self.provider.commit_turns(vec![commit])).remove(0)
+        block_on(self.provider.commit_turns(vec![commit])).remove(0).map(drop)
     }
 
     /// Why a commit is refused. Nothing may have changed.

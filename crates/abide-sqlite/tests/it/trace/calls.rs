@@ -49,7 +49,7 @@ fn understand(line: &str) -> Option<Call> {
     match name {
         "pwrite64" | "write" if path.ends_with("-wal") => Some(Call::LogWritten),
         "fsync" | "fdatasync" if path.ends_with("-wal") => Some(Call::LogSynced),
-        "fsync" | "fdatasync" if path.ends_with(".db") => Some(Call::DatabaseSynced),
+        "fsync" | "fdatasync" if path.ends_with("/data.db") => Some(Call::DatabaseSynced),
         "write" if path.ends_with("/journal") => {
             Some(Call::Noted(rest.split('"').nth(1)?.trim_end_matches("\\n").to_owned()))
         }

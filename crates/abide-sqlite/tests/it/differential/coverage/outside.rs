@@ -93,17 +93,30 @@ impl Coverage {
                 self.note("what follows an event was read", found && *after > 0);
                 self.note("nothing follows an event", answer == "Ok([])");
                 self.note("what follows an event could not be read", scene.is_refused_as("Corrupt"));
+                self.note("a history is lost with its instance", scene.is_refused_as("LeaseLost"));
             }
             ReadOp::Snapshot { .. } => {
                 self.note("a snapshot was read", found);
+                self.note("a snapshot is lost with its instance", scene.is_refused_as("LeaseLost"));
             }
             ReadOp::CustomStatus { .. } => {
                 self.note("a custom status was read", found);
                 self.note("a custom status was not news", answer == "Ok(None)");
             }
-            ReadOp::KvValue { .. } => self.note("a value was read", found),
-            ReadOp::KvAll { .. } => self.note("all values were read", found),
-            ReadOp::Stats { .. } => {
+            ReadOp::KvValue { instance, key } => {
+                let key = (instance.clone(), key.clone());
+                let changed = scene.before.kv_delta.get(&key);
+                let both = scene.before.kv_store.contains_key(&key) && changed.is_some();
+                self.note("a value was read", found);
+                self.note("a newer value was read", both && found);
+                self.note("a cleared value was not read", both && !found);
+            }
+            ReadOp::KvAll { instance } => {
+                self.note("all values were read", found);
+                self.note("newer values were read", found && scene.has_newer_values(instance));
+            }
+            ReadOp::Stats { instance } => {
+                self.note("statistics of newer values were read", found && scene.has_newer_values(instance));
                 self.note("statistics were read", found);
                 self.note("statistics could not be read", scene.is_refused());
             }
@@ -117,5 +130,13 @@ impl Coverage {
         let work = before.work.values().any(|work| work.leased_until.is_some());
         self.note("a process ended that held an instance", instance);
         self.note("a process ended that held work", work);
+    }
+}
+
+impl Scene<'_> {
+    /// Whether the current execution changed what earlier ones left.
+    fn has_newer_values(&self, instance: &str) -> bool {
+        let mut left = self.before.kv_store.keys().filter(|(name, _)| name == instance);
+        left.any(|key| self.before.kv_delta.contains_key(key))
     }
 }

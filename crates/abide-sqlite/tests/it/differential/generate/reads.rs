@@ -10,7 +10,7 @@ use super::{items, mail};
 
 pub(super) fn read(rng: &mut Rng, world: &World) -> ReadOp {
     let instance = known_instance(rng, world);
-    match rng.below(16) {
+    match rng.below(17) {
         0..=1 => ReadOp::History { instance },
         2..=3 => {
             let (instance, execution_id) = known_execution(rng, world);
@@ -23,20 +23,19 @@ pub(super) fn read(rng: &mut Rng, world: &World) -> ReadOp {
         }),
         6 => with_lease(rng, world, instance, |rng, lease| ReadOp::Snapshot { lease, fate: fate(rng) }),
         7 => ReadOp::CustomStatus { instance, last_seen: items::below(rng, 3) },
-        8..=9 => ReadOp::KvValue { instance, key: alphabet::key(rng) },
-        10 => ReadOp::KvAll { instance },
-        11 => ReadOp::Stats { instance },
-        12..=13 => ReadOp::NextDue(Lane::Instances),
+        8..=9 => {
+            let (instance, key) = known_key(rng, world);
+            ReadOp::KvValue { instance, key }
+        }
+        10..=11 => ReadOp::KvAll { instance: known_key(rng, world).0 },
+        12 => ReadOp::Stats { instance: known_key(rng, world).0 },
+        13..=14 => ReadOp::NextDue(Lane::Instances),
         _ => ReadOp::NextDue(Lane::Work),
     }
 }
 
-/// KNOWN DIFFERENCE, excluded: under a lease whose incarnation is gone, memory says that the lease is lost, and SQLite
-/// finds nothing.
-const READ_AFTER_DELETION: bool = false;
-
 fn fate(rng: &mut Rng) -> Fate {
-    if READ_AFTER_DELETION && rng.percent(7) { Fate::Deleted } else { Fate::Lives }
+    if rng.percent(7) { Fate::Deleted } else { Fate::Lives }
 }
 
 fn known_instance(rng: &mut Rng, world: &World) -> String {
@@ -53,6 +52,18 @@ fn known_execution(rng: &mut Rng, world: &World) -> (String, u64) {
     match rng.pick_any(&known) {
         Some(known) if rng.percent(85) => (*known).clone(),
         Some(_) | None => (mail::some_instance(rng, world), items::execution_id(rng)),
+    }
+}
+
+/// Mostly a key that is there: changed by the current execution, or left by an earlier one, or both.
+fn known_key(rng: &mut Rng, world: &World) -> (String, String) {
+    let (changed, left) = (&world.dump.kv_delta, &world.dump.kv_store);
+    let known: Vec<_> = changed.keys().chain(left.keys()).collect();
+    let twice: Vec<_> = changed.keys().filter(|key| left.contains_key(key)).collect();
+    let known = if twice.is_empty() || rng.percent(40) { known } else { twice };
+    match rng.pick_any(&known) {
+        Some(known) if rng.percent(85) => (*known).clone(),
+        Some(_) | None => (known_instance(rng, world), alphabet::key(rng)),
     }
 }
 

@@ -60,7 +60,7 @@ impl Maker<'_> {
     }
 
     fn happen(&mut self) {
-        match self.rng.below(20) {
+        match self.rng.below(22) {
             0..=5 => self.schedule_activity(),
             6..=7 => self.create_timer(),
             8 => self.start_child(),
