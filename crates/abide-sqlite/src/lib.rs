@@ -62,5 +62,5 @@ mod token;
 mod writer;
 
 pub use error::OpenError;
-pub use options::{Durability, SqliteOptions};
+pub use options::{Durability, SqliteBuilder, SqliteOptions};
 pub use sqlite_provider::SqliteProvider;

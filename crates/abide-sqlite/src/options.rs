@@ -6,16 +6,88 @@ use std::sync::Arc;
 use abide_host::{SystemClock, SystemEntropy};
 use abide_model::{Clock, Entropy};
 
-/// How a SQLite store behaves. The defaults are right for almost everybody.
+use crate::{OpenError, SqliteProvider};
+
+/// Nothing to choose, and frozen that way: programs build it by literal. See [`SqliteProvider::builder`].
+#[derive(Debug, Clone, Default)]
+pub struct SqliteOptions {}
+
+/// A store to be opened. The defaults are right for almost everybody.
+///
+/// ```
+/// use abide_sqlite::{Durability, SqliteProvider};
+///
+/// # futures::executor::block_on(async {
+/// let store = SqliteProvider::builder("sqlite::memory:").durability(Durability::Normal).open().await?;
+/// # drop(store);
+/// # Ok::<(), abide_sqlite::OpenError>(())
+/// # }).unwrap();
+/// ```
 #[derive(Clone)]
-#[non_exhaustive]
-pub struct SqliteOptions {
+#[must_use]
+pub struct SqliteBuilder {
+    url: String,
+    pub(crate) settings: Settings,
+}
+
+/// What was chosen.
+#[derive(Clone)]
+pub(crate) struct Settings {
+    pub(crate) durability: Durability,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) entropy: Arc<dyn Entropy>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            durability: Durability::default(),
+            clock: Arc::new(SystemClock::new()),
+            entropy: Arc::new(SystemEntropy),
+        }
+    }
+}
+
+impl SqliteBuilder {
+    pub(crate) fn new(url: &str) -> Self {
+        Self { url: url.to_owned(), settings: Settings::default() }
+    }
+
     /// What an acknowledged commit survives.
-    pub durability: Durability,
+    pub fn durability(mut self, durability: Durability) -> Self {
+        self.settings.durability = durability;
+        self
+    }
+
     /// The time that leases and visibility are judged by.
-    pub clock: Arc<dyn Clock>,
-    /// Where lease tokens come from.
-    pub entropy: Arc<dyn Entropy>,
+    pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
+        self.settings.clock = clock;
+        self
+    }
+
+    /// Where lease tokens and the names of lock files come from.
+    pub fn entropy(mut self, entropy: Arc<dyn Entropy>) -> Self {
+        self.settings.entropy = entropy;
+        self
+    }
+
+    /// Opens it. The file and its folder are created if they are missing.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be opened, is not an abide database, or was written by a newer version. Nothing is changed then.
+    pub async fn open(self) -> Result<SqliteProvider, OpenError> {
+        SqliteProvider::open(&self.url, self.settings).await
+    }
+}
+
+impl fmt::Debug for SqliteBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SqliteBuilder")
+            .field("url", &self.url)
+            .field("durability", &self.settings.durability)
+            .finish_non_exhaustive()
+    }
 }
 
 /// What an acknowledged commit survives.
@@ -43,44 +115,5 @@ impl Durability {
             Self::Full => 2,
             Self::Normal => 1,
         }
-    }
-}
-
-impl Default for SqliteOptions {
-    fn default() -> Self {
-        Self {
-            durability: Durability::default(),
-            clock: Arc::new(SystemClock::new()),
-            entropy: Arc::new(SystemEntropy),
-        }
-    }
-}
-
-impl SqliteOptions {
-    /// The same with another durability.
-    #[must_use]
-    pub fn durability(mut self, durability: Durability) -> Self {
-        self.durability = durability;
-        self
-    }
-
-    /// The same with another clock.
-    #[must_use]
-    pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
-        self.clock = clock;
-        self
-    }
-
-    /// The same with another source of tokens.
-    #[must_use]
-    pub fn entropy(mut self, entropy: Arc<dyn Entropy>) -> Self {
-        self.entropy = entropy;
-        self
-    }
-}
-
-impl fmt::Debug for SqliteOptions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SqliteOptions").field("durability", &self.durability).finish_non_exhaustive()
     }
 }

@@ -9,7 +9,7 @@ use abide_model::{Clock, Entropy};
 
 use crate::connect::Location;
 use crate::identity::FileIdentity;
-use crate::options::{Durability, SqliteOptions};
+use crate::options::{Durability, Settings};
 use crate::owner::OwnerLock;
 use crate::stolen::Listeners;
 
@@ -45,8 +45,8 @@ impl Counts {
 }
 
 impl Shared {
-    pub(crate) fn new(location: Location, options: SqliteOptions) -> Self {
-        let SqliteOptions { durability, clock, entropy } = options;
+    pub(crate) fn new(location: Location, settings: Settings) -> Self {
+        let Settings { durability, clock, entropy } = settings;
         Self {
             location,
             durability,

@@ -10,7 +10,7 @@ use crate::connect::{Location, several_connections_are_safe};
 use crate::error::OpenError;
 use crate::job::{Kind, Phase, job, tell};
 use crate::location;
-use crate::options::SqliteOptions;
+use crate::options::{Settings, SqliteBuilder, SqliteOptions};
 use crate::readers::Readers;
 use crate::shared::Shared;
 use crate::statements::Sql;
@@ -34,15 +34,13 @@ impl SqliteProvider {
     /// # Errors
     ///
     /// If it cannot be opened, is not an abide database, or was written by a newer version. Nothing is changed then.
-    pub async fn new(database_url: &str, options: Option<SqliteOptions>) -> Result<Self, OpenError> {
-        let location = match location::parse(database_url)? {
-            Location::Memory => Location::Memory,
-            Location::File(path) => {
-                location::create_folder(&path)?;
-                Location::File(location::real_path(path))
-            }
-        };
-        Self::open(location, options.unwrap_or_default()).await
+    pub async fn new(database_url: &str, _options: Option<SqliteOptions>) -> Result<Self, OpenError> {
+        Self::builder(database_url).open().await
+    }
+
+    /// The same with a choice of durability, clock and entropy.
+    pub fn builder(database_url: &str) -> SqliteBuilder {
+        SqliteBuilder::new(database_url)
     }
 
     /// Opens a database that lives as long as this value.
@@ -51,7 +49,7 @@ impl SqliteProvider {
     ///
     /// If SQLite cannot be started.
     pub async fn new_in_memory() -> Result<Self, OpenError> {
-        Self::new_in_memory_with_options(None).await
+        Self::builder("sqlite::memory:").open().await
     }
 
     /// Opens a database that lives as long as this value.
@@ -59,31 +57,26 @@ impl SqliteProvider {
     /// # Errors
     ///
     /// If SQLite cannot be started.
-    pub async fn new_in_memory_with_options(options: Option<SqliteOptions>) -> Result<Self, OpenError> {
-        Self::open(Location::Memory, options.unwrap_or_default()).await
+    pub async fn new_in_memory_with_options(_options: Option<SqliteOptions>) -> Result<Self, OpenError> {
+        Self::new_in_memory().await
     }
 
-    async fn open(location: Location, options: SqliteOptions) -> Result<Self, OpenError> {
+    pub(crate) async fn open(database_url: &str, settings: Settings) -> Result<Self, OpenError> {
+        let location = location::parse(database_url)?;
         if !several_connections_are_safe() {
             tracing::warn!(target: "abide::sqlite", version = rusqlite::version(),
                 "this SQLite is older than 3.51.3: one connection does everything, and no other process may use the file");
         }
-        let shared = Arc::new(Shared::new(location, options));
         let (reply, opened) = oneshot::channel();
-        let opening = Arc::clone(&shared);
         // Opening waits for other processes and for the disk: not on the caller's thread.
         std::thread::Builder::new()
             .name("abide-open".to_owned())
             .spawn(move || {
-                let store = Writer::start(Arc::clone(&opening))
-                    .and_then(|writer| Ok((writer, Readers::start(&opening)?)));
-                drop(opening); // what it shares ends with the store, not with this thread
-                tell(reply, store);
+                tell(reply, open_here(location, settings));
             })
             .map_err(OpenError::Thread)?;
         let stopped = || OpenError::Thread(std::io::Error::other("the thread that opens it stopped"));
-        let (writer, readers) = opened.await.map_err(|_| stopped())??;
-        Ok(Self { readers, writer, shared })
+        opened.await.map_err(|_| stopped())?
     }
 
     /// Copies the log into the database file, so that the file alone is complete once this store is dropped. Not a backup
@@ -168,6 +161,20 @@ impl SqliteProvider {
         self.writer.send(Request::Jobs(vec![nothing.job]));
         let _done = nothing.reply.await;
     }
+}
+
+fn open_here(location: Location, settings: Settings) -> Result<SqliteProvider, OpenError> {
+    let location = match location {
+        Location::Memory => Location::Memory,
+        Location::File(path) => {
+            location::create_folder(&path)?;
+            Location::File(location::real_path(path))
+        }
+    };
+    let shared = Arc::new(Shared::new(location, settings));
+    let writer = Writer::start(Arc::clone(&shared))?;
+    let readers = Readers::start(&shared)?;
+    Ok(SqliteProvider { readers, writer, shared })
 }
 
 impl fmt::Debug for SqliteProvider {

@@ -167,6 +167,7 @@ impl Front<'_> {
             turn,
         };
         let answers = self.provider.commit_turns(vec![commit]).await;
-        Ok(answers.into_iter().collect::<Result<(), _>>()?)
+        answers.into_iter().collect::<Result<Vec<_>, _>>()?;
+        Ok(())
     }
 }

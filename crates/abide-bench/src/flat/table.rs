@@ -11,7 +11,7 @@ pub(crate) fn table(cells: &[Cell]) -> String {
     sizes.dedup();
     let mut text = format!("{:<10}{:<32}", "fetch", "behind");
     for size in &sizes {
-        write!(text, "{:>22}", format!("{size} rows: us, instr")).unwrap_or_default();
+        write!(text, "{:>26}", format!("{size} rows: us, instr")).unwrap_or_default();
     }
     text.push('\n');
     let fewest = sizes.first().copied().unwrap_or_default();
@@ -20,7 +20,7 @@ pub(crate) fn table(cells: &[Cell]) -> String {
         let same = |cell: &&Cell| cell.behind == first.behind && cell.fetches.queue == first.fetches.queue;
         for cell in cells.iter().filter(same) {
             let micros = millis(cell.fetches.times.median()) * 1e3;
-            write!(text, "{micros:>15.0}{:>7}", cell.fetches.instructions).unwrap_or_default();
+            write!(text, "{micros:>18.0}{:>8}", cell.fetches.instructions).unwrap_or_default();
         }
         text.push('\n');
     }

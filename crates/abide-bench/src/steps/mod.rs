@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use abide_sqlite::{Durability, SqliteOptions, SqliteProvider};
+use abide_sqlite::{Durability, SqliteProvider};
 use arguments::{Arguments, Store};
 use driver::{Flow, Measured, Style};
 use futures::executor::block_on;
@@ -116,16 +116,13 @@ impl Measured {
 
 fn with_store<T>(store: Store, measure: impl FnOnce(&SqliteProvider) -> Fallible<T>) -> Fallible<T> {
     let folder = Folder::new()?;
-    let options = SqliteOptions::default();
-    let file = folder.0.join("store.db");
-    let provider = match store {
-        Store::Full => block_on(SqliteProvider::new(&url(&file), Some(options))),
-        Store::Normal => {
-            block_on(SqliteProvider::new(&url(&file), Some(options.durability(Durability::Normal))))
-        }
-        Store::Memory => block_on(SqliteProvider::new_in_memory()),
+    let file = url(&folder.0.join("store.db"));
+    let builder = match store {
+        Store::Full => SqliteProvider::builder(&file),
+        Store::Normal => SqliteProvider::builder(&file).durability(Durability::Normal),
+        Store::Memory => SqliteProvider::builder("sqlite::memory:"),
     };
-    measure(&provider?)
+    measure(&block_on(builder.open())?)
 }
 
 fn url(path: &Path) -> String {

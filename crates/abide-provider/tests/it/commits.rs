@@ -2,8 +2,8 @@
 
 use abide_model::{EventKind, PruneOptions, ScheduledActivityIdentifier, WorkItem};
 use abide_provider::{
-    AppendConflict, Authority, Consumed, ErrorKind, ExecutionMetadata, MessageId, Operation, Position,
-    Provider, ProviderError, Rejection, StoreError, Turn, TurnCommit,
+    AppendConflict, Authority, Committed, Consumed, ErrorKind, ExecutionMetadata, MessageId, Operation,
+    Position, Provider, ProviderError, Rejection, StoreError, Turn, TurnCommit,
 };
 use futures::executor::block_on;
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use abide_provider::Provider as _;
-use abide_sqlite::{Durability, OpenError, SqliteOptions, SqliteProvider};
+use abide_sqlite::{Durability, OpenError, SqliteProvider};
 use futures::executor::block_on;
 use rusqlite::Connection;
 
@@ -201,9 +201,9 @@ fn a_turn_that_serves_who_waits_is_durable() {
 #[test]
 fn normal_durability_is_normal_all_the_time() {
     let folder = Folder::new("migrations");
-    let options = SqliteOptions::default().durability(Durability::Normal);
     let path = database_in(&folder);
-    let provider = block_on(SqliteProvider::new(path.to_str().unwrap(), Some(options))).unwrap();
+    let builder = SqliteProvider::builder(path.to_str().unwrap()).durability(Durability::Normal);
+    let provider = block_on(builder.open()).unwrap();
     assert_eq!(synchronous(&provider), 1);
     block_on(provider.enqueue_for_orchestrator(start("a"), None)).unwrap();
     assert_eq!(synchronous(&provider), 1);

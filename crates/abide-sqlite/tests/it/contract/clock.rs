@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use abide_model::{Clock, Sleep, Timestamp};
 use abide_provider::{InstanceLease, Provider as _, WorkLease};
-use abide_sqlite::{SqliteOptions, SqliteProvider};
+use abide_sqlite::SqliteProvider;
 use futures::executor::block_on;
 
 use crate::support::items::*;
@@ -38,8 +38,8 @@ impl Clock for WallClock {
 
 fn store() -> (SqliteProvider, WallClock) {
     let clock = WallClock(Arc::new(AtomicU64::new(BEGIN)));
-    let options = SqliteOptions::default().clock(Arc::new(clock.clone()));
-    (block_on(SqliteProvider::new_in_memory_with_options(Some(options))).unwrap(), clock)
+    let builder = SqliteProvider::builder("sqlite::memory:").clock(Arc::new(clock.clone()));
+    (block_on(builder.open()).unwrap(), clock)
 }
 
 fn lease(provider: &SqliteProvider) -> Option<InstanceLease> {

@@ -3,6 +3,7 @@
 //! A child writes; after each acknowledgement it notes what was acknowledged. It is killed, the file is looked at, and
 //! another child goes on with the same file. `ABIDE_KILLS=200` kills more often; `ABIDE_SEED` repeats a run.
 
+mod doubts;
 pub(crate) mod evidence;
 
 use std::path::Path;

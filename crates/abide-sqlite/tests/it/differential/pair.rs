@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use abide_memory::{Dump, InMemoryProvider};
 use abide_provider::{Provider as _, StolenLeases};
-use abide_sqlite::{Durability, SqliteOptions, SqliteProvider};
+use abide_sqlite::{Durability, SqliteProvider};
 use futures::executor::block_on;
 use futures::{FutureExt as _, StreamExt as _};
 
@@ -62,15 +62,15 @@ impl Pair {
     }
 
     fn open_sqlite(&mut self) {
-        let options = SqliteOptions::default()
+        let url = match &self.place {
+            Place::Memory => "sqlite::memory:".to_owned(),
+            Place::File(path) => url(path),
+        };
+        let builder = SqliteProvider::builder(&url)
             .durability(Durability::Normal)
             .clock(Arc::new(self.clock.clone()))
             .entropy(Arc::<SeededEntropy>::clone(&self.entropy));
-        let opened = match &self.place {
-            Place::Memory => block_on(SqliteProvider::new_in_memory_with_options(Some(options))),
-            Place::File(path) => block_on(SqliteProvider::new(&url(path), Some(options))),
-        };
-        self.sqlite = Some(opened.unwrap());
+        self.sqlite = Some(block_on(builder.open()).unwrap());
         self.listeners.clear();
         self.listen();
     }
@@ -175,8 +175,10 @@ impl Pair {
             DamageOp::History { instance, execution_id } => {
                 self.memory.make_history_unreadable(instance, *execution_id);
                 let mailbox = self.world.position(instance).incarnation;
+                // As many events as before, so that they can be counted, and none that can be read.
                 self.execute(format!(
-                    "UPDATE turn SET events = '{{' WHERE mailbox = {mailbox} AND execution = {execution_id}"
+                    "UPDATE turn SET events = (SELECT json_group_array(json('{{}}')) FROM json_each(turn.events))
+                     WHERE mailbox = {mailbox} AND execution = {execution_id}"
                 ));
                 self.world.damaged.insert((instance.clone(), *execution_id));
             }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use abide_model::Entropy;
 use abide_provider::Provider as _;
-use abide_sqlite::{SqliteOptions, SqliteProvider};
+use abide_sqlite::SqliteProvider;
 use futures::executor::block_on;
 
 use crate::support::items::*;
@@ -78,8 +78,8 @@ fn v0_1_30_tokens_come_from_the_entropy_that_was_given() {
             0x1234
         }
     }
-    let options = SqliteOptions::default().entropy(Arc::new(Always));
-    let provider = block_on(SqliteProvider::new_in_memory_with_options(Some(options))).unwrap();
+    let builder = SqliteProvider::builder("sqlite::memory:").entropy(Arc::new(Always));
+    let provider = block_on(builder.open()).unwrap();
     block_on(provider.enqueue_for_orchestrator(start("a"), None)).unwrap();
     let lease = block_on(provider.lease_instances(lease_instances(1))).unwrap().remove(0);
     assert_eq!(secret(&lease.token), 0x1234 >> 1);

@@ -126,7 +126,7 @@ fn a_read_only_folder_with_a_database() {
     let path = place.file("data.db");
     let error = refusal(&path);
     assert!(matches!(error, OpenError::File { .. }), "{error:?}");
-    assert_says(&error, &["permissions"]);
+    assert_says(&error, &["read-only"]);
     assert_eq!(names_in(path.parent().unwrap()), ["data.db"]);
 }
 

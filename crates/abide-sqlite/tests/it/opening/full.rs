@@ -34,8 +34,9 @@ fn a_full_disk_with_a_database() {
     let error = refusal(&path);
     assert!(matches!(error, OpenError::File { .. }), "{error:?}");
     assert_says(&error, &["full", "space"]);
+    assert!(!names_in(disk.path()).iter().any(|name| name.contains("-owner-")));
     drop(filler);
-    assert_eq!(names_in(disk.path()), ["data.db"]);
     write(&open(&path).unwrap(), 2).unwrap();
     assert_eq!(written(&path), [1, 2]);
+    assert_eq!(names_in(disk.path()), ["data.db"]);
 }

@@ -125,6 +125,33 @@ fn a_replacement_is_not_touched() {
 }
 
 #[test]
+fn all_files_replaced_and_put_back() {
+    let folder = Folder::new("all-replaced");
+    let (path, other) = (folder.file("data.db"), folder.file("other.db"));
+    write(&open(&other).unwrap(), 99).unwrap();
+    let store = begin(&path);
+    let files = ["", "-wal", "-shm"].map(|suffix| beside(&path, suffix));
+    let aside = folder.file("aside");
+    fs::create_dir(&aside).unwrap();
+    let moved = files.clone().map(|file| aside.join(file.file_name().unwrap()));
+    for (file, to) in files.iter().zip(&moved) {
+        fs::rename(file, to).unwrap();
+    }
+    fs::rename(&other, &path).unwrap();
+    assert_refuses(&store, &path);
+    assert_eq!(written(&path), [99], "the replacement is whole");
+    fs::rename(&path, &other).unwrap();
+    for (file, from) in files.iter().zip(&moved) {
+        fs::rename(from, file).unwrap();
+    }
+    assert_resumes(&store);
+    drop(store);
+    assert_eq!(integrity(&path), "ok");
+    assert!(written(&path).starts_with(&[1, 2]), "{:?}", written(&path));
+    assert_eq!(written(&other), [99]);
+}
+
+#[test]
 fn a_deleted_folder_is_not_made_again() {
     let folder = Folder::new("folder-deleted");
     let inner = folder.file("inner");

@@ -118,6 +118,21 @@ fn finish_one_more(store: &SqliteProvider) {
 }
 
 #[test]
+fn a_file_made_through_a_link_is_one_file() {
+    let folder = Folder::new("dangling");
+    let (path, link) = (folder.file("data.db"), folder.file("link.db"));
+    std::os::unix::fs::symlink(&path, &link).unwrap();
+    let store = open(&link);
+    assert!(path.exists() && link.is_symlink());
+    block_on(store.enqueue_for_worker(job(1))).unwrap();
+    let work = block_on(store.lease_work(one_job(LONG, Duration::ZERO))).unwrap().pop().unwrap();
+    let mut other = Puppet::on(&folder, &path);
+    assert_eq!(other.ask("lease 60000 300"), "nothing", "the owner of the lease is alive");
+    finish(&store, &work).unwrap();
+    assert_eq!(other.ask("close"), "closed");
+}
+
+#[test]
 fn a_file_with_two_names_is_one_file() {
     let folder = Folder::new("names");
     let path = folder.file("data.db");

@@ -1,7 +1,7 @@
 //! A SQLite store, in memory or on a file of its own, under a clock that the test moves; its calls without `await`.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use abide_provider::{
     Provider, ProviderError, Rejection, RequestKey, SessionFetchConfig, StoreError, TagFilter, TurnCommit,
     WorkLease,
 };
-use abide_sqlite::{SqliteOptions, SqliteProvider};
+use abide_sqlite::SqliteProvider;
 use futures::executor::block_on;
 use rusqlite::Connection;
 use rusqlite::types::{FromSql, ValueRef};
@@ -55,15 +55,14 @@ pub(crate) fn on_both(test: impl Fn(&Store)) {
 impl Store {
     pub(crate) fn in_memory() -> Self {
         let clock = ManualClock::at(BEGIN);
-        let options = options(&clock);
-        let provider = block_on(SqliteProvider::new_in_memory_with_options(Some(options))).unwrap();
+        let provider = open("sqlite::memory:", &clock);
         Self { provider, clock, folder: None }
     }
 
     pub(crate) fn on_file() -> Self {
         let clock = ManualClock::at(BEGIN);
         let folder = Folder::new("store");
-        let provider = open(&database_in(&folder), options(&clock));
+        let provider = open(database_in(&folder).to_str().unwrap(), &clock);
         Self { provider, clock, folder: Some(folder) }
     }
 
@@ -72,7 +71,7 @@ impl Store {
         let Self { provider, clock, folder } = self;
         drop(provider);
         let path = database_in(folder.as_ref().expect("only a file can be opened again"));
-        Self { provider: open(&path, options(&clock)), clock, folder }
+        Self { provider: open(path.to_str().unwrap(), &clock), clock, folder }
     }
 
     /// Starts an instance and commits its first turn; gives back the lease it was committed under.
@@ -239,13 +238,9 @@ pub(crate) fn database_in(folder: &Folder) -> PathBuf {
 }
 
 /// Opens a file with its own entropy: two stores on one file must not draw the same numbers.
-pub(crate) fn open(database: &Path, options: SqliteOptions) -> SqliteProvider {
-    block_on(SqliteProvider::new(database.to_str().unwrap(), Some(options))).unwrap()
-}
-
-fn options(clock: &ManualClock) -> SqliteOptions {
+pub(crate) fn open(url: &str, clock: &ManualClock) -> SqliteProvider {
     let clock: Arc<dyn Clock> = Arc::new(clock.clone());
-    SqliteOptions::default().clock(clock)
+    block_on(SqliteProvider::builder(url).clock(clock).open()).unwrap()
 }
 
 fn all_rows(connection: &Connection) -> rusqlite::Result<Rows> {
