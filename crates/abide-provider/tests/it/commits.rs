@@ -3,7 +3,7 @@
 use abide_model::{EventKind, PruneOptions, ScheduledActivityIdentifier, WorkItem};
 use abide_provider::{
     AppendConflict, Authority, Committed, Consumed, ErrorKind, ExecutionMetadata, MessageId, Operation,
-    Position, Provider, ProviderError, Rejection, StoreError, Turn, TurnCommit,
+    Position, Provider, ProviderError, PruneResult, Rejection, StoreError, Turn, TurnCommit,
 };
 use futures::executor::block_on;
 
@@ -149,10 +149,10 @@ fn every_turn_has_its_own_answer() {
     assert_eq!(
         answers,
         [
-            Ok(()),
+            Ok(Committed::default()),
             failed(ErrorKind::Unknown, "ack: busy"),
             failed(ErrorKind::Rejected(Rejection::Invalid), "ack: Invalid lock token"),
-            Ok(()),
+            Ok(Committed::default()),
         ]
     );
     let tokens: Vec<_> = store.calls().into_iter().map(|call| call[..5].to_owned()).collect();
@@ -172,7 +172,10 @@ fn a_prune_follows_the_ack_and_its_failure_is_nobodys() {
     let prunes = "prune i Some(2) None";
 
     let store = Fake { admin: Some(FakeAdmin::default()), ..Fake::default() };
-    assert_eq!(block_on(store.commit_turns(vec![pruning()])), [Ok(Committed::default())]);
+    assert_eq!(
+        block_on(store.commit_turns(vec![pruning()])),
+        [Ok(Committed::with_pruned(Some(PruneResult::default())))]
+    );
     assert_eq!(second_call(&store).as_deref(), Some(prunes));
 
     let failing = FakeAdmin { prunes: Script::of([Err("disk full".into())]), ..FakeAdmin::default() };

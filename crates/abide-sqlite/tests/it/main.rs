@@ -16,3 +16,9 @@ mod migrations;
 mod plans;
 mod poison;
 mod waiting;
+
+mod crash;
+mod faults;
+mod opening;
+mod processes;
+mod trace;

@@ -13,7 +13,7 @@ use crate::support::folder::{Folder, url};
 use crate::support::load::{Load, Plan};
 use crate::support::process::{Journal, Lines};
 
-/// A file with finished chains and one that waits for its activity.
+/// A file with chains that have ended.
 fn prepare(folder: &Folder) -> Vec<String> {
     let path = folder.file("sound.db");
     let journal = Journal::append_to(&folder.file("journal"));

@@ -29,14 +29,18 @@ pub(crate) enum Pace {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Subject {
     Everything,
+    /// A few instances that get far.
+    Turns,
     /// Rows that cannot be read, tried again and again.
     Damage,
 }
 
 impl Habits {
     pub(crate) fn of(seed: u64) -> Self {
-        if mix(seed ^ 2).is_multiple_of(16) {
-            return Self { seed, names: 2, pace: Pace::Jumps, subject: Subject::Damage };
+        match mix(seed ^ 2) % 16 {
+            0 => return Self { seed, names: 1, pace: Pace::Jumps, subject: Subject::Damage },
+            1..=4 => return Self { seed, names: 2, pace: Pace::Crawls, subject: Subject::Turns },
+            _ => {}
         }
         let names = [1, 2, 2, 3, 5, usize::MAX];
         let paces = [Pace::Crawls, Pace::Crawls, Pace::Any, Pace::Any, Pace::Jumps];

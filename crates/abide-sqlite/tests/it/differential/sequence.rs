@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::coverage::Coverage;
 use super::generate;
-use super::habits::Habits;
+use super::habits::{Habits, Subject};
 use super::pair::{Pair, Place};
 use super::rng::Rng;
 
@@ -31,8 +31,9 @@ const ON_FILE: u64 = 10;
 impl Sequence {
     /// The sequence of this seed; `folder` is for those that run on a file.
     pub(crate) fn of(seed: u64, folder: &Path) -> Self {
-        let mut rng = Rng::new(seed, Habits::of(seed));
-        let length = 30 + rng.below(51);
+        let habits = Habits::of(seed);
+        let mut rng = Rng::new(seed, habits);
+        let length = if habits.subject == Subject::Damage { 80 } else { 30 + rng.below(51) };
         let steps = (0..length).map(|_| rng.next()).collect();
         Self { seed, steps, folder: seed.is_multiple_of(ON_FILE).then(|| folder.to_owned()) }
     }

@@ -130,8 +130,9 @@ impl<'a> Load<'a> {
         let last = commit.turn.events.last().map_or(0, Event::event_id);
         let line = format!("turn {} {last}", commit.instance);
         let instance = commit.instance.clone();
-        let commit =
-            || async { self.store.commit_turns(vec![commit.clone()]).await.pop().expect("one answer").map(drop) };
+        let commit = || async {
+            self.store.commit_turns(vec![commit.clone()]).await.pop().expect("one answer").map(drop)
+        };
         self.persist("commit", commit).await?;
         self.journal.note(&line);
         self.read_back(&instance, last).await;

@@ -130,16 +130,16 @@ pub(super) fn started(rng: &mut Rng) -> EventKind {
 
 /// An event that changes nothing but the history, the key-value store or the custom status.
 pub(super) fn quiet_event(rng: &mut Rng) -> EventKind {
-    match rng.below(12) {
-        0..=4 => EventKind::KeyValueSet {
+    match rng.below(14) {
+        0..=5 => EventKind::KeyValueSet {
             key: alphabet::key(rng),
             value: alphabet::text(rng),
             last_updated_at_ms: below(rng, 1_000),
         },
-        5 => EventKind::KeyValueCleared { key: alphabet::key(rng) },
-        6 => EventKind::KeyValuesCleared,
-        7..=8 => EventKind::CustomStatusUpdated { status: rng.maybe(70, alphabet::text) },
-        9 => EventKind::HistoryPruned {
+        6..=7 => EventKind::KeyValueCleared { key: alphabet::key(rng) },
+        8 => EventKind::KeyValuesCleared,
+        9..=11 => EventKind::CustomStatusUpdated { status: rng.maybe(70, alphabet::text) },
+        12 => EventKind::HistoryPruned {
             executions_deleted: rng.below(3),
             events_deleted: rng.below(3),
             error: rng.maybe(30, alphabet::text),

@@ -67,6 +67,20 @@ const KINDS: [(u64, Kind); 20] = [
     (1, Kind::Restart),
 ];
 
+/// The same for sequences about turns.
+const KINDS_OF_TURNS: [(u64, Kind); 10] = [
+    (3, Kind::Advance),
+    (3, Kind::Start),
+    (6, Kind::Enqueue),
+    (20, Kind::LeaseInstances),
+    (35, Kind::Commit),
+    (8, Kind::Fuse),
+    (8, Kind::LeaseWork),
+    (6, Kind::FinishWork),
+    (14, Kind::Read),
+    (1, Kind::Damage),
+];
+
 /// The same for sequences about damage: what was tried must be tried again when its time has come.
 const KINDS_OF_DAMAGE: [(u64, Kind); 8] = [
     (34, Kind::Advance),
@@ -85,6 +99,7 @@ pub(crate) fn step(number: u64, habits: Habits, world: &World) -> Op {
     let rng = &mut rng;
     let kind = match habits.subject {
         Subject::Everything => rng.weighted(&KINDS),
+        Subject::Turns => rng.weighted(&KINDS_OF_TURNS),
         Subject::Damage => rng.weighted(&KINDS_OF_DAMAGE),
     };
     match sensible(kind, rng, world) {

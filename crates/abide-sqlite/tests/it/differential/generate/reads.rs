@@ -60,7 +60,7 @@ fn known_key(rng: &mut Rng, world: &World) -> (String, String) {
     let (changed, left) = (&world.dump.kv_delta, &world.dump.kv_store);
     let known: Vec<_> = changed.keys().chain(left.keys()).collect();
     let twice: Vec<_> = changed.keys().filter(|key| left.contains_key(key)).collect();
-    let known = if twice.is_empty() || rng.percent(40) { known } else { twice };
+    let known = if twice.is_empty() || rng.percent(25) { known } else { twice };
     match rng.pick_any(&known) {
         Some(known) if rng.percent(85) => (*known).clone(),
         Some(_) | None => (known_instance(rng, world), alphabet::key(rng)),

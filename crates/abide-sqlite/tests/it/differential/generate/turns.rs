@@ -60,13 +60,13 @@ impl Maker<'_> {
     }
 
     fn happen(&mut self) {
-        match self.rng.below(22) {
+        match self.rng.below(24) {
             0..=5 => self.schedule_activity(),
             6..=7 => self.create_timer(),
             8 => self.start_child(),
             9..=10 => self.cancel_activity(),
-            11 => self.remove_timer(),
-            12..=13 => self.send(),
+            11..=12 => self.remove_timer(),
+            13..=14 => self.send(),
             _ => {
                 let kind = items::quiet_event(self.rng);
                 self.event(kind);

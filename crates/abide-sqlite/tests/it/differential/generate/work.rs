@@ -23,7 +23,7 @@ pub(super) fn lease(rng: &mut Rng) -> WorkOp {
 }
 
 pub(super) fn finish(rng: &mut Rng, world: &World) -> WorkOp {
-    let how_many = if rng.percent(75) { 1 } else { rng.below(4) };
+    let how_many = if rng.percent(70) { 1 } else { rng.below(4) };
     let mut finished: Vec<_> = (0..how_many).map(|_| one_finished(rng, world)).collect();
     match finished.pop() {
         Some((token, completion)) if finished.is_empty() && rng.percent(40) => {
