@@ -123,13 +123,13 @@ pub(crate) fn after_rollback(operation: Operation, error: &rusqlite::Error) -> S
 
 fn kind_of(error: &rusqlite::Error) -> ErrorKind {
     match error.sqlite_error_code() {
-        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => ErrorKind::Rejected(Rejection::Corrupt),
         Some(ErrorCode::ConstraintViolation) => ErrorKind::Rejected(Rejection::Conflict),
         Some(ErrorCode::TooBig | ErrorCode::TypeMismatch | ErrorCode::ParameterOutOfRange) => {
             ErrorKind::Rejected(Rejection::Invalid)
         }
         // Busy, full, I/O, read-only, missing, out of memory, interrupted, locked, a changed schema: all of these
-        // pass. A damaged page does not, but it is the file's fault and not that of whoever met it. So may what SQLite will report tomorrow; ending an instance for it would not be undone.
+        // pass. "Malformed" may be a disk that failed to read once; if it is not, it is the file's fault and not that
+        // of whoever met it. Ending an instance for what SQLite reports could not be undone.
         Some(_) | None => ErrorKind::NotApplied,
     }
 }

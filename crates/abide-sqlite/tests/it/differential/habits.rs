@@ -38,8 +38,8 @@ pub(crate) enum Subject {
 impl Habits {
     pub(crate) fn of(seed: u64) -> Self {
         match mix(seed ^ 2) % 16 {
-            0 => return Self { seed, names: 1, pace: Pace::Jumps, subject: Subject::Damage },
-            1..=4 => return Self { seed, names: 2, pace: Pace::Crawls, subject: Subject::Turns },
+            0..=1 => return Self { seed, names: 1, pace: Pace::Jumps, subject: Subject::Damage },
+            2..=5 => return Self { seed, names: 2, pace: Pace::Crawls, subject: Subject::Turns },
             _ => {}
         }
         let names = [1, 2, 2, 3, 5, usize::MAX];

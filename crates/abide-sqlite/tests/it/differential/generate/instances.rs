@@ -79,6 +79,9 @@ pub(super) fn fuse(rng: &mut Rng, world: &World) -> Commit {
     let expected = expected(rng, world.position(&instance));
     let right = Right::FinishedWork { token, expected };
     let mut commit = Commit { instance, right, consumed: Consumed::All, turn };
+    if rng.percent(4) {
+        spoil::repeat_numbers(&mut commit.turn);
+    }
     spoil::sometimes(rng, world, &mut commit);
     commit
 }

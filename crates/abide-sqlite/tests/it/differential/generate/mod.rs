@@ -156,7 +156,7 @@ fn sensible(kind: Kind, rng: &mut Rng, world: &World) -> Kind {
 
 fn session(rng: &mut Rng) -> SessionOp {
     let idle_timeout = alphabet::step(rng);
-    if rng.percent(35) {
+    if rng.percent(50) {
         return SessionOp::Cleanup { idle_timeout };
     }
     let owners = (0..rng.below(4)).map(|_| alphabet::owner(rng)).collect();

@@ -23,7 +23,7 @@ pub(super) fn turn(rng: &mut Rng, world: &World, instance: &str, turn: &mut Turn
         return;
     }
     match rng.below(12) {
-        0 => renumber(turn, |id| id.saturating_sub(1)),
+        0 => repeat_numbers(turn),
         1 => turn.execution_id = 0,
         2 => turn.execution_id = turn.execution_id.saturating_sub(1),
         3 => turn.execution_id = items::execution_id(rng),
@@ -44,6 +44,11 @@ pub(super) fn turn(rng: &mut Rng, world: &World, instance: &str, turn: &mut Turn
             tag: None,
         }),
     }
+}
+
+/// Gives the first event a number that is taken, if the execution has any.
+pub(super) fn repeat_numbers(turn: &mut Turn) {
+    renumber(turn, |id| id.saturating_sub(1));
 }
 
 fn renumber(turn: &mut Turn, number: impl Fn(u64) -> u64) {
