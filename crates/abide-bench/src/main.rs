@@ -1,4 +1,5 @@
-//! `abide-bench`: how fast the engine replays, and (`abide-bench store`) what a store has beneath it.
+//! `abide-bench`: how fast the engine replays; what a store has beneath it (`store`), how fast it steps (`steps`), and
+//! whether its costs are flat (`flat`).
 //!
 //! A program, not a test: it measures, prints a table for people and one JSON line per result, and judges
 //! against the targets. Run it with `cargo xtask bench` (or `cargo run --release -p abide-bench`).

@@ -206,7 +206,7 @@ impl Provider for InMemoryProvider {
     }
 
     fn abilities(&self) -> Abilities {
-        Abilities::ALL
+        Abilities::NONE.parking().fusing_steps().pushing_cancellations()
     }
 
     async fn lease_instances(&self, request: LeaseInstances) -> Result<Vec<InstanceLease>, StoreError> {

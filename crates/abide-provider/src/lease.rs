@@ -31,8 +31,26 @@ pub struct Abilities {
 }
 
 impl Abilities {
-    /// Everything this version knows.
-    pub const ALL: Self = Self { parks: true, fuses_steps: true, pushes_cancellations: true };
+    /// Nothing beyond the defaults.
+    pub const NONE: Self = Self { parks: false, fuses_steps: false, pushes_cancellations: false };
+
+    /// The same, with lease calls that wait in the store.
+    #[must_use]
+    pub const fn parking(self) -> Self {
+        Self { parks: true, ..self }
+    }
+
+    /// The same, with fused steps.
+    #[must_use]
+    pub const fn fusing_steps(self) -> Self {
+        Self { fuses_steps: true, ..self }
+    }
+
+    /// The same, with word of stolen leases.
+    #[must_use]
+    pub const fn pushing_cancellations(self) -> Self {
+        Self { pushes_cancellations: true, ..self }
+    }
 }
 
 /// Ask for instances that have mail.

@@ -1,7 +1,8 @@
 //! The contract of a store.
 //!
-//! The required methods come first, in the order a turn meets them. The provided ones follow; each says what its
-//! default gives up. `abide-runtime` calls only the provided ones, so a store may implement either.
+//! Required methods have no body. Those from [`abilities`](Provider::abilities) on are provided: each says what its default
+//! gives up. A runtime leases, commits and finishes through the provided ones; it renews, abandons and reads through the
+//! required ones. A store that implements only the required ones works; one that is fast implements both.
 //!
 //! What holds for all of them:
 //!

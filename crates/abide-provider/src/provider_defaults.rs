@@ -1,7 +1,7 @@
 //! The provided methods, in terms of the required ones.
 //!
 //! A required method cannot say "unknown", so its retryable errors count as such: whoever repeats the call is
-//! then told "invalid token" if the first one was applied after all.
+//! then told "invalid token" if the first one was applied after all; a message is sent twice.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ pub(crate) async fn lease_instances<P: Provider + ?Sized>(
     let fetched = provider
         .fetch_orchestration_item(request.lease_for, request.wait, request.capabilities.as_ref())
         .await
-        .map_err(|error| failed_read(Operation::LeaseInstances, &error))?;
+        .map_err(|error| failed_fetch(Operation::LeaseInstances, &error))?;
     Ok(fetched.map(lease_of).into_iter().collect())
 }
 
@@ -210,7 +210,7 @@ pub(crate) async fn lease_work<P: Provider + ?Sized>(
     let fetched = provider
         .fetch_work_item(request.lease_for, request.wait, request.session.as_ref(), &request.tags)
         .await
-        .map_err(|error| failed_read(Operation::LeaseWork, &error))?;
+        .map_err(|error| failed_fetch(Operation::LeaseWork, &error))?;
     let lease = fetched.map(|(item, token, attempt)| WorkLease {
         item,
         orchestration_name: String::new(),
@@ -244,8 +244,8 @@ pub(crate) async fn enqueue_once<P: Provider + ?Sized>(
         .map_err(|error| failed_write(Operation::EnqueueOnce, &error))
 }
 
-/// A read has no effect, so a failed one had none.
-fn failed_read(operation: Operation, error: &ProviderError) -> StoreError {
+/// A fetch that fails holds no lease, and a read that fails had no effect.
+fn failed_fetch(operation: Operation, error: &ProviderError) -> StoreError {
     let kind = if error.retryable { ErrorKind::NotApplied } else { ErrorKind::Rejected(Rejection::Invalid) };
     StoreError { operation, kind, message: error.to_string() }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use abide_model::{ErrorDetails, PoisonMessageType, ScheduledActivityIdentifier, WorkItem};
 
-/// How often a row that cannot be read is tried.
+/// A row that cannot be read is hidden this many times; the next attempt puts it aside.
 pub const MAX_ATTEMPTS: u32 = 10;
 
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);

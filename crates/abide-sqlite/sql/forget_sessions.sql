@@ -1,2 +1,4 @@
+-- Looks at every session; called rarely.
+-- Plan: work_of_session.
 DELETE FROM session
 WHERE locked_until <= ?1 AND NOT EXISTS (SELECT 1 FROM work WHERE work.session = session.name AND work.session IS NOT NULL)

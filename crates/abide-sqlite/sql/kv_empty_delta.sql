@@ -1,1 +1,2 @@
+-- Fold, third.
 DELETE FROM kv_delta WHERE mailbox = ?1

@@ -56,9 +56,7 @@ impl Checkpoints {
         }
         match &self.ask {
             Some(ask) if !self.copied.swap(false, Ordering::AcqRel) => {
-                if ask.try_send(()).is_err() {
-                    // It is asked already, and will get to it.
-                }
+                let _asked_already = ask.try_send(());
             }
             Some(_) | None => copy_log(sql.connection()),
         }

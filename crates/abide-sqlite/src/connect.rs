@@ -16,6 +16,13 @@ pub(crate) enum Location {
     File(PathBuf),
 }
 
+/// What to do if the file is not there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Missing {
+    Create,
+    Refuse,
+}
+
 /// Marks a file as ours: "abid" in ASCII.
 pub(crate) const APPLICATION_ID: i64 = 0x6162_6964;
 
@@ -54,17 +61,23 @@ impl Location {
         }
     }
 
-    /// The connection that writes. Creates the file if there is none.
-    pub(crate) fn open_writer(&self, durability: Durability) -> Result<Connection, OpenError> {
+    /// The connection that writes.
+    pub(crate) fn open_writer(
+        &self,
+        durability: Durability,
+        missing: Missing,
+    ) -> Result<Connection, OpenError> {
         self.refuse_what_is_no_file()?;
         let connection = match self {
             Self::Memory => Connection::open_in_memory(),
-            Self::File(path) => Connection::open_with_flags(
-                path,
-                OpenFlags::SQLITE_OPEN_READ_WRITE
-                    | OpenFlags::SQLITE_OPEN_CREATE
-                    | OpenFlags::SQLITE_OPEN_NO_MUTEX,
-            ),
+            Self::File(path) => {
+                let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+                let flags = match missing {
+                    Missing::Create => flags | OpenFlags::SQLITE_OPEN_CREATE,
+                    Missing::Refuse => flags,
+                };
+                Connection::open_with_flags(path, flags)
+            }
         };
         let connection = connection.map_err(|error| self.cannot_open(error))?;
         if connection.is_readonly("main").map_err(|error| self.cannot_open(error))? {

@@ -90,6 +90,25 @@ pub enum OpenError {
     Thread(#[source] std::io::Error),
 }
 
+impl OpenError {
+    /// Whether another process was in the way, for the moment.
+    pub(crate) fn is_busy(&self) -> bool {
+        let error = match self {
+            Self::File { source: Some(source), .. } => source.downcast_ref::<rusqlite::Error>(),
+            Self::Migration { source, .. } => Some(source),
+            Self::Url { .. }
+            | Self::Folder { .. }
+            | Self::File { source: None, .. }
+            | Self::Foreign { .. }
+            | Self::NewerSchema { .. }
+            | Self::Setting { .. }
+            | Self::Thread(_) => None,
+        };
+        let code = error.and_then(rusqlite::Error::sqlite_error_code);
+        matches!(code, Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
+    }
+}
+
 /// What SQLite said, without the statement it said it about.
 fn without_sql(error: &rusqlite::Error) -> String {
     if let rusqlite::Error::SqlInputError { msg, .. } = error { msg.clone() } else { error.to_string() }

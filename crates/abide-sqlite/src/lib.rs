@@ -34,8 +34,7 @@
 //! ```
 //!
 //! To read the code, start with `provider.rs`, which maps every method to a job; then `writer/`, the one thread that runs
-//! jobs in groups;
-//! then `store/`, what a job does, over the statements in `sql/`.
+//! jobs in groups; then `store/`, what a job does, over the statements in `sql/`.
 //!
 //! Deliberately absent: decisions. What a turn writes is computed by `abide_provider::CommitRows`; here it is
 //! written.

@@ -253,7 +253,7 @@ impl Provider for SqliteProvider {
     }
 
     fn abilities(&self) -> Abilities {
-        Abilities::ALL
+        Abilities::NONE.parking().fusing_steps().pushing_cancellations()
     }
 
     async fn lease_instances(&self, request: LeaseInstances) -> Result<Vec<InstanceLease>, StoreError> {

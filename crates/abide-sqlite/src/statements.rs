@@ -1,7 +1,7 @@
 //! Every statement of this store, by name, and each prepared once per connection.
 //!
-//! The texts are files in `sql/`, with the reason and the expected plan of each; `tests/it/plans.rs` asserts the
-//! plans. A prepared statement is found by its index: looking it up by its text would cost as much as running it.
+//! The texts are files in `sql/`, with a reason where it is not obvious and the index each must use, which
+//! `tests/it/plans.rs` asserts. A prepared statement is found by its index: looking it up by its text would cost as much as running it.
 
 use std::cell::RefCell;
 

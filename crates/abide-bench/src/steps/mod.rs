@@ -51,7 +51,7 @@ enum Verdict {
     Missed,
 }
 
-/// What the store must reach (issue and `performance.md`).
+/// What a SQLite store must reach on a local disk: many instances at once, and one alone.
 const STEPS_PER_SECOND: f64 = 15_000.0;
 const COMMITS_PER_STEP: f64 = 3.0;
 

@@ -6,8 +6,8 @@
 //!
 //! 1. check the fence;
 //! 2. remove consumed messages;
-//! 3. append [`history`](CommitRows::history);
-//! 4. write the execution and the [`instance`](CommitRows::instance);
+//! 3. write the [`instance`](CommitRows::instance) and its execution, and append [`history`](CommitRows::history);
+//! 4. set the custom status;
 //! 5. change [`kv`](CommitRows::kv);
 //! 6. insert [`work`](CommitRows::work), then delete [`revoked`](CommitRows::revoked);
 //! 7. insert [`messages`](CommitRows::messages), then delete [`timers`](CommitRows::timers);

@@ -48,8 +48,7 @@ impl Tx<'_, '_> {
     pub(crate) fn append(&self, instance: &str, turn: &EncodedTurn) -> Result<(), Failure> {
         let operation = Operation::AppendWithExecution;
         let no = self.brief_or_new(instance)?.no;
-        let lost = || Failure::Refused(StoreError::lease_lost(operation));
-        let mailbox = self.held(no)?.ok_or_else(lost)?;
+        let mailbox = self.held(no)?.ok_or(rusqlite::Error::QueryReturnedNoRows)?;
         check_order(&mailbox, turn, operation)?;
         let owner = self.owner_of(no)?;
         let lease = mailbox.lease.clone();

@@ -1,7 +1,7 @@
 //! What the store does inside a transaction, as plain functions over statements.
 //!
-//! One module per subject, in the order of `docs/spec/store.md`. Everything here runs on the writer thread, between
-//! `BEGIN` and `COMMIT`, with one reading of the clock. A refusal comes before the first write of its operation.
+//! One module per subject of `docs/spec/store.md`. Everything but `read` runs on the writer thread, between `BEGIN` and
+//! `COMMIT`, with one reading of the clock. A refusal comes before the first write of its operation.
 //!
 //! Deliberately absent: threads, waiting and answering. See [`writer`](crate::writer).
 

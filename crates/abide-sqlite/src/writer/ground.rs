@@ -1,12 +1,13 @@
 //! What groups run on: the open database, the clock, and this process's name in leases.
 
 use std::cell::Cell;
+use std::time::Duration;
 
 use abide_model::Timestamp;
 use abide_provider::Lane;
 use rusqlite::Connection;
 
-use crate::connect::Location;
+use crate::connect::{Location, Missing};
 use crate::encode::column;
 use crate::error::OpenError;
 use crate::identity::FileIdentity;
@@ -26,8 +27,7 @@ pub(crate) struct Disk {
 impl Disk {
     /// Opens the database, brings its schema up to date, and enters this process.
     pub(crate) fn open(shared: &Shared) -> Result<Self, OpenError> {
-        let mut connection = shared.location.open_writer(shared.durability)?;
-        migrate(&mut connection, &shared.location)?;
+        let connection = open_patiently(shared)?;
         if let Location::File(path) = &shared.location {
             shared.remember_file(FileIdentity::of(path));
             let lock = OwnerLock::new(path, &*shared.entropy)?;
@@ -42,7 +42,10 @@ impl Disk {
     pub(crate) fn reopen(shared: &Shared) -> Result<Self, String> {
         shared.forget_log();
         shared.check_file()?;
-        let connection = shared.location.open_writer(shared.durability).map_err(|error| error.to_string())?;
+        let connection = shared
+            .location
+            .open_writer(shared.durability, Missing::Refuse)
+            .map_err(|error| error.to_string())?;
         shared.check_file()?;
         empty_log(&connection).map_err(|error| error.to_string())?;
         shared.remember_log();
@@ -71,6 +74,30 @@ impl Disk {
             tracing::error!(target: "abide::sqlite", %error, "the log was deleted, and its contents are lost");
         }
     }
+}
+
+/// Processes that start together on a new file get into each other's way, and SQLite does not wait where two want to switch
+/// it to a log at once.
+fn open_patiently(shared: &Shared) -> Result<Connection, OpenError> {
+    const TRIES: usize = 400;
+    const LONGEST_PAUSE: u64 = 20;
+    let mut tries = 0;
+    loop {
+        match open_and_migrate(shared) {
+            Err(error) if error.is_busy() && tries < TRIES => {
+                tries += 1;
+                let pause = 1 + shared.entropy.next_u64() % LONGEST_PAUSE;
+                std::thread::park_timeout(Duration::from_millis(pause));
+            }
+            opened => return opened,
+        }
+    }
+}
+
+fn open_and_migrate(shared: &Shared) -> Result<Connection, OpenError> {
+    let mut connection = shared.location.open_writer(shared.durability, Missing::Create)?;
+    migrate(&mut connection, &shared.location)?;
+    Ok(connection)
 }
 
 /// After a failed fsync the log may have lost pages that later commits would be read behind. Everything in it goes to

@@ -4,6 +4,10 @@
 //! nobody; in a crowd, all share one fsync. Lease calls that find nothing are parked here and served at the end of
 //! the group that brings them something, in the same transaction.
 //!
+//! One commit, from call to disk: `provider.rs` `commit_turns` → `encode.rs` (JSON, on the caller's thread) → `job.rs`
+//! `job` → [`Writer::send`] → `Thread::take` → `group.rs` `attempt`: BEGIN, promote, `store/commit.rs`, `Tx::finish` →
+//! `group.rs` `settle`: COMMIT, which is the fsync → `Job::answer` → the caller's future.
+//!
 //! While something is parked, the thread wakes when the next thing becomes due, and looks now and then whether
 //! another process has written ([`neighbours`]). While nothing is parked it sleeps until it is called.
 

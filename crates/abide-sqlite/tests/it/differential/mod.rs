@@ -34,7 +34,7 @@ const SEQUENCES: u64 = 400;
 const ENOUGH: usize = 40;
 
 /// How many situations the sequences must meet.
-const SITUATIONS: usize = 125;
+const SITUATIONS: usize = 136;
 
 #[test]
 fn both_stores_do_the_same() {

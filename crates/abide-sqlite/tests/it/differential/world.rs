@@ -88,11 +88,30 @@ impl World {
     pub(crate) fn pick_token(&self, rng: &mut Rng, lane: Lane) -> Token {
         let garbage = ["", "lock_", "lock_i.1.0", "lock_w.1.1.1.1.0", "lock_i.-1.7", "ü"];
         let live = self.live(lane);
+        let superseded = self.superseded(&live);
         match rng.below(100) {
+            0..5 if !superseded.is_empty() => Token::Issued(*rng.pick(&superseded)),
             0..90 if !live.is_empty() => Token::Issued(*rng.pick(&live)),
             0..97 if !self.issued.is_empty() => Token::Issued(rng.index(self.issued.len())),
             _ => Token::Garbage((*rng.pick(&garbage)).to_owned()),
         }
+    }
+
+    /// Leases that are over, on what is leased again.
+    fn superseded(&self, live: &[usize]) -> Vec<usize> {
+        let same = |a: &Issued, b: &Issued| {
+            (a.memory.lane, &a.memory.instance, &a.memory.item)
+                == (b.memory.lane, &b.memory.instance, &b.memory.item)
+        };
+        let is_again =
+            |order: &usize| live.iter().any(|live| same(&self.issued[*order], &self.issued[*live]));
+        (0..self.issued.len()).filter(|order| !self.is_live(*order)).filter(is_again).collect()
+    }
+
+    /// Whether a step was tried with a lease that is over, on what is leased again.
+    pub(crate) fn is_superseded(&self, token: &Token) -> bool {
+        let Token::Issued(order) = token else { return false };
+        self.superseded(&self.live(self.issued[*order].memory.lane)).contains(order)
     }
 
     pub(crate) fn instance(&self, name: &str) -> Option<&InstanceDump> {

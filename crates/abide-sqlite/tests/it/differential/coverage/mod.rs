@@ -43,7 +43,39 @@ impl Coverage {
             Op::Restart => self.restart(scene),
             Op::Damage(_) | Op::Listen => {}
         }
+        self.tokens(op, scene);
         self.told(scene);
+    }
+
+    fn tokens(&mut self, op: &Op, scene: Scene<'_>) {
+        let superseded = op.tokens().iter().any(|token| scene.world.is_superseded(token));
+        let refused = superseded && scene.is_refused();
+        match op {
+            Op::Instance(InstanceOp::Renew { .. }) => {
+                self.note("a lease on an instance was not renewed by its old token", refused);
+            }
+            Op::Instance(InstanceOp::Abandon { .. }) => {
+                self.note("a lease on an instance was not given back by its old token", refused);
+            }
+            Op::Work(WorkOp::Renew { .. }) => {
+                self.note("a lease on work was not renewed by its old token", refused);
+            }
+            Op::Work(WorkOp::Abandon { .. }) => {
+                self.note("a lease on work was not given back by its old token", refused);
+            }
+            Op::Work(WorkOp::Finish(_) | WorkOp::Ack { .. }) => {
+                self.note("work was not finished by its old token", refused);
+            }
+            Op::Instance(_) => self.note("a turn was not committed by an old token", refused),
+            Op::Advance(_)
+            | Op::Mail(_)
+            | Op::Work(_)
+            | Op::Session(_)
+            | Op::Read(_)
+            | Op::Damage(_)
+            | Op::Listen
+            | Op::Restart => {}
+        }
     }
 
     /// Counts a situation if it was met, and remembers that it can be.

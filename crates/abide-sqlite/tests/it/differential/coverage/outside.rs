@@ -120,8 +120,23 @@ impl Coverage {
                 self.note("statistics were read", found);
                 self.note("statistics could not be read", scene.is_refused());
             }
-            ReadOp::NextDue(Lane::Instances) => self.note("an instance is due", found),
-            ReadOp::NextDue(Lane::Work) => self.note("work is due", found),
+            ReadOp::NextDue(Lane::Instances) => {
+                let hidden = scene.before.messages.values().filter_map(|message| message.visible_at);
+                let leased = scene.before.instances.values().filter_map(|instance| instance.leased_until);
+                self.note("an instance is due", found);
+                self.note("the first of several messages is due", found && is_mixed(hidden));
+                self.note("the first of several leased instances is due", found && is_mixed(leased));
+            }
+            ReadOp::NextDue(Lane::Work) => {
+                let hidden = scene.before.work.values().filter_map(|work| work.visible_at);
+                let leased = scene.before.work.values().filter_map(|work| work.leased_until);
+                let sessions = scene.before.sessions.values().map(|session| session.locked_until);
+                let locked = sessions.filter(|until| *until > scene.world.now);
+                self.note("work is due", found);
+                self.note("the first of several hidden activities is due", found && is_mixed(hidden));
+                self.note("the first of several leased activities is due", found && is_mixed(leased));
+                self.note("the first of several sessions is due", found && is_mixed(locked));
+            }
         }
     }
 
@@ -139,4 +154,9 @@ impl Scene<'_> {
         let mut left = self.before.kv_store.keys().filter(|(name, _)| name == instance);
         left.any(|key| self.before.kv_delta.contains_key(key))
     }
+}
+
+/// Whether there is more than one time.
+fn is_mixed(times: impl Iterator<Item = u64>) -> bool {
+    times.collect::<std::collections::BTreeSet<_>>().len() > 1
 }

@@ -39,12 +39,13 @@ enum Kind {
     AbandonWork,
     Session,
     Read,
+    NextDue,
     Damage,
     Listen,
     Restart,
 }
 
-const KINDS: [(u64, Kind); 20] = [
+const KINDS: [(u64, Kind); 21] = [
     (11, Kind::Advance),
     (5, Kind::Start),
     (11, Kind::Enqueue),
@@ -61,7 +62,8 @@ const KINDS: [(u64, Kind); 20] = [
     (3, Kind::RenewWork),
     (4, Kind::AbandonWork),
     (5, Kind::Session),
-    (12, Kind::Read),
+    (9, Kind::Read),
+    (7, Kind::NextDue),
     (3, Kind::Damage),
     (1, Kind::Listen),
     (1, Kind::Restart),
@@ -120,6 +122,7 @@ pub(crate) fn step(number: u64, habits: Habits, world: &World) -> Op {
         Kind::AbandonWork => Op::Work(work::abandon(rng, world)),
         Kind::Session => Op::Session(session(rng)),
         Kind::Read => Op::Read(reads::read(rng, world)),
+        Kind::NextDue => Op::Read(reads::next_due(rng)),
         Kind::Damage => reads::damage(rng, world).map_or(Op::Listen, Op::Damage),
         Kind::Listen => Op::Listen,
         Kind::Restart if world.on_file => Op::Restart,

@@ -10,7 +10,7 @@ use super::{items, mail};
 
 pub(super) fn read(rng: &mut Rng, world: &World) -> ReadOp {
     let instance = known_instance(rng, world);
-    match rng.below(17) {
+    match rng.below(13) {
         0..=1 => ReadOp::History { instance },
         2..=3 => {
             let (instance, execution_id) = known_execution(rng, world);
@@ -28,10 +28,12 @@ pub(super) fn read(rng: &mut Rng, world: &World) -> ReadOp {
             ReadOp::KvValue { instance, key }
         }
         10..=11 => ReadOp::KvAll { instance: known_key(rng, world).0 },
-        12 => ReadOp::Stats { instance: known_key(rng, world).0 },
-        13..=14 => ReadOp::NextDue(Lane::Instances),
-        _ => ReadOp::NextDue(Lane::Work),
+        _ => ReadOp::Stats { instance: known_key(rng, world).0 },
     }
+}
+
+pub(super) fn next_due(rng: &mut Rng) -> ReadOp {
+    ReadOp::NextDue(if rng.percent(40) { Lane::Instances } else { Lane::Work })
 }
 
 fn fate(rng: &mut Rng) -> Fate {
