@@ -137,7 +137,8 @@ fn a_plain_store_has_a_name_but_no_abilities() {
 }
 
 const _: () =
-    assert!(Abilities::ALL.parks && Abilities::ALL.fuses_steps && Abilities::ALL.pushes_cancellations);
+    let all = Abilities::NONE.parking().fusing_steps().pushing_cancellations();
+    assert!(all.parks && all.fuses_steps && all.pushes_cancellations);
 
 #[test]
 fn a_request_key_is_printed_in_full() {

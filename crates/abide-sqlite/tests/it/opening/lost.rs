@@ -188,25 +188,6 @@ fn a_deleted_log_loses_nothing_that_was_acknowledged() {
     assert!(acknowledged.iter().all(|id| written(&path).contains(id)), "{acknowledged:?}");
 }
 
-/// Whoever comes later has another index, and with it other locks: two writers would not see each other.
-#[test]
-fn a_deleted_index_loses_nothing_that_was_acknowledged() {
-    let folder = Folder::new("index");
-    let path = folder.file("data.db");
-    let store = begin(&path);
-    fs::remove_file(beside(&path, "-shm")).unwrap();
-    let mut acknowledged = vec![1];
-    let other = open(&path).unwrap();
-    for id in (2..40).step_by(2) {
-        acknowledged.extend(write(&store, id).is_ok().then_some(id));
-        acknowledged.extend(write(&other, id + 1).is_ok().then_some(id + 1));
-    }
-    drop((store, other));
-    assert_eq!(integrity(&path), "ok");
-    let survived = written(&path);
-    assert!(acknowledged.iter().all(|id| survived.contains(id)), "{acknowledged:?}, but {survived:?}");
-}
-
 #[test]
 fn a_lock_file_that_is_deleted_harms_nobody() {
     let folder = Folder::new("lock-file");

@@ -11,7 +11,8 @@ use futures::future::join;
 use rusqlite::Connection;
 
 use super::puppet::{LONG, Puppet, finish, id_of, job, one_job};
-use crate::support::folder::{Folder, url};
+use crate::crash::evidence::integrity;
+use crate::support::folder::{Folder, beside, url};
 use crate::support::process::{PATIENCE, until};
 
 fn open(path: &Path) -> SqliteProvider {
@@ -154,4 +155,30 @@ fn a_file_with_two_names_is_one_file() {
         finish(&store, &work).unwrap();
         assert_eq!(other.ask("close"), "closed");
     }
+}
+
+/// Whoever comes later has another index, and with it other locks: two writers would not see each other.
+#[test]
+fn a_deleted_index_loses_nothing_that_was_acknowledged() {
+    let folder = Folder::new("index");
+    let path = folder.file("data.db");
+    let store = open(&path);
+    block_on(store.enqueue_for_worker(job(1))).unwrap();
+    std::fs::remove_file(beside(&path, "-shm")).unwrap();
+    let mut other = Puppet::on(&folder, &path);
+    let mut acknowledged = vec![1];
+    for id in (2..40).step_by(2) {
+        acknowledged.extend(block_on(store.enqueue_for_worker(job(id))).is_ok().then_some(id));
+        acknowledged.extend((other.ask(&format!("enqueue {}", id + 1)) == "ok").then_some(id + 1));
+    }
+    assert_eq!(other.ask("close"), "closed");
+    drop(store);
+    assert_eq!(integrity(&path), "ok");
+    let connection = Connection::open(&path).unwrap();
+    let count = |id: &u64| {
+        let query = format!("SELECT count(*) FROM work WHERE activity = {id}");
+        connection.query_row(&query, [], |row| row.get::<_, i64>(0)).unwrap()
+    };
+    let missing: Vec<&u64> = acknowledged.iter().filter(|id| count(id) == 0).collect();
+    assert!(missing.is_empty(), "of {acknowledged:?}: {missing:?}");
 }
