@@ -136,9 +136,8 @@ fn a_plain_store_has_a_name_but_no_abilities() {
     assert_eq!(store.calls(), [""; 0]);
 }
 
-const _: () =
-    let all = Abilities::NONE.parking().fusing_steps().pushing_cancellations();
-    assert!(all.parks && all.fuses_steps && all.pushes_cancellations);
+const ALL: Abilities = Abilities::NONE.parking().fusing_steps().pushing_cancellations();
+const _: () = assert!(ALL.parks && ALL.fuses_steps && ALL.pushes_cancellations);
 
 #[test]
 fn a_request_key_is_printed_in_full() {

@@ -118,7 +118,8 @@ impl<Wish, Lease: GiveBack> Call<Wish, Lease> {
 
     /// What a failed commit may have granted after all is given back.
     fn fail(self, error: JobError<'_>) {
-        drop(Handover { leases: self.given, inbox: self.inbox });
+        let unused = Handover { leases: self.given, inbox: self.inbox };
+        drop(unused);
         tell(self.reply, Err(error.of(self.operation)));
     }
 }

@@ -82,8 +82,8 @@ fn what_was_acknowledged_survives_kill_nine() {
     }
 }
 
-/// Starts a child, and kills it some time after its first acknowledgement.
-fn kill_one(folder: &Folder, round: u64, after: Duration) {
+/// Starts a child, and waits for its first acknowledgement.
+fn start_writing(folder: &Folder, round: u64) -> Running {
     let lines = Lines::of(&folder.file(JOURNAL));
     let before = lines.all().len();
     let mut command = child_of(CHILD);
@@ -94,8 +94,40 @@ fn kill_one(folder: &Folder, round: u64, after: Duration) {
         assert_eq!(child.ended(), None, "the child ended by itself");
         lines.all().into_iter().skip(before).find(acknowledged)
     });
+    child
+}
+
+/// Starts a child, and kills it some time after its first acknowledgement.
+fn kill_one(folder: &Folder, round: u64, after: Duration) {
+    let child = start_writing(folder, round);
     pass(after);
     child.kill();
+}
+
+#[test]
+fn a_process_killed_beside_another_harms_nobody() {
+    let kills = times("ABIDE_KILLS", 10);
+    let mut dice = Dice::of_environment();
+    println!("{kills} kills, ABIDE_SEED={}", dice.seed());
+    let mut round = 0;
+    while round < kills {
+        let folder = Folder::new("survivor");
+        let (path, lines) = (folder.file(DATABASE), Lines::of(&folder.file(JOURNAL)));
+        let mut survivor = start_writing(&folder, 1_000 + round);
+        for _ in 0..KILLS_PER_FILE.min(kills - round) {
+            kill_one(&folder, round, Duration::from_micros(dice.between(5_000, 60_000)));
+            // What was acknowledged before the look is there, though somebody goes on writing.
+            let journal = lines.all();
+            Evidence::read(&path).whole().holds(&journal);
+            assert_eq!(survivor.ended(), None, "the survivor ended by itself");
+            round += 1;
+        }
+        let before = lines.all().len();
+        until("the survivor to go on", PATIENCE, || (lines.all().len() > before + 10).then_some(()));
+        survivor.kill();
+        assert_eq!(integrity(&path), "ok");
+        go_on_to_the_end(&folder, round);
+    }
 }
 
 /// The file is sound, whole, and holds what was acknowledged; what the dead one held can be leased at once.

@@ -1,12 +1,14 @@
-//! A process killed while it creates the database.
+//! A process killed while it creates the database, or a caller who does not wait for it.
 
 use std::path::Path;
 
-use crate::crash::evidence::integrity;
-use crate::support::folder::{Folder, beside};
-use crate::support::process::{PATIENCE, Running, is_child, skipped, told, traced_child_of};
+use abide_sqlite::SqliteProvider;
+use futures::FutureExt;
 
 use super::{open, write, written};
+use crate::crash::evidence::integrity;
+use crate::support::folder::{Folder, beside, url};
+use crate::support::process::{PATIENCE, Running, is_child, skipped, told, traced_child_of, until};
 
 const CHILD: &str = "opening::killed::opens_and_closes";
 
@@ -16,6 +18,20 @@ fn opens_and_closes() {
     if is_child(CHILD) {
         drop(open(Path::new(&told("ABIDE_DATABASE"))).unwrap());
     }
+}
+
+#[test]
+fn opening_that_nobody_waits_for_ends_by_itself() {
+    let folder = Folder::new("given-up");
+    let path = folder.file("data.db");
+    let url = url(&path);
+    assert!(SqliteProvider::new(&url, None).now_or_never().is_none(), "it is opened by another thread");
+    // Created, and closed again.
+    until("it to be closed", PATIENCE, || {
+        let closed = folder.names() == ["data.db"] && std::fs::metadata(&path).unwrap().len() > 0;
+        closed.then_some(())
+    });
+    write(&open(&path).unwrap(), 1).unwrap();
 }
 
 #[test]
