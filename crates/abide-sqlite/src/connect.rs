@@ -49,18 +49,6 @@ impl Location {
         }
     }
 
-    /// The log beside the file.
-    pub(crate) fn log(&self) -> Option<PathBuf> {
-        match self {
-            Self::Memory => None,
-            Self::File(path) => {
-                let mut log = path.clone().into_os_string();
-                log.push("-wal");
-                Some(log.into())
-            }
-        }
-    }
-
     /// The connection that writes.
     pub(crate) fn open_writer(
         &self,

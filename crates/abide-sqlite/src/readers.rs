@@ -86,13 +86,13 @@ impl Drop for Readers {
 fn read_all(shared: &Shared, inbox: &Receiver<Read>) {
     while let Ok(first) = inbox.recv() {
         let Ok(connection) = shared.location.open_reader() else { continue };
-        if shared.check_file().is_err() {
+        if shared.files.check().is_err() {
             continue; // what the path names now is not our database
         }
         let statements = Statements::new(&connection);
         in_snapshot(&statements, first);
         while let Ok(read) = inbox.recv() {
-            if shared.check_file().is_err() {
+            if shared.files.check().is_err() {
                 break;
             }
             in_snapshot(&statements, read);

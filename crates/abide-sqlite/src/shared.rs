@@ -1,14 +1,13 @@
 //! What the threads of one store share.
 
 use std::fmt;
-use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use abide_model::{Clock, Entropy};
 
 use crate::connect::Location;
-use crate::identity::FileIdentity;
+use crate::identity::OpenedFiles;
 use crate::options::{Durability, Settings};
 use crate::owner::OwnerLock;
 use crate::stolen::Listeners;
@@ -19,12 +18,10 @@ pub(crate) struct Shared {
     pub(crate) durability: Durability,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) entropy: Arc<dyn Entropy>,
+    pub(crate) files: OpenedFiles,
     pub(crate) stolen: Listeners,
     pub(crate) counts: Counts,
     owner: AtomicI64,
-    file: Mutex<Option<FileIdentity>>,
-    log: Mutex<Option<FileIdentity>>,
-    log_is_lost: AtomicBool,
     lock: Mutex<Option<OwnerLock>>,
 }
 
@@ -48,6 +45,7 @@ impl Shared {
     pub(crate) fn new(location: Location, settings: Settings) -> Self {
         let Settings { durability, clock, entropy } = settings;
         Self {
+            files: OpenedFiles::of(&location),
             location,
             durability,
             clock,
@@ -55,9 +53,6 @@ impl Shared {
             stolen: Listeners::default(),
             counts: Counts::default(),
             owner: AtomicI64::new(0),
-            file: Mutex::default(),
-            log: Mutex::default(),
-            log_is_lost: AtomicBool::new(false),
             lock: Mutex::default(),
         }
     }
@@ -83,63 +78,6 @@ impl Shared {
     pub(crate) fn lock_file(&self) -> String {
         let lock = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
         lock.as_ref().map(|lock| lock.name().to_owned()).unwrap_or_default()
-    }
-
-    pub(crate) fn remember_file(&self, identity: Option<FileIdentity>) {
-        *self.file.lock().unwrap_or_else(PoisonError::into_inner) = identity;
-    }
-
-    pub(crate) fn remember_log(&self) {
-        *self.log.lock().unwrap_or_else(PoisonError::into_inner) =
-            self.location.log().and_then(|log| FileIdentity::of(&log));
-    }
-
-    /// SQLite removes the log by itself when the last connection is closed.
-    pub(crate) fn forget_log(&self) {
-        if !self.log_is_lost() {
-            *self.log.lock().unwrap_or_else(PoisonError::into_inner) = None;
-        }
-    }
-
-    /// Whether the log was deleted or replaced while it was open. Connections to it cannot be mixed with new ones, so
-    /// nothing more is written by this process.
-    pub(crate) fn log_is_lost(&self) -> bool {
-        self.log_is_lost.load(Ordering::Relaxed)
-    }
-
-    /// Whether the path still names the files that were opened.
-    pub(crate) fn check_file(&self) -> Result<(), String> {
-        let Location::File(path) = &self.location else { return Ok(()) };
-        self.check_log(path)?;
-        let opened = *self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        if opened.is_some() && FileIdentity::of(path) == opened {
-            return Ok(());
-        }
-        Err(format!(
-            "the database '{}' was deleted, moved or replaced while it was open: nothing more is written; put the \
-             file back, or restart on another",
-            path.display()
-        ))
-    }
-}
-
-impl Shared {
-    fn check_log(&self, path: &Path) -> Result<(), String> {
-        let opened = *self.log.lock().unwrap_or_else(PoisonError::into_inner);
-        let gone = opened.is_some() && self.location.log().and_then(|log| FileIdentity::of(&log)) != opened;
-        let database = *self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        // If the database is gone too, both may come back.
-        if gone && FileIdentity::of(path) == database {
-            self.log_is_lost.store(true, Ordering::Relaxed);
-        }
-        if gone || self.log_is_lost() {
-            return Err(format!(
-                "the log beside the database '{}' was deleted or replaced while it was open: nothing more is written; \
-                 restart the program",
-                path.display()
-            ));
-        }
-        Ok(())
     }
 }
 

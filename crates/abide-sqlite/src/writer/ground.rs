@@ -10,7 +10,6 @@ use rusqlite::Connection;
 use crate::connect::{Location, Missing};
 use crate::encode::column;
 use crate::error::OpenError;
-use crate::identity::FileIdentity;
 use crate::job::Durable;
 use crate::migrate::migrate;
 use crate::options::Durability;
@@ -29,26 +28,26 @@ impl Disk {
     pub(crate) fn open(shared: &Shared) -> Result<Self, OpenError> {
         let connection = open_patiently(shared)?;
         if let Location::File(path) = &shared.location {
-            shared.remember_file(FileIdentity::of(path));
+            shared.files.remember_database();
             let lock = OwnerLock::new(path, &*shared.entropy)?;
             register(&connection, &lock, shared).map_err(|error| shared.location.cannot_open(error))?;
             shared.keep_lock(lock);
-            shared.remember_log();
+            shared.files.remember_log();
         }
         Ok(Self { connection })
     }
 
     /// Opens the database again after it failed. Never another file, and never a new one.
     pub(crate) fn reopen(shared: &Shared) -> Result<Self, String> {
-        shared.forget_log();
-        shared.check_file()?;
+        shared.files.forget_log();
+        shared.files.check()?;
         let connection = shared
             .location
             .open_writer(shared.durability, Missing::Refuse)
             .map_err(|error| error.to_string())?;
-        shared.check_file()?;
+        shared.files.check()?;
         empty_log(&connection).map_err(|error| error.to_string())?;
-        shared.remember_log();
+        shared.files.remember_log();
         Ok(Self { connection })
     }
 
@@ -68,7 +67,7 @@ impl Disk {
 
     /// Saves what was acknowledged into a log that is gone: this connection is the last that can still read it.
     pub(crate) fn save_lost_log(&self, shared: &Shared) {
-        if shared.log_is_lost()
+        if shared.files.log_is_lost()
             && let Err(error) = empty_log(&self.connection)
         {
             tracing::error!(target: "abide::sqlite", %error, "the log was deleted, and its contents are lost");
@@ -188,7 +187,7 @@ impl<'a, 'c> WriterGround<'a, 'c> {
 
     /// Whether the file that was written is still the one that its path names.
     pub(crate) fn still_there(&self) -> Result<(), String> {
-        self.shared.check_file()
+        self.shared.files.check()
     }
 
     /// Groups that only lease or renew need no fsync: losing them frees the leases.

@@ -51,6 +51,8 @@ pub(crate) fn run(
 enum Stopped {
     /// SQLite failed.
     Database(rusqlite::Error),
+    /// The files are not the ones that were opened any more. Nothing was written.
+    Gone(String),
     /// A job refused after it had written, which none should. Its answer stands; its writes do not.
     LateRefusal,
 }
@@ -66,6 +68,7 @@ impl Stopped {
     fn may_be_one_job(&self) -> bool {
         match self {
             Self::Database(error) => may_be_one_job(error),
+            Self::Gone(_) => false,
             Self::LateRefusal => true,
         }
     }
@@ -83,6 +86,7 @@ fn attempt(
     jobs: &mut [Box<dyn Job>],
     parked: &mut [LeaseCall],
 ) -> Result<Attempted, Stopped> {
+    ground.still_there().map_err(Stopped::Gone)?;
     let durable = jobs.iter().any(|job| job.durable() == Durable::Must);
     ground.require(if durable { Durable::Must } else { Durable::LeaseOnly })?;
     let sql = ground.statements();
@@ -174,9 +178,19 @@ fn fail_all(message: &str, jobs: Vec<Box<dyn Job>>, parked: &mut Vec<LeaseCall>)
 
 /// The transaction is rolled back, and trying again will not help now.
 fn give_up(stopped: &Stopped, jobs: Vec<Box<dyn Job>>, parked: &mut Vec<LeaseCall>, outcome: &mut Outcome) {
-    let Stopped::Database(error) = stopped else {
-        jobs.into_iter().for_each(Job::answer);
-        return;
+    let error = match stopped {
+        Stopped::Database(error) => error,
+        Stopped::LateRefusal => return jobs.into_iter().for_each(Job::answer),
+        Stopped::Gone(message) => {
+            for job in jobs {
+                job.fail(JobError::NotBegun(message));
+            }
+            for call in parked.drain(..) {
+                call.fail(JobError::NotBegun(message));
+            }
+            outcome.broken = true;
+            return;
+        }
     };
     tracing::warn!(target: "abide::sqlite", %error, jobs = jobs.len(), "a transaction failed and was rolled back");
     for job in jobs {

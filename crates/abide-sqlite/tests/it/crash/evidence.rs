@@ -124,6 +124,7 @@ impl Evidence {
     }
 
     /// Compares the database with itself.
+    #[must_use]
     pub(crate) fn whole(mut self) -> Self {
         let Self { instances, problems } = &mut self;
         for (id, instance) in instances {
@@ -131,11 +132,11 @@ impl Evidence {
                 instance.check(|problem| problems.push(format!("{id}: {problem}")));
             }
         }
-        self.complain();
         self
     }
 
     /// Whether everything in the journal is there.
+    #[must_use]
     pub(crate) fn holds(mut self, journal: &[String]) -> Self {
         let collected = self.collected();
         for line in journal {
@@ -154,11 +155,11 @@ impl Evidence {
                 self.problems.push(format!("in the journal: {line}"));
             }
         }
-        self.complain();
         self
     }
 
     /// Whether nothing is left to be done.
+    #[must_use]
     pub(crate) fn finished(mut self) -> Self {
         for (id, instance) in &self.instances {
             let ended = id == COLLECTOR || id == SINK || instance.status == "Completed";
@@ -166,7 +167,6 @@ impl Evidence {
                 self.problems.push(format!("{id} has not ended: {instance:?}"));
             }
         }
-        self.complain();
         self
     }
 
@@ -192,9 +192,16 @@ impl Evidence {
         names
     }
 
-    fn complain(&mut self) {
-        let problems = std::mem::take(&mut self.problems);
+    /// What was found to be wrong.
+    pub(crate) fn problems(self) -> Vec<String> {
+        self.problems
+    }
+
+    /// Nothing was found to be wrong.
+    pub(crate) fn must_be_sound(self) -> Self {
+        let Self { problems, .. } = &self;
         assert!(problems.is_empty(), "{} problems:\n{}", problems.len(), problems.join("\n"));
+        self
     }
 }
 

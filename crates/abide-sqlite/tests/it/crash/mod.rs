@@ -118,7 +118,7 @@ fn a_process_killed_beside_another_harms_nobody() {
             kill_one(&folder, round, Duration::from_micros(dice.between(5_000, 60_000)));
             // What was acknowledged before the look is there, though somebody goes on writing.
             let journal = lines.all();
-            Evidence::read(&path).whole().holds(&journal);
+            Evidence::read(&path).whole().holds(&journal).must_be_sound();
             assert_eq!(survivor.ended(), None, "the survivor ended by itself");
             round += 1;
         }
@@ -135,7 +135,7 @@ fn look(folder: &Folder) {
     let path = folder.file(DATABASE);
     assert_eq!(integrity(&path), "ok");
     let journal = Lines::of(&folder.file(JOURNAL)).all();
-    Evidence::read(&path).whole().holds(&journal);
+    Evidence::read(&path).whole().holds(&journal).must_be_sound();
     assert_eq!(owner_files(folder).len(), 1, "the dead process's lock file: {:?}", folder.names());
 
     let connection = Connection::open(&path).unwrap();
@@ -190,6 +190,7 @@ fn go_on_to_the_end(folder: &Folder, round: u64) {
     block_on(load.run());
     drop(store);
     assert_eq!(integrity(&path), "ok");
-    let evidence = Evidence::read(&path).whole().holds(&Lines::of(&journal_path).all()).finished();
+    let evidence =
+        Evidence::read(&path).whole().holds(&Lines::of(&journal_path).all()).finished().must_be_sound();
     println!("{} turns after {round} kills", evidence.turns());
 }

@@ -47,7 +47,7 @@ fn work_goes_on_when_there_is_space_again() {
         };
         block_on(join(work, free_the_space));
         assert_eq!(integrity(&path), "ok");
-        Evidence::read(&path).whole().holds(&lines.all()).finished();
+        Evidence::read(&path).whole().holds(&lines.all()).finished().must_be_sound();
     }
     drop(store);
     let faults = lines.all().iter().filter(|line| line.starts_with("fault")).count();
@@ -77,5 +77,5 @@ fn a_store_on_a_full_disk_closes_and_opens_again() {
     block_on(Load::new(&store, &journal, plan(1)).run());
     drop(store);
     assert_eq!(integrity(&path), "ok");
-    Evidence::read(&path).whole().holds(&Lines::of(&folder.file("journal")).all()).finished();
+    Evidence::read(&path).whole().holds(&Lines::of(&folder.file("journal")).all()).finished().must_be_sound();
 }

@@ -129,7 +129,7 @@ fn run_with(folder: &Folder, fault: &Fault, nth: u64) -> bool {
     } else {
         assert!(ended.success() && last == "end", "{ended}, {when}\n{}", journal.join("\n"));
     }
-    look(&path, &Lines::of(&folder.file(JOURNAL)).all()).finished();
+    look(&path, &Lines::of(&folder.file(JOURNAL)).all()).finished().must_be_sound();
     let names: Vec<String> = folder.names().into_iter().filter(|name| name.starts_with(DATABASE)).collect();
     assert_eq!(names, [DATABASE], "{when}");
     !ended.success() || journal.iter().any(|line| line.starts_with("fault"))
@@ -143,7 +143,7 @@ fn opened(path: &Path) -> bool {
 
 fn look(path: &Path, journal: &[String]) -> Evidence {
     assert_eq!(integrity(path), "ok");
-    Evidence::read(path).whole().holds(journal)
+    Evidence::read(path).whole().holds(journal).must_be_sound()
 }
 
 const WRITES: &str = "pwrite64,fsync,fdatasync,ftruncate";
