@@ -34,7 +34,7 @@ pub(crate) const CAMPAIGNS: &[Campaign] = &[
         name: "faults",
         what: "every write and fsync of a workload failed in turn",
         variable: "ABIDE_FAULTS",
-        full_length: "all",
+        full_length: "400",
     },
     Campaign {
         name: "flat",

@@ -17,8 +17,13 @@ mod plans;
 mod poison;
 mod waiting;
 
+#[cfg(unix)]
 mod crash;
+#[cfg(unix)]
 mod faults;
+#[cfg(unix)]
 mod opening;
+#[cfg(unix)]
 mod processes;
+#[cfg(unix)]
 mod trace;

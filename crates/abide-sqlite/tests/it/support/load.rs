@@ -23,7 +23,9 @@ use futures::future::{join, join_all};
 
 use super::process::Journal;
 
-pub(crate) use turns::{COLLECTOR, LONG_CHAIN, SINK, completion_of, fused_turn_of, start, turn_of};
+pub(crate) use turns::{
+    COLLECTOR, LONG_CHAIN, LONG_CHAIN_ACTIVITIES, SINK, completion_of, fused_turn_of, start, turn_of,
+};
 
 /// What to write.
 #[derive(Debug, Clone)]

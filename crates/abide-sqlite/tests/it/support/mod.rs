@@ -4,6 +4,8 @@ pub(crate) mod clock;
 pub(crate) mod dump;
 pub(crate) mod folder;
 pub(crate) mod items;
+#[cfg(unix)]
 pub(crate) mod load;
+#[cfg(unix)]
 pub(crate) mod process;
 pub(crate) mod store;

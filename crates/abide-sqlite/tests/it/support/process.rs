@@ -149,7 +149,8 @@ impl Running {
     }
 
     fn signal(&self, name: &str) {
-        folder::run(Command::new("kill").args([format!("-{name}"), self.child.id().to_string()])).unwrap();
+        let kill = format!("kill -{name} {}", self.child.id());
+        folder::run(Command::new("sh").args(["-c", &kill])).unwrap();
     }
 
     /// Writes a line to its input.

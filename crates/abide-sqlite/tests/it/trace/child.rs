@@ -13,8 +13,8 @@ use futures::executor::block_on;
 use futures::future::{join, try_join_all};
 
 use crate::support::folder::url;
-use crate::support::load::{LONG_CHAIN, completion_of, fused_turn_of, start, turn_of};
-use crate::support::process::{Journal, is_child, told};
+use crate::support::load::{LONG_CHAIN, LONG_CHAIN_ACTIVITIES, completion_of, fused_turn_of, start, turn_of};
+use crate::support::process::{Journal, PATIENCE, is_child, told};
 
 pub(super) const ONE_BY_ONE: &str = "trace::child::calls_one_by_one";
 pub(super) const MANY: &str = "trace::child::many_callers";
@@ -27,8 +27,8 @@ pub(super) const CALLERS: usize = 16;
 /// Longer than any test.
 const LEASE: Duration = Duration::from_secs(600);
 
-/// How long a lease call waits in the store.
-const WAIT: Duration = Duration::from_millis(500);
+/// How long a lease call waits in the store: until there is something.
+const WAIT: Duration = PATIENCE;
 
 struct Child {
     store: SqliteProvider,
@@ -154,15 +154,22 @@ impl Child {
         let mut leases = self.lease_instances(WAIT).await;
         while let Some(lease) = leases.pop() {
             let step = lease.position.last_event_id / 3;
-            let (next, ()) = join(self.lease_instances(WAIT), self.commit(lease)).await;
-            self.journal.note(&format!("step {step} {}", self.store.transactions()));
-            leases = next;
+            if step == LONG_CHAIN_ACTIVITIES {
+                self.commit(lease).await;
+                break;
+            }
+            (leases, ()) = join(self.lease_instances(WAIT), self.commit(lease)).await;
+            self.note_step(step);
         }
     }
 
     async fn work(&self) {
         let mut leases = self.lease_work(WAIT).await;
         while let Some(work) = leases.pop() {
+            if activity_of(&work).1 / 3 == LONG_CHAIN_ACTIVITIES {
+                self.finish(&work).await;
+                break;
+            }
             (leases, ()) = join(self.lease_work(WAIT), self.finish(&work)).await;
         }
     }
@@ -170,9 +177,17 @@ impl Child {
     async fn fused_work(&self, mut leases: Vec<WorkLease>, incarnation: u64) {
         while let Some(work) = leases.pop() {
             let step = activity_of(&work).1 / 3;
+            if step == LONG_CHAIN_ACTIVITIES {
+                self.fuse(&work, incarnation).await;
+                break;
+            }
             (leases, ()) = join(self.lease_work(WAIT), self.fuse(&work, incarnation)).await;
-            self.journal.note(&format!("step {step} {}", self.store.transactions()));
+            self.note_step(step);
         }
+    }
+
+    fn note_step(&self, step: u64) {
+        self.journal.note(&format!("step {step} {}", self.store.transactions()));
     }
 
     async fn lease_instances(&self, wait: Duration) -> Vec<InstanceLease> {

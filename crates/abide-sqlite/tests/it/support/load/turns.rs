@@ -11,12 +11,13 @@ pub(crate) const COLLECTOR: &str = "collector";
 /// Not an instance: what is sent there stays.
 pub(crate) const SINK: &str = "sink";
 
-/// A chain that goes on longer than others.
+/// A chain that goes on longer than others, and how many activities it runs.
 pub(crate) const LONG_CHAIN: &str = "long";
+pub(crate) const LONG_CHAIN_ACTIVITIES: u64 = 35;
 
 /// How many activities a chain runs.
 fn activities(instance: &str) -> u64 {
-    if instance == LONG_CHAIN { 35 } else { 3 }
+    if instance == LONG_CHAIN { LONG_CHAIN_ACTIVITIES } else { 3 }
 }
 
 const RESULT: &str = "\"done\"";
