@@ -12,8 +12,9 @@ use std::thread::JoinHandle;
 use crossbeam_channel::{Receiver, Sender, bounded};
 use rusqlite::Connection;
 
-use crate::connect::{Location, several_connections_are_safe};
+use crate::connect::several_connections_are_safe;
 use crate::error::OpenError;
+use crate::shared::Shared;
 use crate::statements::{Sql, Statements};
 
 /// The log is copied when it has this many pages.
@@ -28,14 +29,15 @@ pub(crate) struct Checkpoints {
 
 impl Checkpoints {
     /// Starts the thread that copies.
-    pub(crate) fn beside(location: &Location) -> Result<Self, OpenError> {
-        let connection = location.open_checkpointer()?;
+    pub(crate) fn beside(shared: &Arc<Shared>) -> Result<Self, OpenError> {
+        let connection = shared.location.open_checkpointer()?;
+        let shared = Arc::clone(shared);
         let (ask, asked) = bounded(1);
         let copied = Arc::new(AtomicBool::new(false));
         let done = Arc::clone(&copied);
         let thread = std::thread::Builder::new()
             .name("abide-checkpoint".to_owned())
-            .spawn(move || copy(&connection, &asked, &done))
+            .spawn(move || copy(&shared, &connection, &asked, &done))
             .map_err(OpenError::Thread)?;
         Ok(Self { ask: Some(ask), copied, thread: Some(thread) })
     }
@@ -72,9 +74,12 @@ impl Drop for Checkpoints {
     }
 }
 
-fn copy(connection: &Connection, asked: &Receiver<()>, done: &AtomicBool) {
+fn copy(shared: &Shared, connection: &Connection, asked: &Receiver<()>, done: &AtomicBool) {
     while asked.recv().is_ok() {
-        copy_log(connection);
+        // Under another index the locks are not ours, and copying would harm what others have written.
+        if shared.files.check().is_ok() {
+            copy_log(connection);
+        }
         done.store(true, Ordering::Release);
     }
 }

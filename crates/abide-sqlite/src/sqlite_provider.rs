@@ -86,13 +86,14 @@ impl SqliteProvider {
     ///
     /// If somebody is reading (try again), or the disk fails.
     pub async fn checkpoint(&self) -> Result<(), StoreError> {
+        let failed = |message: String| StoreError::not_applied(Operation::Checkpoint, message);
+        self.shared.files.check().map_err(failed)?;
         let (reply, done) = oneshot::channel();
         self.writer.send(Request::Read(Box::new(move |statements| {
             let copied =
                 statements.connection().query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0));
             tell(reply, copied);
         })));
-        let failed = |message: String| StoreError::not_applied(Operation::Checkpoint, message);
         match done.await {
             Ok(Ok(0)) => Ok(()),
             Ok(Ok::<i64, _>(_)) => Err(failed("somebody is reading: try again".to_owned())),

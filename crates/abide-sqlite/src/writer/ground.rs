@@ -160,8 +160,8 @@ impl<'a, 'c> WriterGround<'a, 'c> {
 
     /// Takes this process out of the list: its leases, if it has any left, are void.
     pub(crate) fn sign_off(&self) {
-        if self.shared.in_memory() {
-            return;
+        if self.shared.in_memory() || self.still_there().is_err() {
+            return; // the lock file will be free, which says the same
         }
         let owner = self.shared.owner();
         let signed_off = self.begin().and_then(|tx| {

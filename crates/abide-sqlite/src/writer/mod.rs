@@ -210,7 +210,7 @@ impl Thread {
         if self.shared.in_memory() || !several_connections_are_safe() {
             return Ok(Checkpoints::inline());
         }
-        Checkpoints::beside(&self.shared.location)
+        Checkpoints::beside(&self.shared)
     }
 
     fn group(&mut self, ground: &WriterGround<'_, '_>) -> Outcome {
