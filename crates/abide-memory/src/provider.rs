@@ -206,7 +206,7 @@ impl Provider for InMemoryProvider {
     }
 
     fn abilities(&self) -> Abilities {
-        Abilities::NONE.parking().fusing_steps().pushing_cancellations()
+        Abilities::ALL
     }
 
     async fn lease_instances(&self, request: LeaseInstances) -> Result<Vec<InstanceLease>, StoreError> {

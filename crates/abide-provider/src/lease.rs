@@ -17,42 +17,6 @@ pub const BATCH_MESSAGES: usize = 1_000;
 /// A lease hands out no further message once this size is reached.
 pub const BATCH_BYTES: usize = 4 * 1024 * 1024;
 
-/// Which of the provided methods a store does better than their defaults.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Abilities {
-    /// A lease call that finds nothing waits in the store until there is something. Otherwise the caller polls.
-    pub parks: bool,
-    /// [`Authority::FinishedWork`](crate::Authority::FinishedWork) is understood.
-    pub fuses_steps: bool,
-    /// [`Provider::stolen_leases`](crate::Provider::stolen_leases) tells of leases taken away, as a hint that is sooner than
-    /// the next renewal, which decides.
-    pub pushes_cancellations: bool,
-}
-
-impl Abilities {
-    /// Nothing beyond the defaults.
-    pub const NONE: Self = Self { parks: false, fuses_steps: false, pushes_cancellations: false };
-
-    /// The same, with lease calls that wait in the store.
-    #[must_use]
-    pub const fn parking(self) -> Self {
-        Self { parks: true, ..self }
-    }
-
-    /// The same, with fused steps.
-    #[must_use]
-    pub const fn fusing_steps(self) -> Self {
-        Self { fuses_steps: true, ..self }
-    }
-
-    /// The same, with word of stolen leases.
-    #[must_use]
-    pub const fn pushing_cancellations(self) -> Self {
-        Self { pushes_cancellations: true, ..self }
-    }
-}
-
 /// Ask for instances that have mail.
 #[derive(Debug, Clone)]
 pub struct LeaseInstances {

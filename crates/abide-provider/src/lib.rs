@@ -23,6 +23,7 @@ pub mod unreadable;
 mod error;
 mod filter;
 
+mod ability;
 mod admin;
 pub mod management;
 
@@ -31,12 +32,13 @@ pub use abide_model::{
     KvEntry, PruneOptions, PruneResult, ScheduledActivityIdentifier, SemverRange, SystemStats, WorkItem,
     current_build_version,
 };
+pub use ability::{Abilities, Ability};
 pub use admin::ProviderAdmin;
 pub use error::{ErrorKind, Operation, ProviderError, Rejection, StoreError};
 pub use filter::{DispatcherCapabilityFilter, TagFilter};
 pub use item::{ExecutionMetadata, OrchestrationItem, SessionFetchConfig};
 pub use lease::{
-    Abilities, BATCH_BYTES, BATCH_MESSAGES, InstanceLease, LeaseInstances, Message, MessageId, ParentLink,
+    BATCH_BYTES, BATCH_MESSAGES, InstanceLease, LeaseInstances, Message, MessageId, ParentLink,
     Preloaded,
 };
 pub use management::{

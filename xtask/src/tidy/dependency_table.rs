@@ -109,6 +109,18 @@ pub(crate) const DIRECT: &[CrateRows] = &[
         ],
     },
     CrateRows {
+        name: "abide-conformance",
+        may_depend_on: &[
+            row("abide-host", "the real clock, for stores that have no other"),
+            row("abide-model", "what it stores"),
+            row("abide-provider", "the contract it tries"),
+            row("async-trait", "the factory is an async trait"),
+            without_defaults("futures-util", "a failed assertion is an outcome, not the end of the suite"),
+            row("semver", "executions are pinned to versions"),
+            row("tokio", "real time passes, and callers run beside each other"),
+        ],
+    },
+    CrateRows {
         name: "abide-demo",
         may_depend_on: &[row("abide-engine", "what it shows"), row("abide-model", "what it shows")],
     },

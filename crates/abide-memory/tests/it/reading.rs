@@ -83,9 +83,6 @@ fn stats_are_of_the_current_execution_and_the_merged_values() {
 fn it_says_what_it_is() {
     let store = Store::new();
     assert_eq!((store.provider.name(), store.provider.version()), ("memory", "0.2.0"));
-    assert_eq!(
-        store.provider.abilities(),
-        abide_provider::Abilities::NONE.parking().fusing_steps().pushing_cancellations()
-    );
-    assert!(store.provider.as_management_capability().is_none());
+    assert_eq!(store.provider.abilities(), abide_provider::Abilities::ALL);
+    assert!(store.provider.as_management_capability().is_some());
 }

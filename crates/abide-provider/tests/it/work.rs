@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use abide_model::WorkItem;
 use abide_provider::{
-    Abilities, Enqueue, ErrorKind, FinishedWork, Lane, LeaseWork, Operation, Provider, ProviderError,
+    Abilities, Ability, Enqueue, ErrorKind, FinishedWork, Lane, LeaseWork, Operation, Provider, ProviderError,
     Rejection, RequestKey, SessionFetchConfig, StoreError, TagFilter, WorkLease,
 };
 use futures::executor::block_on;
@@ -126,8 +126,7 @@ fn a_plain_store_has_a_name_but_no_abilities() {
     let store = Fake::default();
     assert_eq!((store.name(), store.version()), ("unknown", "0.0.0"));
     assert_eq!(store.abilities(), Abilities::default());
-    let Abilities { parks, fuses_steps, pushes_cancellations, .. } = store.abilities();
-    assert!(!parks && !fuses_steps && !pushes_cancellations);
+    assert_eq!(store.abilities(), Abilities::NONE);
     assert!(store.as_management_capability().is_none());
     assert!(store.stolen_leases().is_none());
     for lane in [Lane::Instances, Lane::Work] {
@@ -136,8 +135,13 @@ fn a_plain_store_has_a_name_but_no_abilities() {
     assert_eq!(store.calls(), [""; 0]);
 }
 
-const ALL: Abilities = Abilities::NONE.parking().fusing_steps().pushing_cancellations();
-const _: () = assert!(ALL.parks && ALL.fuses_steps && ALL.pushes_cancellations);
+#[test]
+fn abilities_are_a_set() {
+    let some = Abilities::NONE.with(Ability::Parking).with(Ability::DueTimes);
+    assert!(some.has(Ability::Parking) && some.has(Ability::DueTimes) && !some.has(Ability::FusedSteps));
+    assert_eq!(some.without(Ability::DueTimes), Abilities::NONE.with(Ability::Parking));
+    assert!(Abilities::ALL.has(Ability::Incarnations) && !Abilities::NONE.has(Ability::Incarnations));
+}
 
 #[test]
 fn a_request_key_is_printed_in_full() {

@@ -1,0 +1,7 @@
+//! Several leases, commits and acks in one call.
+
+use crate::suite::area;
+
+area! {
+    batches;
+}

@@ -1,0 +1,7 @@
+//! What code says about its progress, with a version.
+
+use crate::suite::area;
+
+area! {
+    custom_status;
+}

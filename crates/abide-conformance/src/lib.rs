@@ -1,0 +1,121 @@
+//! Shows that a store keeps the storage contract.
+//!
+//! For authors of providers. Implement [`ProviderFactory`], call [`run_all_validations`] from a test, and every
+//! clause of `docs/guide/providers.md` is tried on your store: each clause names its function here. The
+//! functions can also be called one by one.
+//!
+//! ```no_run
+//! # use std::sync::Arc;
+//! # use abide_conformance::{ProviderFactory, run_all_validations};
+//! # use abide_provider::Provider;
+//! struct MyFactory;
+//!
+//! #[async_trait::async_trait]
+//! impl ProviderFactory for MyFactory {
+//!     async fn create_provider(&self) -> Arc<dyn Provider> {
+//!         todo!("a provider on an empty store")
+//!     }
+//! }
+//!
+//! # async fn test() {
+//! run_all_validations(&MyFactory).await;
+//! # }
+//! ```
+//!
+//! Modules are areas of the contract; a function asserts what its name says, and panics if it does not hold. They use
+//! nothing but the provider's own methods and the factory's hooks.
+//!
+//! Deliberately absent: knowledge of any particular store.
+
+mod factory;
+mod suite;
+mod support;
+
+pub use abide_model::{Event, EventKind};
+pub use abide_provider::ExecutionMetadata;
+pub use factory::{Hook, Hooks, Polling, ProviderFactory};
+pub use suite::{Need, Outcome, Report, Validation, report, run_all_validations, validations};
+
+/// Declares the areas: a module each, with its functions in the suite.
+macro_rules! areas {
+    ($($(#[$doc:meta])* $area:ident;)*) => {
+        $($(#[$doc])* pub mod $area;)*
+
+        fn areas<F: ProviderFactory>() -> Vec<Validation<F>> {
+            let mut all = Vec::new();
+            $(all.extend($area::area::<F>());)*
+            all
+        }
+    };
+}
+
+areas! {
+    /// Instances come to be with their first turn, and not before.
+    instance_creation;
+    /// A commit happens as a whole or not at all.
+    atomicity;
+    /// What is wrong is refused, and changes nothing.
+    error_handling;
+    /// One instance has one turn at a time.
+    instance_locking;
+    /// Leases end by time, by ack or by abandon, and last longer by renewal.
+    lock_expiration;
+    /// Executions of one instance keep apart.
+    multi_execution;
+    /// Both queues: order, peek-lock, visibility, and mail for nobody.
+    queue_semantics;
+    /// Looking at instances, executions and queues.
+    management;
+    /// Activities that are taken back, and instances that are deleted under them.
+    cancellation;
+    /// Whether a fetch that finds nothing waits, and how long.
+    long_polling;
+    /// Attempts are counted, for each message and each activity.
+    poison_message;
+    /// Instances are deleted with everything they have, or not at all.
+    deletion;
+    /// Past executions are deleted; the current one never is.
+    prune;
+    /// Many finished instances are deleted by a filter.
+    bulk_deletion;
+    /// Instances are leased by those that can replay them.
+    capability_filtering;
+    /// Activities of a session run where the session is.
+    sessions;
+    /// What code says about its progress, with a version.
+    custom_status;
+    /// Activities with a tag go to workers that serve it.
+    tag_filtering;
+    /// Values of an instance: what finished executions left, and what the current one changed.
+    kv_store;
+    /// Several leases, commits and acks in one call.
+    batches;
+    /// Messages that a turn did not consume stay.
+    unread_mail;
+    /// Timers that nobody waits for are removed.
+    timer_removal;
+    /// Past executions are deleted by the commit that asks for it.
+    prune_with_commit;
+    /// A finished activity and the turn that takes its result, in one commit.
+    fused_steps;
+    /// A lease call that finds nothing waits in the store, and is served when there is something.
+    parking;
+    /// When something becomes leasable by the passing of time alone.
+    due_times;
+    /// Word of leases that were taken away.
+    pushed_cancellations;
+    /// A repeated request is done once.
+    keyed_requests;
+    /// A deleted instance is not the next one of its name.
+    incarnations;
+    /// Rows that cannot be read harm nobody else.
+    unreadable_rows;
+    /// Mail for instances that do not exist harms nobody.
+    orphan_mail;
+    /// Instances page by page: filtered, in order, with what a person wants to see.
+    listing;
+    /// Finished children that nobody waits for are removed.
+    orphans;
+    /// Finished instances are removed after their time.
+    retention;
+}

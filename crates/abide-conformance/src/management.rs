@@ -1,0 +1,7 @@
+//! Looking at instances, executions and queues.
+
+use crate::suite::area;
+
+area! {
+    management;
+}

@@ -1,0 +1,7 @@
+//! Executions of one instance keep apart.
+
+use crate::suite::area;
+
+area! {
+    multi_execution;
+}

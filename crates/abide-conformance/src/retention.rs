@@ -1,0 +1,7 @@
+//! Finished instances are removed after their time.
+
+use crate::suite::area;
+
+area! {
+    retention;
+}

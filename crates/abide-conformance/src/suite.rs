@@ -1,0 +1,198 @@
+//! Every validation by name, what it needs, and how to run them all.
+
+use std::panic::AssertUnwindSafe;
+
+use abide_provider::Ability;
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+
+use crate::factory::{Hook, Polling, ProviderFactory};
+
+/// One test of the contract.
+pub struct Validation<F> {
+    /// The module it is in.
+    pub area: &'static str,
+    /// Its function there.
+    pub name: &'static str,
+    /// What must be there for it to apply.
+    pub needs: &'static [Need],
+    run: fn(&F) -> BoxFuture<'_, ()>,
+}
+
+/// What a validation asks for beyond the required methods of a provider.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Need {
+    /// The provider has [an administrative side](abide_provider::Provider::as_management_capability).
+    Administration,
+    /// The factory implements a hook.
+    Hook(Hook),
+    /// The provider says that it has an ability.
+    Ability(Ability),
+    /// The factory says that fetches answer, or wait, like this.
+    Polling(Polling),
+}
+
+/// What came of a validation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// The provider does what its name says.
+    Passed,
+    /// It does not; this is what the assertion said.
+    Failed(String),
+    /// It does not apply.
+    NotApplicable(Need),
+}
+
+/// What came of all validations, in order.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Report {
+    /// Area, name, and what came of it.
+    pub outcomes: Vec<(&'static str, &'static str, Outcome)>,
+}
+
+impl<F: ProviderFactory> Validation<F> {
+    /// `area::name`.
+    #[must_use]
+    pub fn path(&self) -> String {
+        format!("{}::{}", self.area, self.name)
+    }
+
+    /// Runs it if it applies. A failed assertion is an outcome, not a panic.
+    pub async fn run(&self, factory: &F) -> Outcome {
+        if let Some(missing) = missing_need(factory, self.needs).await {
+            return Outcome::NotApplicable(missing);
+        }
+        match AssertUnwindSafe((self.run)(factory)).catch_unwind().await {
+            Ok(()) => Outcome::Passed,
+            Err(panic) => Outcome::Failed(text_of(panic.as_ref())),
+        }
+    }
+}
+
+impl<F> std::fmt::Debug for Validation<F> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}::{}", self.area, self.name)
+    }
+}
+
+impl Report {
+    /// Those that failed: path and reason.
+    pub fn failures(&self) -> impl Iterator<Item = (String, &str)> {
+        self.outcomes.iter().filter_map(|(area, name, outcome)| match outcome {
+            Outcome::Failed(why) => Some((format!("{area}::{name}"), why.as_str())),
+            Outcome::Passed | Outcome::NotApplicable(_) => None,
+        })
+    }
+
+    /// Those that did not apply: path and what they would have needed.
+    pub fn not_applicable(&self) -> impl Iterator<Item = (String, Need)> {
+        self.outcomes.iter().filter_map(|(area, name, outcome)| match outcome {
+            Outcome::NotApplicable(need) => Some((format!("{area}::{name}"), *need)),
+            Outcome::Passed | Outcome::Failed(_) => None,
+        })
+    }
+
+    /// How many passed.
+    #[must_use]
+    pub fn passed(&self) -> usize {
+        self.outcomes.iter().filter(|(.., outcome)| *outcome == Outcome::Passed).count()
+    }
+}
+
+/// Runs every validation that applies, prints what does not, and panics with a list if any failed.
+///
+/// # Panics
+///
+/// If the provider breaks the contract.
+pub async fn run_all_validations<F: ProviderFactory>(factory: &F) {
+    let report = report(factory).await;
+    for (path, need) in report.not_applicable() {
+        println!("not applicable: {path} ({need:?})");
+    }
+    let failures: Vec<String> = report.failures().map(|(path, why)| format!("{path}: {why}")).collect();
+    assert!(
+        failures.is_empty(),
+        "{} of {} validations failed:\n\n{}",
+        failures.len(),
+        report.outcomes.len(),
+        failures.join("\n\n")
+    );
+    println!("{} validations passed", report.passed());
+}
+
+/// Runs every validation that applies, and says what came of each.
+pub async fn report<F: ProviderFactory>(factory: &F) -> Report {
+    let mut report = Report::default();
+    for validation in validations() {
+        let outcome = validation.run(factory).await;
+        report.outcomes.push((validation.area, validation.name, outcome));
+    }
+    report
+}
+
+async fn missing_need<F: ProviderFactory>(factory: &F, needs: &[Need]) -> Option<Need> {
+    for need in needs {
+        let is_there = match need {
+            Need::Hook(hook) => factory.hooks().has(*hook),
+            Need::Polling(polling) => factory.polling() == *polling,
+            Need::Ability(ability) => factory.create_provider().await.abilities().has(*ability),
+            Need::Administration => {
+                factory.create_provider().await.as_management_capability().is_some()
+            }
+        };
+        if !is_there {
+            return Some(*need);
+        }
+    }
+    None
+}
+
+fn text_of(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("it panicked").to_owned()
+}
+
+/// Every validation, in the order of the modules.
+#[must_use]
+pub fn validations<F: ProviderFactory>() -> Vec<Validation<F>> {
+    crate::areas()
+}
+
+impl<F> Validation<F> {
+    pub(crate) const fn new(
+        area: &'static str,
+        name: &'static str,
+        needs: &'static [Need],
+        run: fn(&F) -> BoxFuture<'_, ()>,
+    ) -> Self {
+        Self { area, name, needs, run }
+    }
+}
+
+/// Lists the functions of an area: its name, then each function with what it needs.
+///
+/// ```text
+/// area! {
+///     deletion;
+///     test_delete_nonexistent_instance: Administration;
+///     test_that_needs_nothing;
+/// }
+/// ```
+macro_rules! area {
+    ($area:ident; $($name:ident $(: $($need:expr),+)?;)*) => {
+        pub(crate) fn area<F: $crate::ProviderFactory>() -> Vec<$crate::suite::Validation<F>> {
+            #[allow(unused_imports, reason = "not every area needs all of them")]
+            use $crate::suite::Need::{self, Administration};
+            vec![$(
+                $crate::suite::Validation::new(
+                    stringify!($area),
+                    stringify!($name),
+                    &[$($($need),+)?],
+                    |factory| futures_util::FutureExt::boxed($name(factory)),
+                ),
+            )*]
+        }
+    };
+}
+pub(crate) use area;

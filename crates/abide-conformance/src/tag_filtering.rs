@@ -1,0 +1,7 @@
+//! Activities with a tag go to workers that serve it.
+
+use crate::suite::area;
+
+area! {
+    tag_filtering;
+}

@@ -1,0 +1,7 @@
+//! Rows that cannot be read harm nobody else.
+
+use crate::suite::area;
+
+area! {
+    unreadable_rows;
+}

@@ -1,0 +1,85 @@
+//! What a store does beyond the required methods.
+
+/// Something that a provided method does only in stores that replace its default.
+///
+/// Batches are none: a lease or a commit of several at once is the same as several, so nobody needs to ask.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Ability {
+    /// A lease call that finds nothing waits in the store until there is something. Otherwise the caller polls.
+    Parking,
+    /// [`Authority::FinishedWork`](crate::Authority::FinishedWork) is understood.
+    FusedSteps,
+    /// [`Provider::stolen_leases`](crate::Provider::stolen_leases) tells of leases taken away, as a hint that is sooner than
+    /// the next renewal, which decides.
+    PushedCancellations,
+    /// Messages that a commit did not consume stay where they are, with their attempt given back. Otherwise they are
+    /// sent again.
+    UnreadMailStays,
+    /// A commit removes timers that nobody waits for. Otherwise they fire into nothing.
+    TimerRemoval,
+    /// A commit prunes in its own transaction. Otherwise pruning follows it.
+    PruneWithCommit,
+    /// [`Provider::enqueue_once`](crate::Provider::enqueue_once) knows a repetition from a new message.
+    KeyedRequests,
+    /// [`Provider::next_due`](crate::Provider::next_due) knows.
+    DueTimes,
+    /// A deleted instance is told from another one of the same name: a lease carries its
+    /// [incarnation](crate::Position::incarnation), the store's time, and the name and version for work.
+    Incarnations,
+}
+
+impl Ability {
+    const fn bit(self) -> u16 {
+        match self {
+            Self::Parking => 1 << 0,
+            Self::FusedSteps => 1 << 1,
+            Self::PushedCancellations => 1 << 2,
+            Self::UnreadMailStays => 1 << 3,
+            Self::TimerRemoval => 1 << 4,
+            Self::PruneWithCommit => 1 << 5,
+            Self::KeyedRequests => 1 << 6,
+            Self::DueTimes => 1 << 7,
+            Self::Incarnations => 1 << 8,
+        }
+    }
+}
+
+/// A set of abilities.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Abilities(u16);
+
+impl Abilities {
+    /// Nothing beyond the defaults.
+    pub const NONE: Self = Self(0);
+
+    /// Everything there is, as the stores of this project have it.
+    pub const ALL: Self = Self::NONE
+        .with(Ability::Parking)
+        .with(Ability::FusedSteps)
+        .with(Ability::PushedCancellations)
+        .with(Ability::UnreadMailStays)
+        .with(Ability::TimerRemoval)
+        .with(Ability::PruneWithCommit)
+        .with(Ability::KeyedRequests)
+        .with(Ability::DueTimes)
+        .with(Ability::Incarnations);
+
+    /// The same, with one more.
+    #[must_use]
+    pub const fn with(self, ability: Ability) -> Self {
+        Self(self.0 | ability.bit())
+    }
+
+    /// The same, without one.
+    #[must_use]
+    pub const fn without(self, ability: Ability) -> Self {
+        Self(self.0 & !ability.bit())
+    }
+
+    /// Whether this one is among them.
+    #[must_use]
+    pub const fn has(self, ability: Ability) -> bool {
+        self.0 & ability.bit() != 0
+    }
+}
