@@ -135,7 +135,10 @@ pub enum Polling {
     Long,
 }
 
-#[expect(clippy::disallowed_methods, reason = "a store of somebody else has a clock of its own, and it is the real one")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a store of somebody else has a clock of its own, and it is the real one"
+)]
 pub(crate) async fn real_time(duration: Duration) {
     tokio::time::sleep(duration).await;
 }

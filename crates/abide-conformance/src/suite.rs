@@ -137,9 +137,7 @@ async fn missing_need<F: ProviderFactory>(factory: &F, needs: &[Need]) -> Option
             Need::Hook(hook) => factory.hooks().has(*hook),
             Need::Polling(polling) => factory.polling() == *polling,
             Need::Ability(ability) => factory.create_provider().await.abilities().has(*ability),
-            Need::Administration => {
-                factory.create_provider().await.as_management_capability().is_some()
-            }
+            Need::Administration => factory.create_provider().await.as_management_capability().is_some(),
         };
         if !is_there {
             return Some(*need);

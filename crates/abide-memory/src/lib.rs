@@ -31,10 +31,15 @@ mod work_lease;
 mod read;
 mod wake;
 
+mod bulk;
+mod delete;
+mod overview;
+
 mod refusal;
 mod unreadable;
 
 // Around it.
+mod admin;
 mod parked;
 mod provider;
 mod store;

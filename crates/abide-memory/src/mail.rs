@@ -56,11 +56,12 @@ impl State {
     }
 
     fn keep(&mut self, row: MessageRow) {
+        let parent = row.parent().map(str::to_owned);
         let MessageRow { to, visible_at, class, item } = row;
         self.mailbox_mut(&to);
         let number = self.next_number();
         let item = Stored::Readable(item);
-        self.messages.insert(number, Message { mailbox: to, class, visible_at, attempts: 0, item });
+        self.messages.insert(number, Message { mailbox: to, class, visible_at, attempts: 0, parent, item });
         self.something_may_be_leasable();
     }
 }

@@ -9,7 +9,8 @@ use abide_model::{Event, KvEntry, ScheduledActivityIdentifier, SystemStats, Time
 use abide_provider::{
     Abilities, Authority, Committed, Consumed, DispatcherCapabilityFilter, Enqueue, ExecutionMetadata,
     FinishedWork, InstanceLease, Lane, LeaseInstances, LeaseWork, Operation, OrchestrationItem, Provider,
-    ProviderError, SessionFetchConfig, StolenLeases, StoreError, TagFilter, Turn, TurnCommit, WorkLease,
+    ProviderAdmin, ProviderError, SessionFetchConfig, StolenLeases, StoreError, TagFilter, Turn, TurnCommit,
+    WorkLease,
 };
 use async_trait::async_trait;
 
@@ -182,6 +183,10 @@ impl Provider for InMemoryProvider {
     ) -> Result<(), ProviderError> {
         self.change(|state, now| state.enqueue(item, delay, now))
             .map_err(at(Operation::EnqueueForOrchestrator))
+    }
+
+    fn as_management_capability(&self) -> Option<&dyn ProviderAdmin> {
+        Some(self)
     }
 
     async fn get_custom_status(

@@ -105,6 +105,8 @@ pub(crate) struct Message {
     /// `None` is visible, whatever the clock says.
     pub(crate) visible_at: Option<Timestamp>,
     pub(crate) attempts: u32,
+    /// Of the start of a child: known even if the item cannot be read.
+    pub(crate) parent: Option<String>,
     pub(crate) item: Stored<WorkItem>,
 }
 

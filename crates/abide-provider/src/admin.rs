@@ -7,8 +7,9 @@ use abide_model::{Event, PruneOptions, PruneResult};
 use async_trait::async_trait;
 
 use crate::{
-    DeleteInstanceResult, ExecutionInfo, InstanceFilter, InstanceInfo, InstanceTree, ProviderError,
-    QueueDepths, SystemMetrics,
+    AdminRefusal, DeleteInstanceResult, ExecutionInfo, InstanceFilter, InstanceInfo, InstancePage,
+    InstanceQuery, InstanceTree, Operation, OrphanFilter, ProviderError, QueueDepths, Retention,
+    SystemMetrics, admin_defaults,
 };
 
 /// Looking at instances, deleting them, and pruning their executions.
@@ -33,7 +34,7 @@ pub trait ProviderAdmin: Any + Send + Sync {
     /// The history of the latest execution.
     async fn read_history(&self, instance: &str) -> Result<Vec<Event>, ProviderError>;
 
-    /// The latest execution.
+    /// The latest execution. An error that says "not found" if there is no such instance.
     async fn latest_execution_id(&self, instance: &str) -> Result<u64, ProviderError>;
 
     /// What is known about an instance. An error that says "not found" if there is none.
@@ -60,7 +61,8 @@ pub trait ProviderAdmin: Any + Send + Sync {
 
     /// Deletes these instances with everything they have, all or nothing.
     ///
-    /// Without `force` none of them may be running; with it or not, no child may be left behind.
+    /// Without `force` none of them may be running, or be between two executions; with it or not, no child may be left
+    /// behind. Names that are no instances are passed over; with `force` what waits for them in the queues goes.
     #[expect(clippy::fn_params_excessive_bools, reason = "the signature is frozen")]
     async fn delete_instances_atomic(
         &self,
@@ -92,18 +94,15 @@ pub trait ProviderAdmin: Any + Send + Sync {
         force: bool,
     ) -> Result<DeleteInstanceResult, ProviderError> {
         if self.get_parent_id(instance_id).await?.is_some() {
-            return Err(ProviderError::permanent(
-                "delete_instance",
-                format!(
-                    "Cannot delete sub-orchestration {instance_id} directly. Delete root instance instead."
-                ),
-            ));
+            let refusal = AdminRefusal::IsChild { instance: instance_id.to_owned() };
+            return Err(refusal.at(Operation::DeleteInstance));
         }
         let tree = self.get_instance_tree(instance_id).await?;
         self.delete_instances_atomic(&tree.all_ids, force).await
     }
 
-    /// Deletes finished root instances with everything below them.
+    /// Deletes finished root instances with everything below them. What runs, or has something below it that runs, is left
+    /// alone, and so is an instance between two executions. Every tree is deleted as a whole; not all of them at once.
     async fn delete_instance_bulk(
         &self,
         filter: InstanceFilter,
@@ -116,10 +115,37 @@ pub trait ProviderAdmin: Any + Send + Sync {
         options: PruneOptions,
     ) -> Result<PruneResult, ProviderError>;
 
-    /// Deletes finished executions of many instances.
+    /// Deletes finished executions of many instances, also of such that run: of those named, or of those that have any to
+    /// delete. With `completed_before` in the filter, only of instances that ended before.
     async fn prune_executions_bulk(
         &self,
         filter: InstanceFilter,
         options: PruneOptions,
     ) -> Result<PruneResult, ProviderError>;
+
+    /// One page of instances: those the query means, in its order, with what a person wants to see.
+    ///
+    /// The default asks for every instance, and knows no custom status.
+    async fn list_instances_page(&self, query: InstanceQuery) -> Result<InstancePage, ProviderError> {
+        admin_defaults::list_page(self, query).await
+    }
+
+    /// Deletes finished children, with everything below them, whose asking execution has ended or is not there any more.
+    /// Never what runs, nor what has something below it that does.
+    ///
+    /// The default asks for every instance.
+    async fn cleanup_orphaned_instances(
+        &self,
+        filter: OrphanFilter,
+    ) -> Result<DeleteInstanceResult, ProviderError> {
+        admin_defaults::cleanup_orphaned_instances(self, filter).await
+    }
+
+    /// Deletes finished root instances, with everything below them, that ended long enough ago. Never what runs, nor what has
+    /// something below it that does, nor an instance between two executions.
+    ///
+    /// The default judges by the caller's time.
+    async fn enforce_retention(&self, retention: Retention) -> Result<DeleteInstanceResult, ProviderError> {
+        admin_defaults::enforce_retention(self, retention).await
+    }
 }

@@ -24,7 +24,12 @@ mod error;
 mod filter;
 
 mod ability;
+
 mod admin;
+mod admin_defaults;
+mod admin_refusal;
+mod cleanup;
+mod listing;
 pub mod management;
 
 pub use abide_model::limits::MAX_WORKER_TAGS;
@@ -34,12 +39,17 @@ pub use abide_model::{
 };
 pub use ability::{Abilities, Ability};
 pub use admin::ProviderAdmin;
+pub use admin_refusal::AdminRefusal;
+pub use cleanup::{DEFAULT_BULK, InvalidOrphanStatus, OrphanFilter, Retention};
 pub use error::{ErrorKind, Operation, ProviderError, Rejection, StoreError};
 pub use filter::{DispatcherCapabilityFilter, TagFilter};
 pub use item::{ExecutionMetadata, OrchestrationItem, SessionFetchConfig};
 pub use lease::{
-    BATCH_BYTES, BATCH_MESSAGES, InstanceLease, LeaseInstances, Message, MessageId, ParentLink,
-    Preloaded,
+    BATCH_BYTES, BATCH_MESSAGES, InstanceLease, LeaseInstances, Message, MessageId, ParentLink, Preloaded,
+};
+pub use listing::{
+    DEFAULT_PAGE, InstanceOrder, InstancePage, InstanceQuery, InstanceSummary, InvalidQuery, LARGEST_PAGE,
+    PageCursor, Parentage,
 };
 pub use management::{
     DeleteInstanceResult, ExecutionInfo, InstanceFilter, InstanceInfo, InstanceTree, ManagementProvider,

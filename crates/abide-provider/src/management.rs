@@ -51,7 +51,7 @@ pub struct SystemMetrics {
     pub total_instances: u64,
     /// Executions of all instances.
     pub total_executions: u64,
-    /// Instances that have not ended.
+    /// Instances that have not ended, those between two executions among them.
     pub running_instances: u64,
     /// Instances that ended with a result.
     pub completed_instances: u64,
@@ -61,10 +61,10 @@ pub struct SystemMetrics {
     pub total_events: u64,
 }
 
-/// How much waits in the queues, not counting what is leased.
+/// How much waits in the queues. What is leased is being worked on and does not count; what was given back does.
 #[derive(Debug, Clone, Default)]
 pub struct QueueDepths {
-    /// Messages for instances, timers included.
+    /// Messages for instances. A timer counts once it is due.
     pub orchestrator_queue: usize,
     /// Activities.
     pub worker_queue: usize,
@@ -94,6 +94,16 @@ pub struct DeleteInstanceResult {
     pub events_deleted: u64,
     /// Messages and activities of theirs.
     pub queue_messages_deleted: u64,
+}
+
+impl DeleteInstanceResult {
+    /// Adds what another deletion deleted.
+    pub fn add(&mut self, other: &Self) {
+        self.instances_deleted += other.instances_deleted;
+        self.executions_deleted += other.executions_deleted;
+        self.events_deleted += other.events_deleted;
+        self.queue_messages_deleted += other.queue_messages_deleted;
+    }
 }
 
 /// An instance and everything below it.

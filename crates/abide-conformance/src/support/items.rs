@@ -74,12 +74,7 @@ pub(crate) fn activity(instance: &str, id: u64) -> WorkItem {
     activity_with(instance, id, None, None)
 }
 
-pub(crate) fn activity_with(
-    instance: &str,
-    id: u64,
-    session: Option<&str>,
-    tag: Option<&str>,
-) -> WorkItem {
+pub(crate) fn activity_with(instance: &str, id: u64, session: Option<&str>, tag: Option<&str>) -> WorkItem {
     WorkItem::ActivityExecute {
         instance: instance.to_owned(),
         execution_id: 1,

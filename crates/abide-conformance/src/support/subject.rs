@@ -246,7 +246,10 @@ pub(crate) fn supporting(min: &str, max: &str) -> DispatcherCapabilityFilter {
 }
 
 /// Runs a future beside the test; on another thread if the test's runtime has several.
-#[expect(clippy::disallowed_methods, reason = "the point is to have it run beside the test; its handle is awaited")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the point is to have it run beside the test; its handle is awaited"
+)]
 pub(crate) fn beside<T: Send + 'static>(
     future: impl Future<Output = T> + Send + 'static,
 ) -> tokio::task::JoinHandle<T> {

@@ -135,6 +135,16 @@ impl Starter {
 }
 
 impl MessageRow {
+    /// Whose child it starts, if it starts one: it goes with its parent if that is deleted.
+    #[must_use]
+    pub fn parent(&self) -> Option<&str> {
+        if let WorkItem::StartOrchestration { parent_instance, .. } = &self.item {
+            parent_instance.as_deref()
+        } else {
+            None
+        }
+    }
+
     /// A message that a turn or a client sends: timers show when they fire, everything else at once.
     ///
     /// # Errors

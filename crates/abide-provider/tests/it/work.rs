@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use abide_model::WorkItem;
 use abide_provider::{
-    Abilities, Ability, Enqueue, ErrorKind, FinishedWork, Lane, LeaseWork, Operation, Provider, ProviderError,
-    Rejection, RequestKey, SessionFetchConfig, StoreError, TagFilter, WorkLease,
+    Abilities, Ability, Enqueue, ErrorKind, FinishedWork, Lane, LeaseWork, Operation, Provider,
+    ProviderError, Rejection, RequestKey, SessionFetchConfig, StoreError, TagFilter, WorkLease,
 };
 use futures::executor::block_on;
 

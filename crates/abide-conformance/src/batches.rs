@@ -1,7 +1,0 @@
-//! Several leases, commits and acks in one call.
-
-use crate::suite::area;
-
-area! {
-    batches;
-}

@@ -1,7 +1,0 @@
-//! One instance has one turn at a time.
-
-use crate::suite::area;
-
-area! {
-    instance_locking;
-}

@@ -1,7 +1,0 @@
-//! Activities of a session run where the session is.
-
-use crate::suite::area;
-
-area! {
-    sessions;
-}

@@ -1,0 +1,146 @@
+//! Deleting instances with everything they have.
+
+use std::collections::BTreeSet;
+
+use abide_model::{ExecutionStatus, Timestamp};
+use abide_provider::rows::MessageClass;
+use abide_provider::{AdminRefusal, DeleteInstanceResult, StolenBecause};
+
+use crate::overview::count;
+use crate::state::{Message, State};
+
+/// Whether what runs is deleted too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Force {
+    Yes,
+    No,
+}
+
+impl Force {
+    #[expect(clippy::fn_params_excessive_bools, reason = "this is where the frozen `bool` ends")]
+    pub(crate) const fn of(force: bool) -> Self {
+        if force { Self::Yes } else { Self::No }
+    }
+}
+
+impl State {
+    /// The children of an instance, in the order of their numbers.
+    pub(crate) fn children(&self, id: &str) -> Vec<String> {
+        let mut children: Vec<_> =
+            self.instances().filter(|named| named.instance.parent_id() == Some(id)).collect();
+        children.sort_by_key(|named| named.incarnation);
+        children.into_iter().map(|named| named.id.to_owned()).collect()
+    }
+
+    /// An instance and everything below it, parents before children.
+    pub(crate) fn tree(&self, id: &str) -> Vec<String> {
+        let mut all = vec![id.to_owned()];
+        let mut next = 0;
+        while let Some(parent) = all.get(next) {
+            let born: Vec<_> =
+                self.children(parent).into_iter().filter(|child| !all.contains(child)).collect();
+            all.extend(born);
+            next += 1;
+        }
+        all
+    }
+
+    /// Whether nothing will happen any more unless somebody wants it: it ended, and not in order to go on.
+    pub(crate) fn is_finished(&self, id: &str) -> bool {
+        match self.instance(id).map(crate::state::Instance::status) {
+            Some(ExecutionStatus::Completed | ExecutionStatus::Failed) => true,
+            Some(ExecutionStatus::ContinuedAsNew) => {
+                !self.mail_of(id).any(|(_, message)| message.class == MessageClass::ContinueAsNew)
+            }
+            Some(ExecutionStatus::Running) | None => false,
+        }
+    }
+
+    /// Deletes these, if they may be deleted.
+    pub(crate) fn delete_set(
+        &mut self,
+        ids: &[String],
+        force: Force,
+        now: Timestamp,
+    ) -> Result<DeleteInstanceResult, AdminRefusal> {
+        let meant: BTreeSet<&str> = ids.iter().map(String::as_str).collect();
+        let existing: Vec<&String> = ids.iter().filter(|id| self.is_instance(id)).collect();
+        if force == Force::No
+            && let Some(running) = existing.iter().find(|id| !self.is_finished(id))
+        {
+            return Err(AdminRefusal::Running { instance: (*running).clone() });
+        }
+        for parent in &existing {
+            if let Some(child) =
+                self.children(parent).into_iter().find(|child| !meant.contains(child.as_str()))
+            {
+                return Err(AdminRefusal::ChildLeftBehind { parent: (*parent).clone(), child });
+            }
+        }
+        let doomed = match force {
+            Force::Yes => meant.into_iter().map(str::to_owned).collect(),
+            Force::No => existing.into_iter().cloned().collect(),
+        };
+        Ok(self.erase(&doomed, now))
+    }
+
+    /// Deletes a root with everything below it.
+    pub(crate) fn delete_root(
+        &mut self,
+        id: &str,
+        force: Force,
+        now: Timestamp,
+    ) -> Result<DeleteInstanceResult, AdminRefusal> {
+        if self.existing(id)?.parent.is_some() {
+            return Err(AdminRefusal::IsChild { instance: id.to_owned() });
+        }
+        self.delete_set(&self.tree(id), force, now)
+    }
+
+    /// Deletes an instance with everything below it if all of that is finished; `None` if it is not.
+    pub(crate) fn delete_finished(&mut self, id: &str, now: Timestamp) -> Option<DeleteInstanceResult> {
+        let tree = self.tree(id);
+        tree.iter().all(|id| self.is_finished(id)).then(|| self.erase(&tree.into_iter().collect(), now))
+    }
+
+    /// What it has goes with it: executions, mail, work, values, its lease, and children that were not yet born.
+    fn erase(&mut self, doomed: &BTreeSet<String>, now: Timestamp) -> DeleteInstanceResult {
+        let mut result = DeleteInstanceResult::default();
+        for mailbox in doomed.iter().filter_map(|id| self.mailboxes.remove(id)) {
+            if let Some(instance) = mailbox.instance {
+                result.instances_deleted += 1;
+                result.executions_deleted += count(instance.executions.len());
+                let events = instance.executions.values().map(|execution| count(execution.events.len()));
+                result.events_deleted += events.sum::<u64>();
+            }
+        }
+        let before = self.messages.len() + self.work.len();
+        let unborn = self.unborn_children(doomed);
+        self.messages
+            .retain(|number, message| !doomed.contains(&message.mailbox) && !unborn.contains(number));
+        self.end_turns_of(&unborn);
+        self.steal_work(&StolenBecause::InstanceDeleted, now, |work| {
+            doomed.contains(&work.activity.instance)
+        });
+        result.queue_messages_deleted = count(before - self.messages.len() - self.work.len());
+        result
+    }
+
+    /// Starts in the queue of children whose parent is deleted: they would come to life as orphans.
+    fn unborn_children(&self, doomed: &BTreeSet<String>) -> BTreeSet<u64> {
+        let is_unborn =
+            |message: &Message| message.parent.as_ref().is_some_and(|parent| doomed.contains(parent));
+        self.messages.iter().filter(|(_, message)| is_unborn(message)).map(|(number, _)| *number).collect()
+    }
+
+    /// A turn that is about to bring one of them to life is not to be committed.
+    fn end_turns_of(&mut self, unborn: &BTreeSet<u64>) {
+        for mailbox in self.mailboxes.values_mut().filter(|mailbox| mailbox.instance.is_none()) {
+            let is_meant = |number: &u64| unborn.contains(number);
+            if mailbox.hold.as_ref().is_some_and(|hold| hold.batch.iter().any(is_meant)) {
+                mailbox.hold = None;
+            }
+        }
+        self.something_may_be_leasable();
+    }
+}
