@@ -7,7 +7,7 @@ use abide_provider::rows::MessageClass;
 use abide_provider::{AdminRefusal, DeleteInstanceResult, StolenBecause};
 
 use crate::overview::count;
-use crate::state::{Message, State};
+use crate::state::{Mailbox, Message, State};
 
 /// Whether what runs is deleted too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,11 +24,11 @@ impl Force {
 }
 
 impl State {
-    /// The children of an instance, in the order of their numbers.
+    /// The children of an instance, in the order of their creation.
     pub(crate) fn children(&self, id: &str) -> Vec<String> {
         let mut children: Vec<_> =
             self.instances().filter(|named| named.instance.parent_id() == Some(id)).collect();
-        children.sort_by_key(|named| named.incarnation);
+        children.sort_by_key(|named| (named.instance.created, named.incarnation));
         children.into_iter().map(|named| named.id.to_owned()).collect()
     }
 
@@ -114,11 +114,15 @@ impl State {
                 result.events_deleted += events.sum::<u64>();
             }
         }
+        self.dead_letters.retain(|letter| !doomed.contains(&letter.mailbox));
         let before = self.messages.len() + self.work.len();
         let unborn = self.unborn_children(doomed);
+        let bereft: BTreeSet<String> =
+            unborn.iter().filter_map(|number| Some(self.messages.get(number)?.mailbox.clone())).collect();
         self.messages
             .retain(|number, message| !doomed.contains(&message.mailbox) && !unborn.contains(number));
-        self.end_turns_of(&unborn);
+        self.drop_unread(&bereft);
+        self.end_turns_of(&unborn, now);
         self.steal_work(&StolenBecause::InstanceDeleted, now, |work| {
             doomed.contains(&work.activity.instance)
         });
@@ -133,14 +137,31 @@ impl State {
         self.messages.iter().filter(|(_, message)| is_unborn(message)).map(|(number, _)| *number).collect()
     }
 
-    /// A turn that is about to bring one of them to life is not to be committed.
-    fn end_turns_of(&mut self, unborn: &BTreeSet<u64>) {
-        for mailbox in self.mailboxes.values_mut().filter(|mailbox| mailbox.instance.is_none()) {
-            let is_meant = |number: &u64| unborn.contains(number);
-            if mailbox.hold.as_ref().is_some_and(|hold| hold.batch.iter().any(is_meant)) {
-                mailbox.hold = None;
+    /// What was kept for their queues was kept because they would start.
+    fn drop_unread(&mut self, bereft: &BTreeSet<String>) {
+        for name in bereft {
+            if !self.is_instance(name) && !self.is_about_to_start(name) {
+                self.messages
+                    .retain(|_, message| message.mailbox != *name || message.class != MessageClass::Queue);
             }
         }
-        self.something_may_be_leasable();
+    }
+
+    /// A turn that is about to bring one of them to life is not to be committed.
+    fn end_turns_of(&mut self, unborn: &BTreeSet<u64>, now: Timestamp) {
+        let is_meant = |mailbox: &Mailbox| {
+            let hold = mailbox.hold.as_ref().filter(|_| mailbox.instance.is_none());
+            hold.is_some_and(|hold| hold.batch.iter().any(|number| unborn.contains(number)))
+        };
+        let about_to_live = self.mailboxes.iter().filter(|(_, mailbox)| is_meant(mailbox));
+        let about_to_live: Vec<(String, bool)> =
+            about_to_live.map(|(name, mailbox)| (name.clone(), mailbox.is_leased(now))).collect();
+        for (name, is_leased) in about_to_live {
+            if is_leased {
+                self.release(&name);
+            } else {
+                self.void_lease(&name);
+            }
+        }
     }
 }

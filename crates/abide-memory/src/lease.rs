@@ -71,7 +71,7 @@ impl State {
     }
 
     /// Ends a lease that ran out: it was an attempt.
-    fn void_lease(&mut self, name: &str) {
+    pub(crate) fn void_lease(&mut self, name: &str) {
         let hold = self.mailboxes.get_mut(name).and_then(|mailbox| mailbox.hold.take());
         for number in hold.into_iter().flat_map(|hold| hold.batch) {
             if let Some(message) = self.messages.get_mut(&number) {

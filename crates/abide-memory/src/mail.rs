@@ -51,7 +51,7 @@ impl State {
         }
     }
 
-    fn is_about_to_start(&self, name: &str) -> bool {
+    pub(crate) fn is_about_to_start(&self, name: &str) -> bool {
         self.mail_of(name).any(|(_, message)| message.class.starts())
     }
 

@@ -20,7 +20,7 @@ pub(crate) async fn list_page<A: ProviderAdmin + ?Sized>(
     let start = query.start().map_err(refused)?;
     let mut found = Vec::new();
     for id in admin.list_instances().await? {
-        let summary = summary_of(admin, &id).await?;
+        let Some(summary) = summary_of(admin, &id).await? else { continue };
         let is_behind = start.is_none_or(|cursor| {
             precedes(query.order, (cursor.created_at(), cursor.tie()), key_of(&summary)) == Ordering::Less
         });
@@ -41,7 +41,21 @@ pub(crate) async fn list_page<A: ProviderAdmin + ?Sized>(
     Ok(InstancePage { instances: found, next })
 }
 
+/// What is known about an instance; nothing if it was deleted meanwhile.
 async fn summary_of<A: ProviderAdmin + ?Sized>(
+    admin: &A,
+    id: &str,
+) -> Result<Option<InstanceSummary>, ProviderError> {
+    match known_summary_of(admin, id).await {
+        Ok(summary) => Ok(Some(summary)),
+        Err(error) if error.is_retryable() => Err(error),
+        Err(_) if admin.list_executions(id).await?.is_empty() => Ok(None),
+        // It has moved on between two questions: once more.
+        Err(_) => known_summary_of(admin, id).await.map(Some),
+    }
+}
+
+async fn known_summary_of<A: ProviderAdmin + ?Sized>(
     admin: &A,
     id: &str,
 ) -> Result<InstanceSummary, ProviderError> {
@@ -95,17 +109,16 @@ pub(crate) async fn cleanup_orphaned_instances<A: ProviderAdmin + ?Sized>(
         .map_err(|error| AdminRefusal::Orphans(error).at(Operation::CleanupOrphanedInstances))?;
     let mut total = DeleteInstanceResult::default();
     let mut left = filter.limit.unwrap_or(DEFAULT_BULK);
-    let existing = admin.list_instances().await?;
-    // Oldest first: what waited longest goes first.
-    for id in existing.iter().rev() {
+    for child in ended_children(admin, &ends).await? {
         if left == 0 {
             break;
         }
-        if !is_orphan(admin, id, &ends, filter.parent_completed_before).await? {
+        if !is_orphan(admin, &child, filter.parent_completed_before).await? {
             continue;
         }
-        let tree = admin.get_instance_tree(id).await?;
+        let tree = admin.get_instance_tree(&child.instance_id).await?;
         match admin.delete_instances_atomic(&tree.all_ids, false).await {
+            Ok(deleted) if deleted.instances_deleted == 0 => {} // went with another's tree
             Ok(deleted) => {
                 total.add(&deleted);
                 left -= 1;
@@ -118,26 +131,36 @@ pub(crate) async fn cleanup_orphaned_instances<A: ProviderAdmin + ?Sized>(
     Ok(total)
 }
 
+/// Children that ended like this, those that did so first first.
+async fn ended_children<A: ProviderAdmin + ?Sized>(
+    admin: &A,
+    ends: &[ExecutionStatus],
+) -> Result<Vec<InstanceSummary>, ProviderError> {
+    let mut found = Vec::new();
+    for id in admin.list_instances().await? {
+        let summary = summary_of(admin, &id).await?;
+        found.extend(
+            summary.filter(|child| child.parent_instance_id.is_some() && ends.contains(&child.status)),
+        );
+    }
+    found.sort_by_key(|child| child.completed_at);
+    Ok(found)
+}
+
 async fn is_orphan<A: ProviderAdmin + ?Sized>(
     admin: &A,
-    id: &str,
-    ends: &[ExecutionStatus],
+    child: &InstanceSummary,
     completed_before: Option<u64>,
 ) -> Result<bool, ProviderError> {
-    if admin.list_executions(id).await?.is_empty() {
-        return Ok(false); // gone, as part of another's tree
-    }
-    let child = summary_of(admin, id).await?;
-    let (true, Some(parent)) = (ends.contains(&child.status), &child.parent_instance_id) else {
+    let Some(parent) = &child.parent_instance_id else { return Ok(false) };
+    let Some(asked_in) = asking_execution(admin, &child.instance_id).await? else {
         return Ok(false);
     };
-    let Some(asked_in) = asking_execution(admin, id).await? else {
-        return Ok(false);
-    };
-    let ended_at = if admin.list_executions(parent).await?.contains(&asked_in) {
-        admin.get_execution_info(parent, asked_in).await?.completed_at
-    } else {
-        child.completed_at
+    let ended_at = match admin.get_execution_info(parent, asked_in).await {
+        Ok(asking) => asking.completed_at,
+        Err(error) if error.is_retryable() => return Err(error),
+        // The execution is not there, and perhaps its instance neither.
+        Err(_) => child.completed_at,
     };
     Ok(ended_at.is_some_and(|ended_at| completed_before.is_none_or(|before| ended_at < before)))
 }

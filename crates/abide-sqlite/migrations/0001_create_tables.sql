@@ -30,6 +30,7 @@ CREATE TABLE mailbox (
     parent_event     INTEGER,
     created_at       INTEGER NOT NULL DEFAULT 0,
     updated_at       INTEGER NOT NULL DEFAULT 0,
+    completed_at     INTEGER,           -- when it completed or failed
     ready            INTEGER,           -- its lowest visible message, while it can be leased
     due_at           INTEGER,           -- when its next hidden message becomes visible
     lease            INTEGER,           -- the nonce of the token
@@ -40,6 +41,14 @@ CREATE TABLE mailbox (
 CREATE INDEX mailbox_ready  ON mailbox (pin, ready)      WHERE ready IS NOT NULL;
 CREATE INDEX mailbox_due    ON mailbox (due_at)          WHERE due_at IS NOT NULL AND lease IS NULL;
 CREATE INDEX mailbox_leased ON mailbox (leased_until)    WHERE lease IS NOT NULL;
+-- For listings, which are in the order of creation: how instances stand, what they run, whose children they are.
+CREATE INDEX mailbox_status ON mailbox (status, created_at, no)       WHERE execution > 0;
+CREATE INDEX mailbox_name   ON mailbox (name, status, created_at, no) WHERE execution > 0;
+CREATE INDEX mailbox_parent ON mailbox (parent, created_at, no)       WHERE parent IS NOT NULL;
+-- For removing what is old: roots that ended, children that ended, and instances with a past.
+CREATE INDEX mailbox_ended_root  ON mailbox (completed_at, no) WHERE completed_at IS NOT NULL AND parent IS NULL;
+CREATE INDEX mailbox_ended_child ON mailbox (completed_at, no) WHERE completed_at IS NOT NULL AND parent IS NOT NULL;
+CREATE INDEX mailbox_continued   ON mailbox (created_at, no)   WHERE execution > 1;
 
 -- Visible messages have `visible_at = 0`: once visible, a message does not depend on the clock any more.
 CREATE TABLE message (
@@ -49,12 +58,14 @@ CREATE TABLE message (
     class      INTEGER NOT NULL,        -- 0 other, 1 start, 2 continue-as-new, 3 queue, 4 timer
     execution  INTEGER,                 -- of a timer
     event      INTEGER,                 -- of a timer
+    parent     TEXT,                    -- of the start of a child
     attempts   INTEGER NOT NULL DEFAULT 0,
     item       TEXT    NOT NULL,
     PRIMARY KEY (mailbox, visible_at, no)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX message_start ON message (mailbox, visible_at, no)    WHERE class IN (1, 2);
 CREATE INDEX message_timer ON message (mailbox, execution, event)  WHERE class = 4;
+CREATE INDEX message_child ON message (parent)                     WHERE parent IS NOT NULL;
 
 -- A tag is stored with a leading '=', so that no tag at all is the empty text.
 CREATE TABLE work (
@@ -107,9 +118,11 @@ CREATE TABLE turn (
     execution   INTEGER NOT NULL,
     first_event INTEGER NOT NULL,
     last_event  INTEGER NOT NULL,
+    length      INTEGER NOT NULL,       -- how many events
     events      TEXT    NOT NULL
 ) STRICT;
-CREATE UNIQUE INDEX turn_of_execution ON turn (mailbox, execution, first_event);
+-- With the length, so that counting events reads no events. That no event is appended twice is checked by every commit.
+CREATE INDEX turn_of_execution ON turn (mailbox, execution, first_event, length);
 
 CREATE TABLE execution (
     mailbox      INTEGER NOT NULL,
@@ -162,6 +175,7 @@ CREATE TABLE dead_letter (
     dead_at  INTEGER NOT NULL,
     item     ANY
 ) STRICT;
+CREATE INDEX dead_letter_of ON dead_letter (instance);
 
 -- Processes that work on this file. Each holds the named file locked while it lives.
 CREATE TABLE owner (

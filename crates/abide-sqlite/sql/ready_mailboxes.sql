@@ -1,7 +1,7 @@
 -- The queue of one pin, oldest mail first. Column order: `MailboxRow::read`.
 -- Plan: mailbox_ready.
 SELECT no, id, execution, last_event, status, pin, name, version, parent, parent_execution, parent_event,
-       created_at, ready
+       created_at, ready, completed_at
 FROM mailbox
 WHERE pin = ?1 AND ready IS NOT NULL
 ORDER BY ready

@@ -14,6 +14,8 @@ pub(crate) struct EncodedMessage {
     pub(crate) to: String,
     pub(crate) visible_at: Option<Timestamp>,
     pub(crate) class: MessageClass,
+    /// Whose child it starts.
+    pub(crate) parent: Option<String>,
     pub(crate) json: String,
 }
 
@@ -43,6 +45,7 @@ pub(crate) struct EncodedTurn {
 pub(crate) struct EncodedEvents {
     pub(crate) first: i64,
     pub(crate) last: i64,
+    pub(crate) length: i64,
     pub(crate) json: String,
 }
 
@@ -54,6 +57,7 @@ impl EncodedTurn {
             (Some(first), Some(last)) => Some(EncodedEvents {
                 first: column(first.event_id),
                 last: column(last.event_id),
+                length: i64::try_from(history.len()).unwrap_or(i64::MAX),
                 json: json(operation, &history)?,
             }),
             (None, _) | (_, None) => None,
@@ -70,7 +74,8 @@ impl EncodedTurn {
 impl EncodedMessage {
     pub(crate) fn of(row: MessageRow, operation: Operation) -> Result<Self, StoreError> {
         let json = json(operation, &row.item)?;
-        Ok(Self { to: row.to, visible_at: row.visible_at, class: row.class, json })
+        let parent = row.parent().map(str::to_owned);
+        Ok(Self { to: row.to, visible_at: row.visible_at, class: row.class, parent, json })
     }
 }
 

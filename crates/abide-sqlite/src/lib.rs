@@ -33,12 +33,14 @@
 //! # }).unwrap();
 //! ```
 //!
-//! To read the code, start with `provider.rs`, which maps every method to a job; then `writer/`, the one thread that runs
+//! To read the code, start with `provider.rs` and `admin.rs`, which map every method to a job; then `writer/`, the one thread that runs
 //! jobs in groups; then `store/`, what a job does, over the statements in `sql/`.
 //!
 //! Deliberately absent: decisions. What a turn writes is computed by `abide_provider::CommitRows`; here it is
 //! written.
 
+mod admin;
+mod bulk;
 mod checkpoint;
 mod connect;
 mod encode;

@@ -8,8 +8,8 @@ use abide_provider::rows::{MessageRow, WorkRow};
 use abide_provider::{
     Abilities, Authority, CommitRows, Committed, Consumed, DispatcherCapabilityFilter, Enqueue,
     ExecutionMetadata, FinishedWork, InstanceLease, Lane, LeaseInstances, LeaseWork, Operation,
-    OrchestrationItem, Provider, ProviderError, Rejection, SessionFetchConfig, StolenLeases, StoreError,
-    TagFilter, Turn, TurnCommit, WorkLease,
+    OrchestrationItem, Provider, ProviderAdmin, ProviderError, Rejection, SessionFetchConfig, StolenLeases,
+    StoreError, TagFilter, Turn, TurnCommit, WorkLease,
 };
 use async_trait::async_trait;
 
@@ -215,6 +215,10 @@ impl Provider for SqliteProvider {
         Ok(self.run(job(kind, move |tx| Ok(tx.enqueue_delayed(&message, delay)?))).await?)
     }
 
+    fn as_management_capability(&self) -> Option<&dyn ProviderAdmin> {
+        Some(self)
+    }
+
     async fn get_custom_status(
         &self,
         instance: &str,
@@ -326,7 +330,7 @@ impl Provider for SqliteProvider {
 
 impl SqliteProvider {
     /// Runs a job and waits for its answer.
-    async fn run<T>(&self, submission: Submission<T>) -> Result<T, StoreError> {
+    pub(crate) async fn run<T>(&self, submission: Submission<T>) -> Result<T, StoreError> {
         let Submission { operation, job, reply } = submission;
         self.writer.send(Request::Jobs(vec![job]));
         answer_of(operation, reply).await
@@ -384,7 +388,7 @@ impl SqliteProvider {
         taken(operation, reply).await
     }
 
-    async fn read_with<T: Send + 'static>(
+    pub(crate) async fn read_with<T: Send + 'static>(
         &self,
         operation: Operation,
         read: impl FnOnce(&crate::statements::Statements<'_>) -> rusqlite::Result<T> + Send + 'static,

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use abide_provider::{Operation, StoreError};
+use abide_provider::{InstanceQuery, InvalidQuery, Operation, StoreError};
 use futures_channel::oneshot;
 
 use crate::connect::{Location, several_connections_are_safe};
@@ -14,6 +14,7 @@ use crate::options::{Settings, SqliteBuilder, SqliteOptions};
 use crate::readers::Readers;
 use crate::shared::Shared;
 use crate::statements::Sql;
+use crate::store::listing::Listing;
 use crate::writer::{Request, Writer};
 
 /// A store on a SQLite file, or in memory. Several processes may share a file if all of them link SQLite 3.51.3 or
@@ -152,6 +153,12 @@ impl SqliteProvider {
     #[doc(hidden)]
     pub fn statement_texts() -> impl Iterator<Item = (&'static str, &'static str)> {
         Sql::ALL.iter().map(|sql| (sql.name(), sql.text()))
+    }
+
+    /// The text of the statement that answers a query. For tests that ask for its plan.
+    #[doc(hidden)]
+    pub fn listing_text(query: &InstanceQuery) -> Result<String, InvalidQuery> {
+        Listing::of(query).map(Listing::into_text)
     }
 
     /// Looks for work that only the passing of time makes visible. For tests with a clock of their own.

@@ -192,6 +192,8 @@ pub async fn test_lease_instances_respects_the_capability_filter<F: ProviderFact
     let store = Subject::new(factory).await;
     for (instance, pin) in [("old", "1.2.0"), ("new", "2.0.0")] {
         store.begin(Ack::first(instance).pinned(pin)).await;
+    }
+    for instance in ["old", "new"] {
         store.post(signal(instance, "next")).await;
     }
     let only_two = LeaseInstances {
@@ -249,6 +251,9 @@ pub async fn test_lease_of_an_instance_ends_like_a_fetch<F: ProviderFactory>(fac
     commit(&store, under(&third, Ack::first("a"))).await;
 }
 
+/// Enough for four dispatchers to take thirty instances, even one by one.
+const CALLS: usize = 8;
+
 /// Lease calls at the same time never lease the same instance.
 pub async fn test_concurrent_lease_instances_share_nothing<F: ProviderFactory>(factory: &F) {
     let store = Subject::new(factory).await;
@@ -262,7 +267,7 @@ pub async fn test_concurrent_lease_instances_share_nothing<F: ProviderFactory>(f
             let request = LeaseInstances { lease_for: Duration::from_secs(600), ..instances(&store, 3) };
             beside(async move {
                 let mut leases = Vec::new();
-                for _ in 0..expected_calls() {
+                for _ in 0..CALLS {
                     leases.extend(provider.lease_instances(request.clone()).await.expect("leasing works"));
                 }
                 leases
@@ -277,9 +282,4 @@ pub async fn test_concurrent_lease_instances_share_nothing<F: ProviderFactory>(f
     assert_eq!(names(&leases), expected, "every instance is leased once");
     let tokens: BTreeSet<&str> = leases.iter().map(|lease| lease.token.as_str()).collect();
     assert_eq!(tokens.len(), expected.len(), "every lease has a token of its own");
-}
-
-/// Enough for each of four dispatchers to take a share of thirty one by one.
-const fn expected_calls() -> usize {
-    8
 }

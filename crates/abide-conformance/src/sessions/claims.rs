@@ -164,7 +164,10 @@ pub async fn test_abandoned_session_item_with_delay_stays_in_its_session(factory
     post_in(&store, "s", [1, 2]).await;
     let job = owner.take(1).await;
 
-    store.abandon_work_item(&job.token, Some(store.lock()), false).await.expect("a held lease can be given back");
+    store
+        .abandon_work_item(&job.token, Some(store.lock()), false)
+        .await
+        .expect("a held lease can be given back");
     owner.take(2).await;
     owner.finds_nothing("it is hidden for a while").await;
     store.expire_leases().await;

@@ -31,13 +31,13 @@ pub async fn test_cleanup_keeps_sessions_with_pending_items(factory: &dyn Provid
     let hidden = owner.take(2).await;
     let given_back = store.abandon_work_item(&hidden.token, Some(store.lock() * 3), false).await;
     given_back.expect("a held lease can be given back");
-    claim_empty(&store, owner, "waiting", 3).await;
-    post_in(&store, "waiting", [4]).await;
-    claim_empty(&store, owner, "empty", 5).await;
+    claim_empty(&store, owner, "empty", 3).await;
+    claim_empty(&store, owner, "waiting", 4).await;
+    post_in(&store, "waiting", [5]).await;
     store.expire_leases().await;
 
     assert_eq!(clean_up(&store, Duration::ZERO).await, 1, "only one session has nothing queued");
-    let waiting = Worker::new(&store, "next").take(4).await;
+    let waiting = Worker::new(&store, "next").take(5).await;
     finish(&store, &waiting).await;
     finish(&store, &leased).await;
     assert_eq!(clean_up(&store, Duration::ZERO).await, 1, "one is empty and over now, the other was claimed");

@@ -58,7 +58,9 @@ pub async fn test_original_worker_reclaims_expired_session(factory: &dyn Provide
 }
 
 /// The lease on an activity runs out while its session is still locked: it comes again, to the owner alone.
-pub async fn test_activity_lock_expires_session_lock_valid_same_worker_refetches(factory: &dyn ProviderFactory) {
+pub async fn test_activity_lock_expires_session_lock_valid_same_worker_refetches(
+    factory: &dyn ProviderFactory,
+) {
     let store = Subject::new(factory).await;
     let owner = Worker::new(&store, "owner").owning_for(store.lock() * 4);
     let other = Worker::new(&store, "other");
@@ -150,7 +152,11 @@ pub async fn test_session_lock_expires_activity_lock_valid_ack_succeeds(factory:
     let turn = store.fetch(INSTANCE).await;
     assert_eq!(turn.item.messages, [completed(INSTANCE, 1)], "the instance hears of the activity");
     former.finds_nothing("the session has a new owner").await;
-    assert_eq!(next.renew_sessions(store.lock()).await, 1, "the ack of another does not take the session away");
+    assert_eq!(
+        next.renew_sessions(store.lock()).await,
+        1,
+        "the ack of another does not take the session away"
+    );
 }
 
 /// The lock of a session lasts as long as the fetch said that claimed it, however long the activity is leased.

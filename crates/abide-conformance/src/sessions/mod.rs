@@ -77,4 +77,5 @@ area! {
     test_concurrent_claims_of_many_sessions_keep_each_with_one_owner;
     test_concurrent_fetches_of_one_owner_share_out_its_session;
     test_concurrent_takeover_of_expired_session_only_one_wins;
+    test_lease_work_claims_sessions_like_a_fetch;
 }

@@ -49,7 +49,11 @@ pub async fn test_renew_session_lock_no_sessions(factory: &dyn ProviderFactory) 
         "an activity that waits does not make a session"
     );
     Worker::new(&store, "owner").take(1).await;
-    assert_eq!(renew_sessions(&store, &["other"], lock, NEVER_IDLE).await, 0, "the session is somebody else's");
+    assert_eq!(
+        renew_sessions(&store, &["other"], lock, NEVER_IDLE).await,
+        0,
+        "the session is somebody else's"
+    );
     assert_eq!(renew_sessions(&store, &[], lock, NEVER_IDLE).await, 0, "nobody was named");
     assert_eq!(renew_sessions(&store, &["owner"], lock, NEVER_IDLE).await, 1, "its owner has it");
 }

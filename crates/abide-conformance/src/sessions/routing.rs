@@ -1,6 +1,9 @@
 //! Who gets which activity, while nothing expires.
 
-use abide_provider::TagFilter;
+use std::time::Duration;
+
+use abide_model::WorkItem;
+use abide_provider::{LeaseWork, SessionFetchConfig, TagFilter, WorkLease};
 
 use super::workers::{INSTANCE, Worker, finish, in_session, post_in};
 use crate::ProviderFactory;
@@ -167,4 +170,46 @@ pub async fn test_session_item_with_unwanted_tag_claims_nothing(factory: &dyn Pr
         store.try_fetch_work_as(Some(&worker("other", store.lock())), &TagFilter::any()).await.is_none(),
         "a filter that takes every tag does not open somebody's session"
     );
+}
+
+fn id_of(lease: &WorkLease) -> u64 {
+    let WorkItem::ActivityExecute { id, .. } = lease.item else {
+        panic!("this is no activity: {:?}", lease.item);
+    };
+    id
+}
+
+/// Leases as much work as there is for this caller, up to four at a time.
+async fn lease_all(store: &Subject<'_>, session: Option<SessionFetchConfig>) -> Vec<u64> {
+    let tags = TagFilter::default_only();
+    let request = LeaseWork { limit: 4, lease_for: store.lock(), wait: Duration::ZERO, session, tags };
+    let mut taken = Vec::new();
+    loop {
+        let leases = store.lease_work(request.clone()).await.expect("finding nothing is no error");
+        if leases.is_empty() {
+            return taken;
+        }
+        taken.extend(leases.iter().map(id_of));
+    }
+}
+
+/// Leasing several activities at once minds and claims sessions like fetching one.
+pub async fn test_lease_work_claims_sessions_like_a_fetch(factory: &dyn ProviderFactory) {
+    let store = Subject::new(factory).await;
+    let (owner, other) = (Worker::new(&store, "owner"), Worker::new(&store, "other"));
+    post_in(&store, "s", [1, 2]).await;
+    other.take(1).await;
+    post_in(&store, "t", [3]).await;
+    store.post_work(activity(INSTANCE, 4)).await;
+    post_in(&store, "u", [5]).await;
+    post_in(&store, "t", [6]).await;
+
+    assert_eq!(lease_all(&store, None).await, [4], "without sessions, only what has none");
+    let taken = lease_all(&store, Some(worker("owner", store.lock()))).await;
+    assert_eq!(taken, [3, 5, 6], "everything but what belongs to somebody else, oldest first");
+    assert_eq!(owner.renew_sessions(store.lock()).await, 2, "two sessions were claimed");
+    post_in(&store, "u", [7]).await;
+    other.take(2).await;
+    other.finds_nothing("the other sessions were claimed").await;
+    owner.take(7).await;
 }

@@ -137,7 +137,7 @@ impl Tx<'_, '_> {
             mailbox.last_event = events.last;
             self.sql.execute(
                 Sql::AppendTurn,
-                params![mailbox.no, execution, events.first, events.last, events.json],
+                params![mailbox.no, execution, events.first, events.last, events.length, events.json],
             )?;
         }
         Ok(())
@@ -190,6 +190,7 @@ impl Tx<'_, '_> {
             }
             mailbox.execution = execution;
             mailbox.status = Some(ExecutionStatus::Running);
+            mailbox.completed_at = None;
             mailbox.pin = String::new();
         }
         if let Some(pin) = &turn.rows.instance.pin {
@@ -199,6 +200,8 @@ impl Tx<'_, '_> {
         if let Some(status) = turn.rows.instance.status {
             mailbox.status = Some(status);
             let completed_at = status.is_terminal().then_some(self.now);
+            // One that continues as new has not ended: only its execution has.
+            mailbox.completed_at = completed_at.filter(|_| status != ExecutionStatus::ContinuedAsNew);
             self.sql.execute(
                 Sql::EndExecution,
                 params![mailbox.no, execution, status.as_str(), turn.rows.instance.output, completed_at],
@@ -229,6 +232,7 @@ impl Tx<'_, '_> {
                 parent.and_then(|parent| parent.execution),
                 parent.and_then(|parent| parent.event),
                 mailbox.created_at,
+                mailbox.completed_at,
             ],
         )?;
         Ok(())

@@ -89,7 +89,7 @@ impl Tx<'_, '_> {
         let (class, execution, event) = class_columns(message.class);
         self.sql.execute(
             Sql::InsertMessage,
-            params![mailbox, visible_at, number, class, execution, event, message.json],
+            params![mailbox, visible_at, number, class, execution, event, message.parent, message.json],
         )?;
         Ok(number)
     }
@@ -123,7 +123,7 @@ impl Tx<'_, '_> {
         if visible_at <= self.now { 0 } else { visible_at }
     }
 
-    fn has_start(&self, mailbox: i64) -> rusqlite::Result<bool> {
+    pub(crate) fn has_start(&self, mailbox: i64) -> rusqlite::Result<bool> {
         Ok(self.sql.row(Sql::HasStart, [mailbox], |_| Ok(()))?.is_some())
     }
 }

@@ -21,6 +21,7 @@ pub(crate) struct MailboxRow {
     pub(crate) parent: Option<Parent>,
     pub(crate) created_at: i64,
     pub(crate) ready: Option<i64>,
+    pub(crate) completed_at: Option<i64>,
 }
 
 /// What enqueueing must know about a mailbox.
@@ -131,6 +132,7 @@ impl MailboxRow {
             parent,
             created_at: row.get(11)?,
             ready: row.get(12)?,
+            completed_at: row.get(13)?,
         })
     }
 
@@ -143,7 +145,7 @@ pub(crate) fn format_batch(numbers: impl Iterator<Item = i64>) -> String {
     numbers.map(|number| number.to_string()).collect::<Vec<_>>().join(",")
 }
 
-fn parse_batch(text: &str) -> Vec<i64> {
+pub(crate) fn parse_batch(text: &str) -> Vec<i64> {
     text.split(',').filter_map(|number| number.parse().ok()).collect()
 }
 
@@ -191,6 +193,7 @@ impl Tx<'_, '_> {
             parent: None,
             created_at: 0,
             ready: None,
+            completed_at: None,
         })
     }
 

@@ -1,16 +1,19 @@
 //! What the store does inside a transaction, as plain functions over statements.
 //!
-//! One module per subject of `docs/spec/store.md`. Everything but `read` runs on the writer thread, between `BEGIN` and
+//! One module per subject of `docs/spec/store.md`. Everything but `read`, `overview` and `listing` runs on the writer thread, between `BEGIN` and
 //! `COMMIT`, with one reading of the clock. A refusal comes before the first write of its operation.
 //!
 //! Deliberately absent: threads, waiting and answering. See [`writer`](crate::writer).
 
 pub(crate) mod commit;
 pub(crate) mod dead_letter;
+pub(crate) mod delete;
 pub(crate) mod kv;
 pub(crate) mod lease;
+pub(crate) mod listing;
 pub(crate) mod mail;
 pub(crate) mod mailbox;
+pub(crate) mod overview;
 pub(crate) mod owner;
 pub(crate) mod promote;
 pub(crate) mod prune;

@@ -1,15 +1,25 @@
 //! Deleting finished executions of one instance.
 
 use abide_model::{PruneOptions, PruneResult};
-use abide_provider::StolenBecause;
+use abide_provider::{AdminRefusal, Operation, StolenBecause};
 use rusqlite::params;
 
 use super::Tx;
+use super::mailbox::MailboxRow;
 use super::work::RemovedWork;
 use crate::encode::{column, number};
+use crate::error::Failure;
 use crate::statements::Sql;
 
 impl Tx<'_, '_> {
+    /// Prunes an instance that must exist.
+    pub(crate) fn prune_instance(&self, id: &str, options: &PruneOptions) -> Result<PruneResult, Failure> {
+        let mailbox = self.mailbox_by_id(id)?.filter(MailboxRow::is_instance);
+        let refusal = || AdminRefusal::not_found(id).of(Operation::PruneExecutions);
+        let mailbox = mailbox.ok_or_else(refusal)?;
+        Ok(self.prune(mailbox.no, mailbox.execution, options)?)
+    }
+
     /// Never deletes the current execution or a running one.
     pub(crate) fn prune(
         &self,

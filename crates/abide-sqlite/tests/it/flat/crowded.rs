@@ -124,7 +124,12 @@ fn an_instance_with_many_executions() {
         store.damage("DELETE FROM execution");
         store.damage("DELETE FROM turn");
         crowd(store, rows, "execution (mailbox, no, status, started_at, completed_at)", earlier);
-        crowd(store, rows, "turn (mailbox, execution, first_event, last_event, events)", "1, i, 1, 1, '[]'");
+        crowd(
+            store,
+            rows,
+            "turn (mailbox, execution, first_event, last_event, length, events)",
+            "1, i, 1, 1, 0, '[]'",
+        );
         let mut costs = vec![cost(store, "start the next", || {
             store.commit(TurnBuilder::starting(current).under(&lease));
         })];

@@ -1,7 +1,0 @@
-//! Instances are leased by those that can replay them.
-
-use crate::suite::area;
-
-area! {
-    capability_filtering;
-}

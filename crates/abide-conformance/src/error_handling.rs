@@ -1,7 +1,0 @@
-//! What is wrong is refused, and changes nothing.
-
-use crate::suite::area;
-
-area! {
-    error_handling;
-}

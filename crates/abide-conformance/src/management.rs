@@ -1,7 +1,0 @@
-//! Looking at instances, executions and queues.
-
-use crate::suite::area;
-
-area! {
-    management;
-}

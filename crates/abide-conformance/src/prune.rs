@@ -1,7 +1,0 @@
-//! Past executions are deleted; the current one never is.
-
-use crate::suite::area;
-
-area! {
-    prune;
-}

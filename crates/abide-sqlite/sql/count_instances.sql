@@ -1,0 +1,2 @@
+-- Plan: mailbox_status.
+SELECT status, count(*) FROM mailbox WHERE execution > 0 GROUP BY status

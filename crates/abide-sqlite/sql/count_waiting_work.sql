@@ -1,0 +1,8 @@
+-- All that no valid lease holds, from the indexes alone; ?1 is the time.
+-- Plan: work_ready, work_in_session, work_hidden, work_leased.
+SELECT (SELECT count(*) FROM work INDEXED BY work_ready
+        WHERE visible_at = 0 AND lease IS NULL AND session IS NULL)
+     + (SELECT count(*) FROM work INDEXED BY work_in_session
+        WHERE visible_at = 0 AND lease IS NULL AND session IS NOT NULL)
+     + (SELECT count(*) FROM work INDEXED BY work_hidden WHERE visible_at > 0 AND lease IS NULL)
+     + (SELECT count(*) FROM work INDEXED BY work_leased WHERE lease IS NOT NULL AND leased_until <= ?1)

@@ -1,0 +1,1 @@
+DELETE FROM execution WHERE mailbox = ?1

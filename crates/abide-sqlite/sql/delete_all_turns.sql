@@ -1,0 +1,2 @@
+-- Plan: turn_of_execution.
+DELETE FROM turn WHERE mailbox = ?1

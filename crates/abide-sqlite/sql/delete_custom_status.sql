@@ -1,0 +1,1 @@
+DELETE FROM custom_status WHERE mailbox = ?1

@@ -1,0 +1,1 @@
+DELETE FROM mailbox WHERE no = ?1

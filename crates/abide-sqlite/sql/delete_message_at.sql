@@ -1,0 +1,1 @@
+DELETE FROM message WHERE mailbox = ?1 AND visible_at = ?2 AND no = ?3

@@ -1,0 +1,1 @@
+SELECT 1 FROM message WHERE mailbox = ?1 AND visible_at = 0 AND no = ?2

@@ -1,0 +1,197 @@
+//! Administration on SQLite: looking is a read, changing is a job for the writer. What goes through many instances is in
+//! `bulk.rs`.
+
+use abide_model::{Event, ExecutionStatus, PruneOptions, PruneResult};
+use abide_provider::{
+    AdminRefusal, DeleteInstanceResult, ExecutionInfo, InstanceFilter, InstanceInfo, InstancePage,
+    InstanceQuery, InstanceTree, Operation, OrphanFilter, Provider, ProviderAdmin, ProviderError,
+    QueueDepths, Retention, SystemMetrics,
+};
+use async_trait::async_trait;
+
+use crate::SqliteProvider;
+use crate::bulk::Candidates;
+use crate::job::{Kind, Phase, job};
+use crate::statements::Sql;
+use crate::store::delete::{Before, Force, Meant};
+use crate::store::listing::Listing;
+
+#[async_trait]
+impl ProviderAdmin for SqliteProvider {
+    async fn list_instances(&self) -> Result<Vec<String>, ProviderError> {
+        let operation = Operation::ListInstances;
+        Ok(self.read_with(operation, |sql| sql.ids(Sql::ListNewest, [])).await?)
+    }
+
+    async fn list_instances_by_status(&self, status: &str) -> Result<Vec<String>, ProviderError> {
+        // No instance stands like something that does not exist.
+        let Ok(status) = status.parse::<ExecutionStatus>() else { return Ok(Vec::new()) };
+        let operation = Operation::ListInstancesByStatus;
+        Ok(self.read_with(operation, move |sql| sql.ids(Sql::ListByStatus, [status.as_str()])).await?)
+    }
+
+    async fn list_executions(&self, instance: &str) -> Result<Vec<u64>, ProviderError> {
+        let id = instance.to_owned();
+        Ok(self.read_with(Operation::ListExecutions, move |sql| sql.executions(&id)).await?)
+    }
+
+    async fn read_history_with_execution_id(
+        &self,
+        instance: &str,
+        execution_id: u64,
+    ) -> Result<Vec<Event>, ProviderError> {
+        self.read_with_execution(instance, execution_id).await
+    }
+
+    async fn read_history(&self, instance: &str) -> Result<Vec<Event>, ProviderError> {
+        self.read(instance).await
+    }
+
+    async fn latest_execution_id(&self, instance: &str) -> Result<u64, ProviderError> {
+        Ok(self.info(instance, Operation::LatestExecutionId).await?.current_execution_id)
+    }
+
+    async fn get_instance_info(&self, instance: &str) -> Result<InstanceInfo, ProviderError> {
+        self.info(instance, Operation::GetInstanceInfo).await
+    }
+
+    async fn get_execution_info(
+        &self,
+        instance: &str,
+        execution_id: u64,
+    ) -> Result<ExecutionInfo, ProviderError> {
+        let operation = Operation::GetExecutionInfo;
+        let id = instance.to_owned();
+        let (info, execution) = self
+            .read_with(operation, move |sql| {
+                Ok((sql.instance_info(&id)?, sql.execution_info(&id, execution_id)?))
+            })
+            .await?;
+        let refusal = match info {
+            None => AdminRefusal::not_found(instance),
+            Some(_) => AdminRefusal::ExecutionNotFound { instance: instance.to_owned(), execution_id },
+        };
+        execution.ok_or_else(|| refusal.at(operation))
+    }
+
+    #[expect(
+        clippy::redundant_closure_for_method_calls,
+        reason = "the method alone is for one lifetime only"
+    )]
+    async fn get_system_metrics(&self) -> Result<SystemMetrics, ProviderError> {
+        Ok(self.read_with(Operation::GetSystemMetrics, |sql| sql.metrics()).await?)
+    }
+
+    async fn get_queue_depths(&self) -> Result<QueueDepths, ProviderError> {
+        let clock = self.shared.clock.clone();
+        Ok(self.read_with(Operation::GetQueueDepths, move |sql| sql.queue_depths(clock.wall())).await?)
+    }
+
+    async fn list_children(&self, instance_id: &str) -> Result<Vec<String>, ProviderError> {
+        let id = instance_id.to_owned();
+        let children = self.read_with(Operation::ListChildren, move |sql| sql.children(&id)).await?;
+        Ok(children.into_iter().map(|child| child.id).collect())
+    }
+
+    async fn get_parent_id(&self, instance_id: &str) -> Result<Option<String>, ProviderError> {
+        Ok(self.info(instance_id, Operation::GetParentId).await?.parent_instance_id)
+    }
+
+    async fn delete_instances_atomic(
+        &self,
+        ids: &[String],
+        force: bool,
+    ) -> Result<DeleteInstanceResult, ProviderError> {
+        let operation = Operation::DeleteInstancesAtomic;
+        let (ids, force) = (ids.to_vec(), Force::of(force));
+        let kind = Kind::write(operation, Phase::Commit);
+        Ok(self.run(job(kind, move |tx| tx.delete_set(&ids, force, operation))).await?)
+    }
+
+    async fn get_instance_tree(&self, instance_id: &str) -> Result<InstanceTree, ProviderError> {
+        let id = instance_id.to_owned();
+        let below = self.read_with(Operation::GetInstanceTree, move |sql| sql.descendants(&id)).await?;
+        let mut all_ids = vec![instance_id.to_owned()];
+        all_ids.extend(below.into_iter().map(|member| member.id));
+        Ok(InstanceTree { root_id: instance_id.to_owned(), all_ids })
+    }
+
+    async fn delete_instance(
+        &self,
+        instance_id: &str,
+        force: bool,
+    ) -> Result<DeleteInstanceResult, ProviderError> {
+        let (id, force) = (instance_id.to_owned(), Force::of(force));
+        let kind = Kind::write(Operation::DeleteInstance, Phase::Commit);
+        Ok(self.run(job(kind, move |tx| tx.delete_root(&id, force))).await?)
+    }
+
+    async fn delete_instance_bulk(
+        &self,
+        filter: InstanceFilter,
+    ) -> Result<DeleteInstanceResult, ProviderError> {
+        let InstanceFilter { instance_ids, completed_before, limit } = filter;
+        let candidates = match instance_ids {
+            Some(ids) => Candidates::named(ids),
+            None => Candidates::ended(Sql::EndedRoots, completed_before),
+        };
+        let meant = Meant::Roots(Before::of(completed_before));
+        Ok(self.delete_in_parts(Operation::DeleteInstanceBulk, candidates, meant, limit).await?)
+    }
+
+    async fn prune_executions(
+        &self,
+        instance_id: &str,
+        options: PruneOptions,
+    ) -> Result<PruneResult, ProviderError> {
+        let id = instance_id.to_owned();
+        let kind = Kind::write(Operation::PruneExecutions, Phase::Commit);
+        Ok(self.run(job(kind, move |tx| tx.prune_instance(&id, &options))).await?)
+    }
+
+    async fn prune_executions_bulk(
+        &self,
+        filter: InstanceFilter,
+        options: PruneOptions,
+    ) -> Result<PruneResult, ProviderError> {
+        let InstanceFilter { instance_ids, completed_before, limit } = filter;
+        let candidates = match instance_ids {
+            Some(ids) => Candidates::named(ids),
+            None => Candidates::prunable(&options),
+        };
+        Ok(self.prune_in_parts(candidates, Before::of(completed_before), options, limit).await?)
+    }
+
+    async fn list_instances_page(&self, query: InstanceQuery) -> Result<InstancePage, ProviderError> {
+        let operation = Operation::ListInstancesPage;
+        let listing = Listing::of(&query).map_err(|error| AdminRefusal::Query(error).at(operation))?;
+        Ok(self.read_with(operation, move |sql| listing.read(sql)).await?)
+    }
+
+    async fn cleanup_orphaned_instances(
+        &self,
+        filter: OrphanFilter,
+    ) -> Result<DeleteInstanceResult, ProviderError> {
+        let operation = Operation::CleanupOrphanedInstances;
+        let ends = filter.ends().map_err(|error| AdminRefusal::Orphans(error).at(operation))?;
+        let meant = Meant::Orphans { ends, before: Before::of(filter.parent_completed_before) };
+        let candidates = Candidates::ended(Sql::EndedChildren, None);
+        Ok(self.delete_in_parts(operation, candidates, meant, filter.limit).await?)
+    }
+
+    async fn enforce_retention(&self, retention: Retention) -> Result<DeleteInstanceResult, ProviderError> {
+        let cutoff = retention.cutoff(self.shared.clock.wall());
+        let candidates = Candidates::ended(Sql::EndedRoots, Some(cutoff));
+        let meant = Meant::Roots(Before::Ago(retention.keep_for));
+        let limit = Some(retention.limit);
+        Ok(self.delete_in_parts(Operation::EnforceRetention, candidates, meant, limit).await?)
+    }
+}
+
+impl SqliteProvider {
+    async fn info(&self, instance: &str, operation: Operation) -> Result<InstanceInfo, ProviderError> {
+        let id = instance.to_owned();
+        let info = self.read_with(operation, move |sql| sql.instance_info(&id)).await?;
+        info.ok_or_else(|| AdminRefusal::not_found(instance).at(operation))
+    }
+}

@@ -1,0 +1,296 @@
+//! Deleting instances with everything they have.
+//!
+//! What may be deleted is checked here, in the transaction that deletes it.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use abide_model::{ExecutionStatus, INITIAL_EXECUTION_ID, PruneOptions, PruneResult};
+use abide_provider::{AdminRefusal, DeleteInstanceResult, Operation, StolenBecause};
+use rusqlite::params;
+
+use super::Tx;
+use super::mailbox::{Existence, Held, MailboxRow};
+use super::overview::Member;
+use super::work::RemovedWork;
+use crate::encode::{column, number};
+use crate::error::Failure;
+use crate::statements::Sql;
+
+/// Whether what runs is deleted too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Force {
+    Yes,
+    No,
+}
+
+impl Force {
+    #[expect(clippy::fn_params_excessive_bools, reason = "this is where the frozen `bool` ends")]
+    pub(crate) const fn of(force: bool) -> Self {
+        if force { Self::Yes } else { Self::No }
+    }
+}
+
+/// Which candidates a bulk deletion means.
+#[derive(Debug, Clone)]
+pub(crate) enum Meant {
+    /// Roots that ended.
+    Roots(Before),
+    /// Children that ended like this, and whose asking execution is over.
+    Orphans { ends: Vec<ExecutionStatus>, before: Before },
+}
+
+/// A time that something must have ended before.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Before {
+    Any,
+    Time(i64),
+    /// Longer ago than this, by the time of the transaction.
+    Ago(Duration),
+}
+
+impl Before {
+    pub(crate) fn of(time: Option<u64>) -> Self {
+        time.map_or(Self::Any, |time| Self::Time(column(time)))
+    }
+}
+
+/// What a part of a bulk deletion deleted, and how many candidates that were.
+#[derive(Debug, Default)]
+pub(crate) struct Deleted {
+    pub(crate) result: DeleteInstanceResult,
+    pub(crate) candidates: u32,
+}
+
+impl Tx<'_, '_> {
+    /// Deletes these, if they may be deleted.
+    pub(crate) fn delete_set(
+        &self,
+        ids: &[String],
+        force: Force,
+        operation: Operation,
+    ) -> Result<DeleteInstanceResult, Failure> {
+        let refused = |refusal: AdminRefusal| Failure::Refused(refusal.of(operation));
+        let meant: BTreeSet<&str> = ids.iter().map(String::as_str).collect();
+        let mut found = Vec::new();
+        for id in ids {
+            if let Some(mailbox) = self.mailbox_by_id(id)? {
+                found.push(mailbox);
+            }
+        }
+        let instances: Vec<&MailboxRow> = found.iter().filter(|mailbox| mailbox.is_instance()).collect();
+        if force == Force::No {
+            for mailbox in &instances {
+                if !self.is_finished(mailbox)? {
+                    return Err(refused(AdminRefusal::Running { instance: mailbox.id.clone() }));
+                }
+            }
+        }
+        for parent in &instances {
+            let children = self.sql.children(&parent.id)?;
+            if let Some(child) = children.into_iter().find(|child| !meant.contains(child.id.as_str())) {
+                let parent = parent.id.clone();
+                return Err(refused(AdminRefusal::ChildLeftBehind { parent, child: child.id }));
+            }
+        }
+        found.retain(|mailbox| force == Force::Yes || mailbox.is_instance());
+        Ok(self.erase(&found.into_iter().map(Member::of).collect::<Vec<_>>())?)
+    }
+
+    /// Deletes a root with everything below it.
+    pub(crate) fn delete_root(&self, id: &str, force: Force) -> Result<DeleteInstanceResult, Failure> {
+        let operation = Operation::DeleteInstance;
+        let refused = |refusal: AdminRefusal| Failure::Refused(refusal.of(operation));
+        let root = self.mailbox_by_id(id)?.filter(MailboxRow::is_instance);
+        let root = root.ok_or_else(|| refused(AdminRefusal::not_found(id)))?;
+        if root.parent.is_some() {
+            return Err(refused(AdminRefusal::IsChild { instance: id.to_owned() }));
+        }
+        let mut tree = vec![root.id];
+        tree.extend(self.sql.descendants(id)?.into_iter().map(|member| member.id));
+        self.delete_set(&tree, force, operation)
+    }
+
+    /// Deletes those candidates that are meant and finished, each with everything below it; at most `limit`.
+    pub(crate) fn delete_meant(
+        &self,
+        candidates: &[String],
+        meant: &Meant,
+        limit: u32,
+    ) -> rusqlite::Result<Deleted> {
+        let mut deleted = Deleted::default();
+        for id in candidates {
+            if deleted.candidates >= limit {
+                break;
+            }
+            let Some(mailbox) = self.mailbox_by_id(id)?.filter(MailboxRow::is_instance) else { continue };
+            if self.is_meant(&mailbox, meant)?
+                && let Some(tree) = self.finished_tree(mailbox)?
+            {
+                deleted.result.add(&self.erase(&tree)?);
+                deleted.candidates += 1;
+            }
+        }
+        Ok(deleted)
+    }
+
+    /// Prunes those candidates that ended before a time, if there is one; at most `limit`.
+    pub(crate) fn prune_meant(
+        &self,
+        candidates: &[String],
+        before: Before,
+        options: &PruneOptions,
+        limit: u64,
+    ) -> rusqlite::Result<PruneResult> {
+        let mut total = PruneResult::default();
+        for id in candidates {
+            if total.instances_processed >= limit {
+                break;
+            }
+            let Some(mailbox) = self.mailbox_by_id(id)?.filter(MailboxRow::is_instance) else { continue };
+            if self.has_ended(&mailbox, before) {
+                let pruned = self.prune(mailbox.no, mailbox.execution, options)?;
+                total.instances_processed += pruned.instances_processed;
+                total.executions_deleted += pruned.executions_deleted;
+                total.events_deleted += pruned.events_deleted;
+            }
+        }
+        Ok(total)
+    }
+
+    fn is_meant(&self, mailbox: &MailboxRow, meant: &Meant) -> rusqlite::Result<bool> {
+        match (meant, &mailbox.parent) {
+            (Meant::Roots(before), None) => Ok(self.has_ended(mailbox, *before)),
+            (Meant::Orphans { ends, before }, Some(parent)) => {
+                if !mailbox.status.is_some_and(|status| ends.contains(&status)) {
+                    return Ok(false);
+                }
+                let asked_in = parent.execution.unwrap_or(column(INITIAL_EXECUTION_ID));
+                let asking = self.sql.row(Sql::ExecutionEnd, params![parent.instance, asked_in], |row| {
+                    row.get::<_, Option<i64>>(0)
+                })?;
+                let ended_at = asking.unwrap_or(mailbox.completed_at);
+                Ok(ended_at.is_some_and(|ended_at| self.is_before(ended_at, *before)))
+            }
+            (Meant::Roots(_), Some(_)) | (Meant::Orphans { .. }, None) => Ok(false),
+        }
+    }
+
+    fn has_ended(&self, mailbox: &MailboxRow, before: Before) -> bool {
+        match before {
+            Before::Any => true,
+            Before::Time(_) | Before::Ago(_) => {
+                mailbox.completed_at.is_some_and(|ended_at| self.is_before(ended_at, before))
+            }
+        }
+    }
+
+    fn is_before(&self, ended_at: i64, before: Before) -> bool {
+        match before {
+            Before::Any => true,
+            Before::Time(time) => ended_at < time,
+            Before::Ago(age) => ended_at < column(self.time().saturating_sub(age).as_millis()),
+        }
+    }
+
+    /// Whether nothing will happen any more unless somebody wants it.
+    fn is_finished(&self, mailbox: &MailboxRow) -> rusqlite::Result<bool> {
+        match mailbox.status {
+            Some(ExecutionStatus::Completed | ExecutionStatus::Failed) => Ok(true),
+            Some(ExecutionStatus::ContinuedAsNew) => {
+                Ok(self.sql.row(Sql::HasSuccessor, [mailbox.no], |_| Ok(()))?.is_none())
+            }
+            Some(ExecutionStatus::Running) | None => Ok(false),
+        }
+    }
+
+    /// An instance with everything below it, if all of that is finished.
+    fn finished_tree(&self, root: MailboxRow) -> rusqlite::Result<Option<Vec<Member>>> {
+        let mut tree = self.sql.descendants(&root.id)?;
+        for member in &tree {
+            let is_finished = match self.mailbox_by_no(member.no)? {
+                None => true,
+                Some(mailbox) => self.is_finished(&mailbox)?,
+            };
+            if !is_finished {
+                return Ok(None);
+            }
+        }
+        if !self.is_finished(&root)? {
+            return Ok(None);
+        }
+        tree.push(Member::of(root));
+        Ok(Some(tree))
+    }
+
+    /// What they have goes with them: executions, mail, work, values, leases, and children that were not yet born.
+    fn erase(&self, doomed: &[Member]) -> rusqlite::Result<DeleteInstanceResult> {
+        let mut result = DeleteInstanceResult::default();
+        for member in doomed {
+            let no = [member.no];
+            let events = self.sql.row(Sql::CountEventsOfInstance, no, |row| row.get::<_, i64>(0))?;
+            result.events_deleted += events.map_or(0, number);
+            self.sql.execute(Sql::DeleteAllTurns, no)?;
+            let executions = self.sql.execute(Sql::DeleteAllExecutions, no)?;
+            result.executions_deleted += count(executions);
+            result.instances_deleted += u64::from(executions > 0);
+            for sql in [Sql::KvEmptyDelta, Sql::KvEmptyStore, Sql::DeleteCustomStatus, Sql::DeleteMailbox] {
+                self.sql.execute(sql, no)?;
+            }
+            result.queue_messages_deleted += count(self.sql.execute(Sql::DeleteMessages, no)?);
+            let removed = self
+                .sql
+                .rows(Sql::DeleteAllWork, no, |row| RemovedWork::read(row, (member.no, row.get(5)?)))?;
+            self.tell_removed(&removed, |_| StolenBecause::InstanceDeleted)?;
+            result.queue_messages_deleted += count(removed.len());
+        }
+        for member in doomed {
+            self.sql.execute(Sql::DeleteDeadLetters, [&member.id])?;
+            result.queue_messages_deleted += self.erase_unborn(&member.id)?;
+        }
+        Ok(result)
+    }
+
+    /// Children of a deleted parent whose start is still in the queue would come to life as orphans.
+    fn erase_unborn(&self, parent: &str) -> rusqlite::Result<u64> {
+        let unborn: Vec<[i64; 3]> = self
+            .sql
+            .rows(Sql::UnbornChildren, [parent], |row| Ok([row.get(0)?, row.get(1)?, row.get(2)?]))?;
+        let mut deleted = count(unborn.len());
+        for at @ [mailbox, _, number] in &unborn {
+            self.sql.execute(Sql::DeleteMessageAt, *at)?;
+            let Some(mailbox) = self.held(*mailbox)? else { continue };
+            // What was kept for its queues was kept because it would start.
+            if mailbox.existence() == Existence::MailboxOnly && !self.has_start(mailbox.no)? {
+                deleted += count(self.sql.execute(Sql::DeleteUnreadMail, [mailbox.no])?);
+            }
+            self.miss_message(&mailbox, *number)?;
+        }
+        Ok(deleted)
+    }
+
+    /// A message of this mailbox is gone: when it can be leased may have changed. A turn that was to bring a child to
+    /// life with it is not to be committed.
+    fn miss_message(&self, mailbox: &Held, number: i64) -> rusqlite::Result<()> {
+        match (&mailbox.lease, mailbox.existence()) {
+            (None, existence) => self.release(mailbox.no, existence),
+            (Some(lease), Existence::MailboxOnly) if lease.batch.contains(&number) => {
+                if lease.until > self.now {
+                    return self.release(mailbox.no, Existence::MailboxOnly);
+                }
+                self.void_leases(&[mailbox.no]).map(drop)
+            }
+            (Some(_), Existence::MailboxOnly | Existence::Instance) => Ok(()),
+        }
+    }
+}
+
+impl Member {
+    fn of(mailbox: MailboxRow) -> Self {
+        Self { no: mailbox.no, id: mailbox.id }
+    }
+}
+
+fn count(rows: usize) -> u64 {
+    u64::try_from(rows).unwrap_or(u64::MAX)
+}

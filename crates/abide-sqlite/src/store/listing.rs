@@ -1,0 +1,252 @@
+//! One page of instances, in one statement.
+//!
+//! The statement is put together from the parts that the query has, so that every shape of query gets the index made for
+//! it; values are bound, never written into the text. Instances of one status (and name) are an index in the order of
+//! creation, so a page of several statuses is a merge of as many short ranges, each no longer than the page. What is left
+//! over (version, prefix, being a root) is looked at row by row within those ranges.
+
+use std::collections::BTreeSet;
+
+use abide_model::ExecutionStatus;
+use abide_provider::{
+    InstanceOrder, InstancePage, InstanceQuery, InstanceSummary, InvalidQuery, PageCursor, Parentage,
+};
+use rusqlite::types::Value;
+use rusqlite::{Row, params_from_iter};
+
+use crate::encode::{column, number};
+use crate::statements::Statements;
+use crate::text::{lossy, lossy_or_null};
+
+const COLUMNS: &str = "m.id, m.name, m.version, m.execution, m.status, c.value, m.created_at, m.updated_at, \
+                       m.completed_at, m.parent, m.no";
+
+/// A statement and its values.
+#[derive(Debug)]
+pub(crate) struct Listing {
+    text: String,
+    values: Vec<Value>,
+    order: InstanceOrder,
+    size: usize,
+}
+
+impl Listing {
+    pub(crate) fn of(query: &InstanceQuery) -> Result<Self, InvalidQuery> {
+        let size = query.page_size()?;
+        let start = query.start()?;
+        // One more tells whether there is another page.
+        let limit = i64::from(size) + 1;
+        let mut parts = Parts::default();
+        let text = match query.order {
+            InstanceOrder::ById => parts.by_id(query, start, limit),
+            InstanceOrder::NewestFirst | InstanceOrder::OldestFirst => {
+                let range = Range::of(query, start)?;
+                parts.by_creation(query, &range, limit)
+            }
+        };
+        let size = usize::try_from(size).unwrap_or(usize::MAX);
+        Ok(Self { text, values: parts.values, order: query.order, size })
+    }
+
+    /// The text, for tests that ask for its plan.
+    pub(crate) fn into_text(self) -> String {
+        self.text
+    }
+
+    pub(crate) fn read(self, sql: &Statements<'_>) -> rusqlite::Result<InstancePage> {
+        let mut statement = sql.connection().prepare_cached(&self.text)?;
+        let rows =
+            statement.query_map(params_from_iter(self.values), |row| Ok((read(row)?, row.get(10)?)))?;
+        let mut found = rows.collect::<rusqlite::Result<Vec<(InstanceSummary, i64)>>>()?;
+        let has_more = found.len() > self.size;
+        found.truncate(self.size);
+        let last = found.last().filter(|_| has_more);
+        let next = last.map(|(summary, no)| match self.order {
+            InstanceOrder::ById => PageCursor::id(&summary.instance_id),
+            order @ (InstanceOrder::NewestFirst | InstanceOrder::OldestFirst) => {
+                PageCursor::created(order, summary.created_at, no.to_string())
+            }
+        });
+        Ok(InstancePage { instances: found.into_iter().map(|(summary, _)| summary).collect(), next })
+    }
+}
+
+/// Reads [`COLUMNS`].
+fn read(row: &Row<'_>) -> rusqlite::Result<InstanceSummary> {
+    Ok(InstanceSummary {
+        instance_id: lossy(row, 0)?,
+        orchestration_name: lossy(row, 1)?,
+        orchestration_version: lossy(row, 2)?,
+        execution_id: number(row.get(3)?),
+        status: lossy(row, 4)?.parse().unwrap_or(ExecutionStatus::Running),
+        custom_status: lossy_or_null(row, 5)?,
+        created_at: number(row.get(6)?),
+        updated_at: number(row.get(7)?),
+        completed_at: row.get::<_, Option<i64>>(8)?.map(number),
+        parent_instance_id: lossy_or_null(row, 9)?,
+    })
+}
+
+/// From where to where, in the order of creation. Numbers begin at one, so `(time, 0)` is before everything created then.
+struct Range {
+    after: Option<(i64, i64)>,
+    before: Option<(i64, i64)>,
+}
+
+impl Range {
+    fn of(query: &InstanceQuery, start: Option<&PageCursor>) -> Result<Self, InvalidQuery> {
+        let mut after = query.created_from.map(|time| (column(time), 0));
+        let mut before = query.created_before.map(|time| (column(time), 0));
+        if let Some(cursor) = start {
+            let invalid = |_| InvalidQuery::Cursor { text: cursor.to_string() };
+            let place = (column(cursor.created_at()), cursor.tie().parse().map_err(invalid)?);
+            match query.order {
+                InstanceOrder::OldestFirst => after = after.max(Some(place)),
+                InstanceOrder::NewestFirst | InstanceOrder::ById => {
+                    before = Some(before.map_or(place, |before| before.min(place)));
+                }
+            }
+        }
+        Ok(Self { after, before })
+    }
+}
+
+/// The values of a statement as its text grows.
+#[derive(Default)]
+struct Parts {
+    values: Vec<Value>,
+}
+
+impl Parts {
+    /// Binds a value, and says how the text names it.
+    fn bind(&mut self, value: impl Into<Value>) -> String {
+        self.values.push(value.into());
+        format!("?{}", self.values.len())
+    }
+
+    fn by_creation(&mut self, query: &InstanceQuery, range: &Range, limit: i64) -> String {
+        let direction = match query.order {
+            InstanceOrder::OldestFirst => "ASC",
+            InstanceOrder::NewestFirst | InstanceOrder::ById => "DESC",
+        };
+        let limit = self.bind(limit);
+        let mut rest = self.range(query.order, range);
+        rest.extend(self.unindexed(query));
+        rest.extend(self.prefix(query));
+        let order = format!("ORDER BY created_at {direction}, no {direction} LIMIT {limit}");
+        let index = match query {
+            InstanceQuery { parentage: Parentage::ChildOf(_), .. } => "mailbox_parent",
+            InstanceQuery { name: Some(_), .. } => "mailbox_name",
+            InstanceQuery { name: None, .. } => "mailbox_status",
+        };
+        let arms = self.places(query).into_iter().map(|mut place| {
+            place.extend(rest.iter().cloned());
+            let meant = place.join(" AND ");
+            format!(
+                "SELECT * FROM (SELECT no, created_at FROM mailbox INDEXED BY {index} WHERE {meant} {order})"
+            )
+        });
+        let arms = arms.collect::<Vec<_>>().join(" UNION ALL ");
+        format!(
+            "SELECT {COLUMNS} FROM ({arms}) AS k JOIN mailbox AS m ON m.no = k.no \
+             LEFT JOIN custom_status AS c ON c.mailbox = m.no \
+             ORDER BY k.created_at {direction}, k.no {direction} LIMIT {limit}"
+        )
+    }
+
+    /// The places of an index that hold what is meant, each in the order of creation.
+    fn places(&mut self, query: &InstanceQuery) -> Vec<Vec<String>> {
+        let mut place = vec!["execution > 0".to_owned()];
+        place.extend(self.name(query));
+        if let Parentage::ChildOf(parent) = &query.parentage {
+            place.push(format!("parent = {}", self.bind(parent.clone())));
+            place.extend(self.statuses(query));
+            return vec![place];
+        }
+        let statuses =
+            if query.statuses.is_empty() { &ExecutionStatus::ALL[..] } else { &query.statuses[..] };
+        let distinct: BTreeSet<&str> = statuses.iter().map(|status| status.as_str()).collect();
+        let of_status = |status: &str| {
+            let status = format!("status = {}", self.bind(status.to_owned()));
+            place.iter().cloned().chain([status]).collect()
+        };
+        distinct.into_iter().map(of_status).collect()
+    }
+
+    /// Where the page begins is a place; where it ends is a time.
+    fn range(&mut self, order: InstanceOrder, range: &Range) -> Vec<String> {
+        let mut place = |sign: &str, (at, no): (i64, i64)| {
+            format!("(created_at, no) {sign} ({}, {})", self.bind(at), self.bind(no))
+        };
+        let (begin, end) = match order {
+            InstanceOrder::OldestFirst => {
+                (range.after.map(|after| place(">", after)), range.before.map(|(time, _)| ("<", time)))
+            }
+            InstanceOrder::NewestFirst | InstanceOrder::ById => {
+                (range.before.map(|before| place("<", before)), range.after.map(|(time, _)| (">=", time)))
+            }
+        };
+        let end = end.map(|(sign, time)| format!("created_at {sign} {}", self.bind(time)));
+        begin.into_iter().chain(end).collect()
+    }
+
+    fn by_id(&mut self, query: &InstanceQuery, start: Option<&PageCursor>, limit: i64) -> String {
+        let prefix = query.id_prefix.as_deref().unwrap_or_default();
+        let mut meant = vec!["execution > 0".to_owned()];
+        meant.push(match start {
+            Some(cursor) if cursor.tie() >= prefix => format!("id > {}", self.bind(cursor.tie().to_owned())),
+            Some(_) | None => format!("id >= {}", self.bind(prefix.to_owned())),
+        });
+        meant.extend(end_of_prefix(prefix).map(|end| format!("id < {}", self.bind(end))));
+        meant.extend(self.name(query));
+        meant.extend(self.statuses(query));
+        meant.extend(self.unindexed(query));
+        if let Parentage::ChildOf(parent) = &query.parentage {
+            meant.push(format!("parent = {}", self.bind(parent.clone())));
+        }
+        meant.extend(query.created_from.map(|from| format!("created_at >= {}", self.bind(column(from)))));
+        meant
+            .extend(query.created_before.map(|before| format!("created_at < {}", self.bind(column(before)))));
+        let (meant, limit) = (meant.join(" AND "), self.bind(limit));
+        format!(
+            "SELECT {COLUMNS} FROM mailbox AS m LEFT JOIN custom_status AS c ON c.mailbox = m.no \
+             WHERE {meant} ORDER BY id LIMIT {limit}"
+        )
+    }
+
+    /// What no index knows.
+    fn unindexed(&mut self, query: &InstanceQuery) -> Vec<String> {
+        let version = query.version.clone().map(|version| format!("version = {}", self.bind(version)));
+        let is_root = (query.parentage == Parentage::Root).then(|| "parent IS NULL".to_owned());
+        version.into_iter().chain(is_root).collect()
+    }
+
+    fn prefix(&mut self, query: &InstanceQuery) -> Vec<String> {
+        let Some(prefix) = &query.id_prefix else { return Vec::new() };
+        let begin = format!("id >= {}", self.bind(prefix.clone()));
+        let end = end_of_prefix(prefix).map(|end| format!("id < {}", self.bind(end)));
+        [begin].into_iter().chain(end).collect()
+    }
+
+    fn name(&mut self, query: &InstanceQuery) -> Option<String> {
+        query.name.clone().map(|name| format!("name = {}", self.bind(name)))
+    }
+
+    fn statuses(&mut self, query: &InstanceQuery) -> Option<String> {
+        let statuses = query.statuses.iter().map(|status| self.bind(status.as_str().to_owned()));
+        let statuses: Vec<_> = statuses.collect();
+        (!statuses.is_empty()).then(|| format!("status IN ({})", statuses.join(", ")))
+    }
+}
+
+/// The first text behind all that begin like this; `None` if there is no such text.
+fn end_of_prefix(prefix: &str) -> Option<String> {
+    let mut characters: Vec<char> = prefix.chars().collect();
+    while let Some(last) = characters.pop() {
+        if let Some(next) = (last..=char::MAX).nth(1) {
+            characters.push(next);
+            return Some(characters.into_iter().collect());
+        }
+    }
+    None
+}
