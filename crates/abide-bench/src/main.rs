@@ -1,5 +1,5 @@
-//! `abide-bench`: how fast the engine replays; what a store has beneath it (`store`), how fast it steps (`steps`), and
-//! whether its costs are flat (`flat`).
+//! `abide-bench`: how fast the engine replays; what a store has beneath it (`store`), how fast it steps (`steps`), whether
+//! its costs are flat (`flat`), and how long a page of instances takes (`list`).
 //!
 //! A program, not a test: it measures, prints a table for people and one JSON line per result, and judges
 //! against the targets. Run it with `cargo xtask bench` (or `cargo run --release -p abide-bench`).
@@ -10,6 +10,7 @@ mod measure;
 mod report;
 
 mod flat;
+mod list;
 mod steps;
 mod store;
 
@@ -27,6 +28,9 @@ fn main() -> ExitCode {
     }
     if words.next_if(|word| word == "flat").is_some() {
         return flat::main(words);
+    }
+    if words.next_if(|word| word == "list").is_some() {
+        return list::main(words);
     }
     match Arguments::parse(words) {
         Ok(Some(arguments)) => run(&arguments),

@@ -1,17 +1,17 @@
 //! Many finished instances are deleted by a filter.
 
-use abide_model::Event;
 use abide_provider::{DEFAULT_BULK, DeleteInstanceResult, InstanceFilter};
 use futures_util::future::join_all;
 
 use crate::ProviderFactory;
 use crate::atomicity::Observed;
 use crate::deletion::{
-    assert_gone, completed_child, completed_root, ended_at, eternal_root, existing, failed_root, moment, numbers,
-    only, root_between_executions, run_next, running_child,
+    assert_gone, completed_child, completed_root, ended_at, eternal_root, existing, failed_root, moment,
+    numbers, only, owned, root_between_executions, run_next, running_child,
 };
+use crate::instance_locking::lease_all;
 use crate::suite::area;
-use crate::support::{Ack, Subject, activity, event, signal, start, started};
+use crate::support::{Ack, Subject, activity, signal, start};
 
 area! {
     bulk_deletion;
@@ -50,7 +50,7 @@ pub async fn test_delete_instance_bulk_filter_combinations<F: ProviderFactory>(f
         failed_root(&store, "late b").await;
         let late = ended_at(&store, "late a", 1).await;
         let filter = InstanceFilter {
-            instance_ids: ids.map(crate::deletion::owned),
+            instance_ids: ids.map(owned),
             completed_before: with_time.then_some(late),
             limit,
         };
@@ -145,7 +145,8 @@ pub async fn test_delete_instance_bulk_cascades_to_children<F: ProviderFactory>(
     assert!(left.iter().all(|id| id.starts_with(&root)), "a part of a tree was deleted: {left:?}");
 
     completed_child(&store, "late child", &root).await;
-    let before = InstanceFilter { completed_before: Some(ended_at(&store, &root, 1).await + 1), ..only(&[&root]) };
+    let before =
+        InstanceFilter { completed_before: Some(ended_at(&store, &root, 1).await + 1), ..only(&[&root]) };
     let deleted = delete(&store, before).await;
     assert_eq!(deleted.instances_deleted, 5, "the end of the root counts, not that of its children");
     assert!(existing(&store).await.is_empty());
@@ -209,10 +210,9 @@ pub async fn test_delete_instance_bulk_default_limit<F: ProviderFactory>(factory
     let store = Subject::new(factory).await;
     let all: Vec<String> = (0..=DEFAULT_BULK).map(|number| format!("instance {number}")).collect();
     for some in all.chunks(100) {
-        let appended = some.iter().map(|id| store.append_with_execution(id, 1, ended_past(id)));
-        for done in join_all(appended).await {
-            done.expect("a past can be appended");
-        }
+        join_all(some.iter().map(|id| store.post(start(id)))).await;
+        let turns = lease_all(&store).await;
+        join_all(turns.iter().map(|(id, turn)| store.ack(&turn.token, Ack::first(id).completing(2)))).await;
     }
     let deleted = delete(&store, InstanceFilter::default()).await;
     assert_eq!(deleted.instances_deleted, u64::from(DEFAULT_BULK));
@@ -240,12 +240,8 @@ pub async fn test_delete_instance_bulk_takes_mail_and_work<F: ProviderFactory>(f
     assert_eq!(store.fetch("root").await.item.messages, [start("root")], "the name begins anew");
 }
 
-fn ended_past(id: &str) -> Vec<Event> {
-    let completed = abide_model::EventKind::OrchestrationCompleted { output: "done".to_owned() };
-    vec![event(id, 1, 1, started()), event(id, 1, 2, completed)]
-}
-
 async fn delete(store: &Subject<'_>, filter: InstanceFilter) -> DeleteInstanceResult {
     let deleted = store.admin().delete_instance_bulk(filter.clone()).await;
-    deleted.unwrap_or_else(|error| panic!("a deletion by {filter:?} passes over what it cannot delete: {error}"))
+    deleted
+        .unwrap_or_else(|error| panic!("a deletion by {filter:?} passes over what it cannot delete: {error}"))
 }

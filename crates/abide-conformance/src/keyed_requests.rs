@@ -12,13 +12,34 @@ use crate::support::{Ack, Subject, activity, beside, signal, start};
 
 area! {
     keyed_requests;
+    test_keyed_message_is_sent_like_any_other;
     test_repeated_request_is_sent_once: Need::Ability(Ability::KeyedRequests);
     test_requests_with_different_keys_are_all_sent: Need::Ability(Ability::KeyedRequests);
     test_repetition_is_known_after_the_message_was_consumed: Need::Ability(Ability::KeyedRequests);
     test_repetitions_at_the_same_time_send_once: Need::Ability(Ability::KeyedRequests);
-    test_keyed_request_can_be_delayed: Need::Ability(Ability::KeyedRequests);
+    test_repetition_changes_no_delay: Need::Ability(Ability::KeyedRequests);
     test_refused_request_is_not_remembered: Need::Ability(Ability::KeyedRequests);
     test_messages_without_a_key_are_never_repetitions: Need::Ability(Ability::KeyedRequests);
+}
+
+/// Whether or not a store knows repetitions: a message that is sent with a key comes once, in its order, and after its delay.
+pub async fn test_keyed_message_is_sent_like_any_other<F: ProviderFactory>(factory: &F) {
+    let store = Subject::new(factory).await;
+    send(&store, start("a"), 1).await;
+    let turn = store.fetch("a").await;
+    assert_eq!(turn.item.messages, [start("a")]);
+    store.ack(&turn.token, Ack::first("a")).await;
+    let later = Enqueue { delay: Some(store.lock()), ..request(signal("a", "later"), 2) };
+    store.enqueue_once(later).await.expect("a message is enqueued");
+    store.assert_no_turn("the message is delayed").await;
+    store.post(signal("a", "one")).await;
+    send(&store, signal("a", "two"), 3).await;
+    store.post(signal("a", "three")).await;
+    let turn = store.fetch("a").await;
+    assert_eq!(turn.signals(), ["one", "two", "three"]);
+    store.ack(&turn.token, Ack::of("a", 1).signalled(2)).await;
+    store.pass(store.lock() + Duration::from_millis(200)).await;
+    assert_eq!(store.fetch("a").await.signals(), ["later"]);
 }
 
 /// A request that is repeated with its key is done once, and every repetition succeeds.
@@ -83,8 +104,8 @@ pub async fn test_repetitions_at_the_same_time_send_once<F: ProviderFactory>(fac
     assert_eq!(store.fetch("a").await.signals(), ["go"]);
 }
 
-/// A keyed message can be sent with a delay: it is invisible until then, and a repetition neither shortens nor doubles it.
-pub async fn test_keyed_request_can_be_delayed<F: ProviderFactory>(factory: &F) {
+/// A repetition of a delayed request neither shortens the delay nor doubles the message.
+pub async fn test_repetition_changes_no_delay<F: ProviderFactory>(factory: &F) {
     let store = Subject::new(factory).await;
     store.create("a").await;
     let later = Enqueue { delay: Some(store.lock()), ..request(signal("a", "go"), 1) };

@@ -27,6 +27,12 @@
 //!
 //! Deliberately absent: knowledge of any particular store.
 
+#![expect(
+    clippy::expect_used,
+    clippy::missing_panics_doc,
+    reason = "a validation says what is wrong by panicking"
+)]
+
 mod factory;
 mod suite;
 mod support;

@@ -140,10 +140,10 @@ pub async fn test_pruned_executions_take_their_work_along<F: ProviderFactory>(fa
     let store = Subject::new(factory).await;
     let first = Ack::first("a").scheduling(activity("a", 2)).scheduling(activity("a", 3)).continuing(4);
     store.begin(first).await;
-    store.begin(Ack::first("b").scheduling(activity("b", 2))).await;
     let leased_job = lease_job(&store).await;
     assert_eq!(leased_job.item, activity("a", 2));
     let second = lease(&store, "a").await;
+    store.begin(Ack::first("b").scheduling(activity("b", 2))).await;
     let own = WorkItem::ActivityExecute {
         instance: "a".to_owned(),
         execution_id: 2,

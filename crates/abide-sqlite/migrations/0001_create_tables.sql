@@ -18,7 +18,7 @@ INSERT INTO counter VALUES (1, 0, 0);
 -- A name that received mail, work or a commit. It is an instance while `execution` is above zero.
 CREATE TABLE mailbox (
     no               INTEGER PRIMARY KEY,
-    id               TEXT    NOT NULL UNIQUE,
+    id               TEXT    NOT NULL,
     execution        INTEGER NOT NULL DEFAULT 0,
     last_event       INTEGER NOT NULL DEFAULT 0,
     status           TEXT    NOT NULL DEFAULT '',
@@ -38,6 +38,7 @@ CREATE TABLE mailbox (
     owner            INTEGER,
     batch            TEXT               -- the messages that the lease handed out
 ) STRICT;
+CREATE UNIQUE INDEX mailbox_id ON mailbox (id);
 CREATE INDEX mailbox_ready  ON mailbox (pin, ready)      WHERE ready IS NOT NULL;
 CREATE INDEX mailbox_due    ON mailbox (due_at)          WHERE due_at IS NOT NULL AND lease IS NULL;
 CREATE INDEX mailbox_leased ON mailbox (leased_until)    WHERE lease IS NOT NULL;

@@ -161,6 +161,13 @@ impl SqliteProvider {
         Listing::of(query).map(Listing::into_text)
     }
 
+    /// How many instructions a page takes. For tests that pin costs.
+    #[doc(hidden)]
+    pub async fn listing_cost(&self, query: InstanceQuery) -> Option<u64> {
+        let listing = Listing::of(&query).ok()?;
+        self.inspect(move |connection| listing.cost(connection)).await?.ok()
+    }
+
     /// Looks for work that only the passing of time makes visible. For tests with a clock of their own.
     #[doc(hidden)]
     pub async fn nudge(&self) {

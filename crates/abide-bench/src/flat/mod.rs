@@ -97,20 +97,24 @@ impl Cell {
 }
 
 /// A folder that is removed with its contents.
-struct Folder(PathBuf);
+pub(crate) struct Folder(PathBuf);
 
 impl Folder {
-    fn new() -> Fallible<Self> {
-        let folder = std::env::temp_dir().join(format!("abide-flat-{}", std::process::id()));
+    pub(crate) fn new() -> Fallible<Self> {
+        let folder = std::env::temp_dir().join(format!("abide-bench-{}", std::process::id()));
         std::fs::create_dir_all(&folder)?;
         Ok(Self(folder))
+    }
+
+    pub(crate) fn path(&self) -> &std::path::Path {
+        &self.0
     }
 }
 
 impl Drop for Folder {
     fn drop(&mut self) {
         if let Err(error) = std::fs::remove_dir_all(&self.0) {
-            eprintln!("abide-bench flat: {} stays behind: {error}", self.0.display());
+            eprintln!("abide-bench: {} stays behind: {error}", self.0.display());
         }
     }
 }

@@ -1,15 +1,15 @@
 //! Committing turns.
 
 use abide_model::{ExecutionStatus, WorkItem};
-use abide_provider::{Consumed, InstanceLease};
+use abide_provider::{Authority, Consumed, InstanceLease, Position, Rejection, TurnCommit};
 
 use super::calls::{
-    Written, assert_rejected, assert_written_everywhere, assert_written_nowhere, commit, lease, lease_all,
-    reading, signals, try_commit, under, writing_everywhere,
+    Written, assert_rejected, assert_rejected_as, assert_written_everywhere, assert_written_nowhere, commit,
+    lease, lease_all, lease_job, reading, signals, try_commit, try_finish, turn_of, under, writing_everywhere,
 };
 use crate::ProviderFactory;
 use crate::support::{
-    Ack, Subject, activity, event, identifier, queue_message, signal, start, started,
+    Ack, Subject, activity, completed, event, identifier, queue_message, signal, start, started,
 };
 
 /// Every turn of a batch is committed for itself: one answer for each, in order, and one that is refused costs the others
@@ -138,6 +138,27 @@ pub async fn test_commit_turns_takes_only_the_leased_mail<F: ProviderFactory>(fa
     assert_eq!(next.attempt, 1, "it was not leased before");
     commit(&store, under(&next, Ack::of("a", 1).signalled(3))).await;
     store.assert_no_turn("all mail was consumed").await;
+}
+
+/// A fused step that does not fit, because the store has none or because the instance stands elsewhere, is refused as busy and
+/// writes nothing: the activity is still leased, and is finished the plain way.
+pub async fn test_fused_step_that_does_not_fit_is_busy<F: ProviderFactory>(factory: &F) {
+    let store = Subject::new(factory).await;
+    store.begin(Ack::first("a").scheduling(activity("a", 2))).await;
+    let job = lease_job(&store).await;
+    let expected = Position { incarnation: u64::MAX / 4, execution_id: 1, last_event_id: 1 };
+    let step = TurnCommit {
+        instance: "a".to_owned(),
+        authority: Authority::FinishedWork { token: job.token.clone(), expected },
+        consumed: Consumed::All,
+        left: Vec::new(),
+        turn: turn_of(writing_everywhere("a", 3)),
+    };
+    let before = Written::of(&store, "a").await;
+    assert_rejected_as(&try_commit(&store, step).await, Rejection::Busy, "a fused step that does not fit");
+    assert_written_nowhere(&store, "a", &before).await;
+    try_finish(&store, &job.token, Some(completed("a", 2))).await.expect("the lease is held");
+    assert_eq!(store.fetch("a").await.item.messages, [completed("a", 2)]);
 }
 
 /// Messages that a turn did not read are delivered again, in their order, without an attempt counted; those that it read are

@@ -5,12 +5,14 @@
 
 pub(crate) mod calls;
 mod commits;
+mod dropping;
 mod history;
 mod instances;
 mod many;
 mod work;
 
 pub use commits::*;
+pub use dropping::*;
 pub use history::*;
 pub use instances::*;
 pub use many::*;
@@ -40,6 +42,7 @@ area! {
     test_refused_turn_writes_nothing;
     test_stale_commit_writes_nothing;
     test_commit_turns_takes_only_the_leased_mail;
+    test_fused_step_that_does_not_fit_is_busy;
     test_unread_messages_are_delivered_again;
     test_unread_messages_of_a_continuing_instance_are_delivered_again;
     test_many_messages_are_leased_in_order_and_once;
@@ -54,4 +57,7 @@ area! {
     test_finish_work_refuses_what_is_no_completion;
     test_finish_work_with_a_stale_token_changes_nothing;
     test_concurrent_lease_work_share_nothing;
+    test_dropping_lease_calls_loses_nothing;
+    test_dropping_a_commit_leaves_all_or_nothing;
+    test_dropping_the_end_of_an_activity_leaves_all_or_nothing;
 }

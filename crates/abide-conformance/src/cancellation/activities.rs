@@ -1,10 +1,9 @@
 //! Instances with activities, and what it means that one is gone.
 
 use abide_model::{ScheduledActivityIdentifier, WorkItem};
+use abide_provider::TagFilter;
 
 use crate::support::{Ack, Job, Subject, activity, assert_refused, completed, worker};
-
-use abide_provider::TagFilter;
 
 /// An instance that runs and has asked for these activities.
 pub(super) async fn running_with(store: &Subject<'_>, instance: &str, ids: &[u64]) {

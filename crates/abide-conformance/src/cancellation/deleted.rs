@@ -83,6 +83,27 @@ pub async fn test_deletion_takes_activities_of_children_along<F: ProviderFactory
     assert_queue_stays_empty(&store).await;
 }
 
+/// Deleting several instances at once takes the activities of all of them away, and of no other.
+pub async fn test_atomic_deletion_takes_activities_of_all_along<F: ProviderFactory>(factory: &F) {
+    let store = Subject::new(factory).await;
+    for instance in ["a", "b", "c"] {
+        running_with(&store, instance, &[2, 3]).await;
+    }
+    let (first, second) = (take(&store, &activity("a", 2)).await, take(&store, &activity("a", 3)).await);
+    let third = take(&store, &activity("b", 2)).await;
+    let deleted = store.admin().delete_instances_atomic(&["a".to_owned(), "b".to_owned()], true).await;
+    deleted.expect("both can be deleted by force");
+
+    for job in [&first, &second, &third] {
+        assert_taken_away(&store, job).await;
+    }
+    for id in [2, 3] {
+        let job = take(&store, &activity("c", id)).await;
+        finish(&store, &job).await;
+    }
+    assert_queue_stays_empty(&store).await;
+}
+
 /// A deletion that is refused takes nothing away.
 pub async fn test_refused_deletion_leaves_activities_alone<F: ProviderFactory>(factory: &F) {
     let store = Subject::new(factory).await;

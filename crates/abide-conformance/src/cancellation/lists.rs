@@ -1,6 +1,5 @@
 //! Which activities a commit takes back.
 
-use abide_model::WorkItem;
 use abide_provider::TagFilter;
 
 use super::activities::{
@@ -8,7 +7,7 @@ use super::activities::{
 };
 use crate::ProviderFactory;
 use crate::support::{
-    Ack, Subject, activity, activity_with, assert_refused, completed, identifier, signal, worker,
+    Ack, Job, Subject, activity, activity_with, assert_refused, completed, identifier, signal, worker,
 };
 
 /// An activity that waits and is listed by a commit is never handed out; others are.
@@ -91,33 +90,32 @@ pub async fn test_same_activity_in_worker_items_and_cancelled_is_noop<F: Provide
     assert_queue_stays_empty(&store).await;
 }
 
+/// Takes the activity with this tag.
+async fn take_tagged(store: &Subject<'_>, tag: &str) -> Job {
+    let job = store.try_fetch_work_as(None, &TagFilter::tags([tag])).await;
+    job.unwrap_or_else(|| panic!("the activity with the tag {tag} can be taken"))
+}
+
 /// An activity is found wherever it is: waiting, leased, with a lease that ran out, hidden, with a tag, in a session.
 pub async fn test_cancelling_finds_activities_wherever_they_are<F: ProviderFactory>(factory: &F) {
     let store = Subject::new(factory).await;
-    let tagged = activity_with("a", 6, None, Some("gpu"));
-    let of_session = activity_with("a", 7, Some("s"), None);
-    let turn = (2..=5).fold(Ack::first("a"), |turn, id| turn.scheduling(activity("a", id)));
-    store.begin(turn.scheduling(tagged).scheduling(of_session)).await;
-    let lost = take(&store, &activity("a", 2)).await;
-    let hidden = take(&store, &activity("a", 3)).await;
-    let delay = store.lock() * 2;
-    store.abandon_work_item(&hidden.token, Some(delay), false).await.expect("the lease is valid");
+    let tags = ["lost", "leased", "hidden", "waiting"];
+    let tagged = tags.iter().zip(2..).map(|(tag, id)| activity_with("a", id, None, Some(tag)));
+    let turn = tagged.fold(Ack::first("a"), Ack::scheduling).scheduling(activity("a", 6));
+    store.begin(turn.scheduling(activity_with("a", 7, Some("s"), None))).await;
+    let lost = take_tagged(&store, "lost").await;
     store.expire_leases().await;
-    // The one whose lease ran out comes first; the next one runs while it is taken back.
-    let again = take(&store, &activity("a", 2)).await;
-    store.abandon_work_item(&again.token, None, false).await.expect("the lease is valid");
+    let leased = take_tagged(&store, "leased").await;
+    let hidden = take_tagged(&store, "hidden").await;
+    let given_back = store.abandon_work_item(&hidden.token, Some(store.lock()), false).await;
+    given_back.expect("the lease is valid");
     let owner = worker("owner", store.lock());
-    let tags = TagFilter::default_only();
-    let mut leased = Vec::new();
-    while let Some(job) = store.try_fetch_work_as(Some(&owner), &tags).await {
-        leased.push(job);
-    }
-    let ids: Vec<u64> = leased.iter().map(crate::support::Job::id).collect();
-    assert_eq!(ids, [2, 4, 5, 7], "only what is hidden or has a tag is left");
+    let untagged = TagFilter::default_only();
+    let plain = store.try_fetch_work_as(Some(&owner), &untagged).await.expect("one has no session");
+    let of_session = store.try_fetch_work_as(Some(&owner), &untagged).await.expect("the session is free");
 
     store.step((2..=7).fold(Ack::of("a", 1), |turn, id| turn.cancelling(identifier("a", id)))).await;
-    assert_taken_away(&store, &lost).await;
-    for job in &leased {
+    for job in [&lost, &leased, &hidden, &plain, &of_session] {
         assert_taken_away(&store, job).await;
     }
     assert_queue_stays_empty(&store).await;
@@ -171,8 +169,7 @@ pub async fn test_cancelling_with_a_refused_commit_takes_nothing_back<F: Provide
     assert_refused(&store.try_ack("no token", listing()).await, "a turn without a lease");
     let conflicting = store.try_ack(&turn.token, listing().signalled(1)).await;
     assert_refused(&conflicting, "a turn whose event is recorded already");
-    let misplaced: WorkItem = signal("a", "this is no activity");
-    let invalid = store.try_ack(&turn.token, listing().signalled(0).work(misplaced)).await;
+    let invalid = store.try_ack(&turn.token, listing().signalled(0)).await;
     assert_refused(&invalid, "a turn whose event has no number");
 
     store.renew_work_item_lock(&running.token, store.lock()).await.expect("it was not taken back");

@@ -47,6 +47,7 @@ area! {
     test_completion_before_cancellation_stays;
     test_completion_and_cancellation_at_once_one_wins;
     test_deletion_takes_activities_of_children_along: Administration;
+    test_atomic_deletion_takes_activities_of_all_along: Administration;
     test_refused_deletion_leaves_activities_alone: Administration;
     test_pruned_execution_takes_its_activities_along: Administration;
     test_activity_of_unknown_instance_can_be_finished;

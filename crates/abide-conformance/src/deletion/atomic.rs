@@ -49,7 +49,10 @@ pub async fn test_delete_instances_atomic_force<F: ProviderFactory>(factory: &F)
     for id in &ids {
         assert_gone(&store, id).await;
     }
-    assert_refused(&store.try_ack(&turn.token, Ack::of("a", 1).signalled(3)).await, "a turn of what is deleted");
+    assert_refused(
+        &store.try_ack(&turn.token, Ack::of("a", 1).signalled(3)).await,
+        "a turn of what is deleted",
+    );
     assert_gone(&store, "a").await;
     store.assert_no_work("the work went too").await;
 }

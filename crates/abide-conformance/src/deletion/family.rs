@@ -48,8 +48,8 @@ pub(crate) async fn run_next(store: &Subject<'_>, turn: Ack) {
     store.ack(&leased.token, turn).await;
 }
 
-/// The start of a child that this execution of its parent asks for.
-pub(crate) fn birth(child: &str, parent: &str, asked_in: u64) -> WorkItem {
+/// The start of a child that this execution of its parent asks for; a link of older times does not say which.
+pub(crate) fn birth(child: &str, parent: &str, asked_in: impl Into<Option<u64>>) -> WorkItem {
     WorkItem::StartOrchestration {
         instance: child.to_owned(),
         orchestration: CHILD.to_owned(),
@@ -57,13 +57,18 @@ pub(crate) fn birth(child: &str, parent: &str, asked_in: u64) -> WorkItem {
         version: Some(VERSION.to_owned()),
         parent_instance: Some(parent.to_owned()),
         parent_id: Some(2),
-        parent_execution_id: Some(asked_in),
+        parent_execution_id: asked_in.into(),
         execution_id: 1,
     }
 }
 
-/// The first turn of a child; a link of older times does not say which execution asked.
+/// The first turn of a child.
 pub(crate) fn first_turn(child: &str, parent: &str, asked_in: Option<u64>) -> Ack {
+    next_turn(Ack::of(child, 1), parent, asked_in)
+}
+
+/// The first turn of an execution of a child: its start event has the link to its parent, whichever execution it is.
+pub(crate) fn next_turn(turn: Ack, parent: &str, asked_in: Option<u64>) -> Ack {
     let started = EventKind::OrchestrationStarted {
         name: CHILD.to_owned(),
         version: VERSION.to_owned(),
@@ -74,7 +79,7 @@ pub(crate) fn first_turn(child: &str, parent: &str, asked_in: Option<u64>) -> Ac
         carry_forward_events: None,
         initial_custom_status: None,
     };
-    Ack::of(child, 1).named(CHILD, VERSION).child_of(parent).event(1, started)
+    turn.named(CHILD, VERSION).child_of(parent).event(1, started)
 }
 
 /// A child that this execution of its parent asked for: it runs, and has one event.
@@ -136,11 +141,7 @@ pub(crate) async fn assert_gone(store: &Subject<'_>, id: &str) {
 
 /// Refused for good, with a reason that has one of these words, in whatever case.
 #[track_caller]
-pub(crate) fn assert_says<T: std::fmt::Debug>(
-    answer: &Result<T, ProviderError>,
-    words: &[&str],
-    what: &str,
-) {
+pub(crate) fn assert_says<T: std::fmt::Debug>(answer: &Result<T, ProviderError>, words: &[&str], what: &str) {
     assert_refused(answer, what);
     if let Err(error) = answer {
         let text = error.to_string().to_lowercase();

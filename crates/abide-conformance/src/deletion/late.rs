@@ -37,7 +37,11 @@ pub async fn test_force_delete_prevents_ack_recreation<F: ProviderFactory>(facto
     assert_refused(&store.try_ack(&turn.token, late()).await, "a commit with the lease of the one before");
     let abandoned = store.abandon_orchestration_item(&turn.token, None, false).await;
     assert_refused(&abandoned, "giving back the lease of the one before");
-    assert_eq!(Observed::of(&store, "a").await, anew, "the new instance was touched by a turn of the old one");
+    assert_eq!(
+        Observed::of(&store, "a").await,
+        anew,
+        "the new instance was touched by a turn of the old one"
+    );
     store.assert_no_turn("the refused commit sends nothing").await;
 }
 
@@ -52,7 +56,10 @@ pub async fn test_stale_activity_after_delete_recreate<F: ProviderFactory>(facto
 
     let refused = store.ack_work_item(&stale.token, Some(completed("a", 2))).await;
     assert_refused(&refused, "the result of an activity of what is deleted");
-    assert_refused(&store.renew_work_item_lock(&stale.token, store.lock()).await, "the renewal of deleted work");
+    assert_refused(
+        &store.renew_work_item_lock(&stale.token, store.lock()).await,
+        "the renewal of deleted work",
+    );
     let abandoned = store.abandon_work_item(&stale.token, None, false).await;
     assert_refused(&abandoned, "giving back deleted work");
     store.assert_no_turn("the new instance was told the result of the old one").await;
@@ -77,7 +84,8 @@ pub async fn test_force_delete_beside_ack<F: ProviderFactory>(factory: &F) {
         let (acker, deleter) = (store.shared(), store.shared());
         let doomed = id.clone();
         let acked = beside(async move { commit(acker.as_ref(), &turn.token, ack).await });
-        let deleted = beside(async move { delete_beside_others(deleter.as_ref(), &doomed, Force::Yes).await });
+        let deleted =
+            beside(async move { delete_beside_others(deleter.as_ref(), &doomed, Force::Yes).await });
         let acked = acked.await.expect("a commit answers, and does not panic");
         let deleted = deleted.await.expect("a deletion answers, and does not panic");
 

@@ -120,12 +120,18 @@ pub async fn test_delete_cleans_queues_and_locks<F: ProviderFactory>(factory: &F
 
     let deleted = store.admin().delete_instance("a", true).await.expect("force deletes what runs");
     assert_eq!(numbers(&deleted), [1, 1, 3, 5], "three messages and two activities wait or are leased");
-    assert_refused(&store.try_ack(&turn.token, Ack::of("a", 1).signalled(4)).await, "the turn of a deleted one");
+    assert_refused(
+        &store.try_ack(&turn.token, Ack::of("a", 1).signalled(4)).await,
+        "the turn of a deleted one",
+    );
     let renewed = store.renew_orchestration_item_lock(&turn.token, store.lock()).await;
     assert_refused(&renewed, "the renewal of a lease that was deleted");
     let abandoned = store.abandon_orchestration_item(&turn.token, None, false).await;
     assert_refused(&abandoned, "giving back a lease that was deleted");
-    assert_refused(&store.renew_work_item_lock(&job.token, store.lock()).await, "the renewal of deleted work");
+    assert_refused(
+        &store.renew_work_item_lock(&job.token, store.lock()).await,
+        "the renewal of deleted work",
+    );
     assert_refused(&store.ack_work_item(&job.token, None).await, "the end of deleted work");
 
     let other = store.fetch("b").await;
@@ -135,7 +141,11 @@ pub async fn test_delete_cleans_queues_and_locks<F: ProviderFactory>(factory: &F
     store.assert_no_work("the work went with its instance").await;
     store.expire_leases().await;
     store.assert_no_turn("the mail went with its instance, timers too").await;
-    assert_eq!(store.fetch_work().await.id(), 7, "work of another instance comes back, and none of the deleted");
+    assert_eq!(
+        store.fetch_work().await.id(),
+        7,
+        "work of another instance comes back, and none of the deleted"
+    );
     store.assert_no_work("the work went with its instance").await;
     assert_gone(&store, "a").await;
 }
@@ -205,5 +215,9 @@ fn with_everything(turn: Ack) -> Ack {
     let execution_id = turn.execution_id;
     let turn = turn.event(10, value).event(11, EventKind::CustomStatusUpdated { status: Some("old".into()) });
     let instance = turn.instance.clone();
-    if execution_id == 1 { turn } else { turn.scheduling(activity(&instance, 12)).mail(signal(&instance, "old")) }
+    if execution_id == 1 {
+        turn
+    } else {
+        turn.scheduling(activity(&instance, 12)).mail(signal(&instance, "old"))
+    }
 }

@@ -3,8 +3,8 @@
 use crate::ProviderFactory;
 use crate::atomicity::Observed;
 use crate::deletion::{
-    assert_gone, assert_says, complete, completed_child, completed_root, existing, failed_root, numbers, owned,
-    running_child,
+    assert_gone, assert_says, complete, completed_child, completed_root, existing, failed_root, numbers,
+    owned, running_child,
 };
 use crate::support::Subject;
 

@@ -2,8 +2,8 @@
 
 use crate::ProviderFactory;
 use crate::deletion::{
-    Force, assert_gone, assert_says, birth, completed_child, completed_root, delete_beside_others, existing, first_turn,
-    numbers, only,
+    Force, assert_gone, assert_says, birth, completed_child, completed_root, delete_beside_others, existing,
+    first_turn, numbers, only,
 };
 use crate::instance_locking::{commit, lease_all};
 use crate::support::{Ack, Subject, assert_refused, beside, signal, start, start_of};

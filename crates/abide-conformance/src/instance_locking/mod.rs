@@ -30,6 +30,7 @@ area! {
     test_ack_ends_the_lease;
     test_stale_token_after_another_took_the_lease;
     test_work_of_a_leased_instance_goes_on;
+    test_names_are_compared_exactly;
 }
 
 /// A leased instance is leased to nobody else, whatever mail it gets, until the lease ends.
@@ -263,4 +264,28 @@ pub async fn test_work_of_a_leased_instance_goes_on<F: ProviderFactory>(factory:
     finish(&store, "a", &job).await;
     store.ack(&turn.token, Ack::of("a", 1).signalled(3)).await;
     assert_eq!(store.fetch("a").await.item.messages, [completed("a", 2)]);
+}
+
+/// Names that look alike are different instances: upper and lower case, spaces, a name within a name, a wildcard.
+pub async fn test_names_are_compared_exactly<F: ProviderFactory>(factory: &F) {
+    let store = Subject::new(factory).await;
+    let names = ["order", "Order", "order ", " order", "order::1", "ord%", "ord_r", "örder"];
+    for name in names {
+        store.create(name).await;
+    }
+    for name in names {
+        store.post(signal(name, name)).await;
+    }
+    let turns = lease_all(&store).await;
+    assert_eq!(turns.len(), names.len(), "names were taken for one another: {:?}", turns.keys());
+    for name in names {
+        assert_eq!(turns[name].signals(), [name], "mail went to another instance");
+        assert_eq!(turns[name].item.history.len(), 1);
+    }
+    store.ack(&turns["order"].token, Ack::of("order", 1).signalled(2)).await;
+    store.assert_no_turn("the commit of one instance ended the lease of another").await;
+    for name in names {
+        let expected: &[u64] = if name == "order" { &[1, 2] } else { &[1] };
+        assert_eq!(store.event_ids(name, 1).await, expected, "a commit wrote to '{name}'");
+    }
 }

@@ -69,7 +69,10 @@ pub async fn test_kv_keys_accumulate_over_turns<F: ProviderFactory>(factory: &F)
     assert_values(&store, "a", &all).await;
     let stats = store.get_instance_stats("a").await.expect("statistics can be asked for");
     let stats = stats.expect("it exists");
-    assert_eq!((stats.kv_user_key_count, stats.kv_total_value_bytes), (turns * per_turn, turns * per_turn * 5));
+    assert_eq!(
+        (stats.kv_user_key_count, stats.kv_total_value_bytes),
+        (turns * per_turn, turns * per_turn * 5)
+    );
 
     store.step(Ack::of("a", 1).continuing(900)).await;
     assert_eq!(snapshot(&store.fetch("a").await), pairs(&all), "the next execution gets them all");

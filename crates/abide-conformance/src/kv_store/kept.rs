@@ -34,11 +34,15 @@ pub async fn test_kv_prune_preserves_all_keys<F: ProviderFactory>(factory: &F) {
     let all = [("current", "set"), ("first", "left"), ("second", "left"), ("third", "left")];
     assert_values(&store, "a", &all).await;
 
-    let pruned = store.admin().prune_executions_bulk(InstanceFilter::default(), PruneOptions::default()).await;
+    let pruned =
+        store.admin().prune_executions_bulk(InstanceFilter::default(), PruneOptions::default()).await;
     assert_eq!(pruned.expect("a bulk prune can be made").executions_deleted, 1);
     assert_values(&store, "a", &all).await;
     store.post(signal("a", "next")).await;
-    assert_eq!(snapshot(&store.fetch("a").await), pairs(&[("first", "left"), ("second", "left"), ("third", "left")]));
+    assert_eq!(
+        snapshot(&store.fetch("a").await),
+        pairs(&[("first", "left"), ("second", "left"), ("third", "left")])
+    );
 }
 
 /// A prune leaves the changes of the current execution what they are: seen by clients, not by replay, and folded at its end.

@@ -14,6 +14,7 @@ pub(crate) use values::*;
 
 use crate::ProviderFactory;
 use crate::atomicity::Observed;
+use crate::deletion::run_next;
 use crate::suite::area;
 use crate::support::{Ack, Subject, activity, assert_refused, signal, start};
 
@@ -205,9 +206,32 @@ pub async fn test_kv_large_value<F: ProviderFactory>(factory: &F) {
 pub async fn test_kv_special_chars_in_key<F: ProviderFactory>(factory: &F) {
     let store = Subject::new(factory).await;
     let keys = [
-        "with space", " with space", "quote'", "double\"quote", "back\\slash", "semi;colon--", "per%cent", "per_cent",
-        "per?cent", "$1", ":name", "new\nline", "tab\t", "Case", "case", "ключ", "鍵", "🔑", "e\u{301}", "é", "[x]",
-        "{\"json\":1}", "a.b", "a/b", "*", "",
+        "with space",
+        " with space",
+        "quote'",
+        "double\"quote",
+        "back\\slash",
+        "semi;colon--",
+        "per%cent",
+        "per_cent",
+        "per?cent",
+        "$1",
+        ":name",
+        "new\nline",
+        "tab\t",
+        "Case",
+        "case",
+        "ключ",
+        "鍵",
+        "🔑",
+        "e\u{301}",
+        "é",
+        "[x]",
+        "{\"json\":1}",
+        "a.b",
+        "a/b",
+        "*",
+        "",
     ];
     let numbered = keys.iter().zip(2_u64..);
     let first = numbered.fold(Ack::first("a"), |turn, (key, id)| turn.set(id, key, &format!("value {id}")));
@@ -227,7 +251,7 @@ pub async fn test_kv_special_chars_in_key<F: ProviderFactory>(factory: &F) {
 pub async fn test_kv_clear_isolation<F: ProviderFactory>(factory: &F) {
     let store = Subject::new(factory).await;
     store.begin(Ack::first("a").set(2, "x", "1").set(3, "y", "2").continuing(4)).await;
-    crate::deletion::run_next(&store, Ack::first_of("a", 2)).await;
+    run_next(&store, Ack::first_of("a", 2)).await;
     store.begin(Ack::first("b").set(2, "x", "3").set(3, "y", "4").completing(5)).await;
     store.begin(Ack::first("c").set(2, "x", "5")).await;
     store.step(Ack::of("a", 2).clear(2, "x")).await;
@@ -242,8 +266,9 @@ pub async fn test_kv_clear_isolation<F: ProviderFactory>(factory: &F) {
 pub async fn test_kv_order_within_a_turn<F: ProviderFactory>(factory: &F) {
     let store = Subject::new(factory).await;
     store.begin(Ack::first("a").set(2, "old", "1").continuing(3)).await;
-    let turn = Ack::first_of("a", 2).set(2, "before", "1").clear_all(3).set(4, "after", "2").set(5, "gone", "3");
-    crate::deletion::run_next(&store, turn.clear(6, "gone").set(7, "old", "again")).await;
+    let turn =
+        Ack::first_of("a", 2).set(2, "before", "1").clear_all(3).set(4, "after", "2").set(5, "gone", "3");
+    run_next(&store, turn.clear(6, "gone").set(7, "old", "again")).await;
     assert_values(&store, "a", &[("after", "2"), ("old", "again")]).await;
     store.step(Ack::of("a", 2).set(8, "late", "1").clear_all(9).continuing(10)).await;
     assert_values(&store, "a", &[]).await;

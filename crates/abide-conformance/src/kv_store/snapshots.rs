@@ -18,13 +18,18 @@ pub async fn test_kv_snapshot_in_fetch<F: ProviderFactory>(factory: &F) {
     store.ack(&again.token, Ack::first_of("a", 2)).await;
     store.post(signal("a", "next")).await;
     let next = store.fetch("a").await;
-    assert_eq!(next.item.kv_snapshot, turn.item.kv_snapshot, "every turn of an execution begins with the same");
+    assert_eq!(
+        next.item.kv_snapshot, turn.item.kv_snapshot,
+        "every turn of an execution begins with the same"
+    );
 }
 
 /// A value that an earlier execution removed is not handed out.
 pub async fn test_kv_snapshot_after_clear_single<F: ProviderFactory>(factory: &F) {
     let store = Subject::new(factory).await;
-    store.begin(Ack::first("a").set(2, "x", "1").set(3, "y", "2").set(4, "z", "3").clear(5, "x").continuing(6)).await;
+    store
+        .begin(Ack::first("a").set(2, "x", "1").set(3, "y", "2").set(4, "z", "3").clear(5, "x").continuing(6))
+        .await;
     let turn = store.fetch("a").await;
     assert_eq!(snapshot(&turn), pairs(&[("y", "2"), ("z", "3")]), "removed by the execution that set it");
     store.ack(&turn.token, Ack::first_of("a", 2).clear(2, "y").continuing(3)).await;
@@ -35,7 +40,8 @@ pub async fn test_kv_snapshot_after_clear_single<F: ProviderFactory>(factory: &F
 pub async fn test_kv_snapshot_after_clear_all<F: ProviderFactory>(factory: &F) {
     let store = Subject::new(factory).await;
     store.begin(Ack::first("a").set(2, "x", "1").set(3, "y", "2").continuing(4)).await;
-    run_next(&store, Ack::first_of("a", 2).set(2, "z", "3").clear_all(3).set(4, "last", "4").continuing(5)).await;
+    run_next(&store, Ack::first_of("a", 2).set(2, "z", "3").clear_all(3).set(4, "last", "4").continuing(5))
+        .await;
     let turn = store.fetch("a").await;
     assert_eq!(snapshot(&turn), pairs(&[("last", "4")]));
     store.ack(&turn.token, Ack::first_of("a", 3).clear_all(2).continuing(3)).await;
@@ -85,7 +91,11 @@ pub async fn test_kv_delta_snapshot_excludes_current_execution<F: ProviderFactor
     for id in 3..6 {
         store.post(signal("a", "next")).await;
         let turn = store.fetch("a").await;
-        assert!(snapshot(&turn).is_empty(), "the current execution reads its own writes: {:?}", snapshot(&turn));
+        assert!(
+            snapshot(&turn).is_empty(),
+            "the current execution reads its own writes: {:?}",
+            snapshot(&turn)
+        );
         store.ack(&turn.token, Ack::of("a", 1).set(id, "x", &format!("newer {id}"))).await;
     }
 
@@ -113,5 +123,9 @@ pub async fn test_kv_delta_snapshot_includes_completed_execution<F: ProviderFact
     store.ack(&turn.token, Ack::of("a", 1).set(4, "x", "3").completing(5)).await;
     store.post(signal("a", "late")).await;
     let turn = store.fetch("a").await;
-    assert_eq!(snapshot(&turn), pairs(&[("x", "3"), ("y", "2")]), "values of all its turns, the last one included");
+    assert_eq!(
+        snapshot(&turn),
+        pairs(&[("x", "3"), ("y", "2")]),
+        "values of all its turns, the last one included"
+    );
 }

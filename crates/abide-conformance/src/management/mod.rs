@@ -113,7 +113,10 @@ pub async fn test_get_instance_info<F: ProviderFactory>(factory: &F) {
     store.create("a").await;
     let info = store.admin().get_instance_info("a").await.expect("it exists");
     assert_eq!(info.instance_id, "a");
-    assert_eq!((info.orchestration_name.as_str(), info.orchestration_version.as_str()), (ORCHESTRATION, VERSION));
+    assert_eq!(
+        (info.orchestration_name.as_str(), info.orchestration_version.as_str()),
+        (ORCHESTRATION, VERSION)
+    );
     assert_eq!((info.current_execution_id, info.status.as_str()), (1, "Running"));
     assert_eq!((info.output, info.parent_instance_id), (None, None), "no output yet, and no parent");
 
@@ -152,12 +155,18 @@ pub async fn test_get_execution_info<F: ProviderFactory>(factory: &F) {
     for (execution_id, status, output, events) in expected {
         let info = store.admin().get_execution_info("a", execution_id).await.expect("it exists");
         assert_eq!(info.execution_id, execution_id);
-        assert_eq!((info.status.as_str(), info.output.as_deref(), info.event_count), (status, output, events));
+        assert_eq!(
+            (info.status.as_str(), info.output.as_deref(), info.event_count),
+            (status, output, events)
+        );
         assert_eq!(info.completed_at.is_some(), status != "Running", "execution {execution_id}");
     }
     store.step(Ack::of("a", 3).completing(2)).await;
     let info = store.admin().get_execution_info("a", 3).await.expect("it exists");
-    assert_eq!((info.status.as_str(), info.output.as_deref(), info.event_count), ("Completed", Some("done"), 2));
+    assert_eq!(
+        (info.status.as_str(), info.output.as_deref(), info.event_count),
+        ("Completed", Some("done"), 2)
+    );
     assert!(info.completed_at.is_some(), "an execution that ended has a time of it");
     for (id, execution_id) in [("a", 4), ("a", 0), ("b", 2), ("unknown", 1)] {
         let missing = store.admin().get_execution_info(id, execution_id).await;
@@ -251,7 +260,8 @@ pub async fn test_looking_at_an_unreadable_history<F: ProviderFactory>(factory: 
     assert_eq!(existing(&store).await, ["bad", "good"]);
     let info = store.admin().get_instance_info("bad").await.expect("nobody needs its history for that");
     assert_eq!((info.status.as_str(), info.output.as_deref()), ("Completed", Some("done")));
-    let execution = store.admin().get_execution_info("bad", 1).await.expect("nobody needs its events for that");
+    let execution =
+        store.admin().get_execution_info("bad", 1).await.expect("nobody needs its events for that");
     assert_eq!((execution.status.as_str(), execution.event_count), ("Completed", 2));
     let completed = store.admin().list_instances_by_status("Completed").await;
     assert_eq!(completed.expect("instances can be listed"), ["bad"]);

@@ -41,7 +41,10 @@ pub async fn test_get_instance_stats_history<F: ProviderFactory>(factory: &F) {
     run_next(&store, Ack::first_of("a", 2)).await;
     let next = stats(&store, "a").await;
     assert_eq!(next.history_event_count, 1, "past executions do not count");
-    assert!(next.history_size_bytes < grown.history_size_bytes, "past executions take no place of the current");
+    assert!(
+        next.history_size_bytes < grown.history_size_bytes,
+        "past executions take no place of the current"
+    );
 }
 
 /// Keys and the bytes of their values, after a change, after a removal, and after an end.

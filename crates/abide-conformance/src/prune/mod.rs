@@ -14,7 +14,7 @@ use crate::deletion::{
     run_next,
 };
 use crate::suite::area;
-use crate::support::{Ack, Subject, activity, signal, start};
+use crate::support::{Ack, Subject, activity, assert_refused, completed, signal, start};
 
 area! {
     prune;
@@ -66,11 +66,8 @@ pub async fn test_prune_options_combinations<F: ProviderFactory>(factory: &F) {
         };
         let pruned = prune(&store, "a", PruneOptions { keep_last, completed_before }).await;
         let deleted = 5 - u64::try_from(expected.len()).expect("five executions");
-        let result = PruneResult {
-            instances_processed: 1,
-            executions_deleted: deleted,
-            events_deleted: 2 * deleted,
-        };
+        let result =
+            PruneResult { instances_processed: 1, executions_deleted: deleted, events_deleted: 2 * deleted };
         assert_eq!(pruned, result, "keep_last {keep_last:?}, completed_before {when:?}");
         let left = store.admin().list_executions("a").await.expect("executions can be listed");
         assert_eq!(left, expected, "keep_last {keep_last:?}, completed_before {when:?}");
@@ -207,9 +204,9 @@ pub async fn test_prune_removes_work_of_pruned_executions<F: ProviderFactory>(fa
     assert_eq!(prune(&store, "a", PruneOptions::default()).await.executions_deleted, 1);
     store.assert_no_work("the work went with its execution").await;
     let renewed = store.renew_work_item_lock(&job.token, store.lock()).await;
-    crate::support::assert_refused(&renewed, "the renewal of work that was pruned");
-    let acked = store.ack_work_item(&job.token, Some(crate::support::completed("a", job.id()))).await;
-    crate::support::assert_refused(&acked, "the result of work that was pruned");
+    assert_refused(&renewed, "the renewal of work that was pruned");
+    let acked = store.ack_work_item(&job.token, Some(completed("a", job.id()))).await;
+    assert_refused(&acked, "the result of work that was pruned");
     store.assert_no_turn("nobody is told the result").await;
 }
 

@@ -1,8 +1,8 @@
 //! A session that is not used is not renewed; what counts as use.
 
-use super::workers::{Worker, finish, post_in, renew_sessions};
+use super::workers::{INSTANCE, Worker, finish, post_in, renew_sessions};
 use crate::ProviderFactory;
-use crate::support::{Job, Subject};
+use crate::support::{Job, Subject, assert_refused, completed};
 
 /// Somebody who claims two sessions, `"used"` and `"idle"`, holds an activity of each, and does nothing for twice the lock
 /// time. Both sessions are locked for as long again.
@@ -75,4 +75,20 @@ pub async fn test_taking_more_work_updates_session_last_activity(factory: &dyn P
     post_in(&store, "used", [3]).await;
     owner_of_two(&store).take(3).await;
     assert_only_one_was_used(&store).await;
+}
+
+/// A call that is refused is no use of a session.
+pub async fn test_refused_calls_are_no_use_of_a_session(factory: &dyn ProviderFactory) {
+    let store = Subject::new(factory).await;
+    let owner = Worker::new(&store, "owner").owning_for(store.lock() * 6);
+    post_in(&store, "s", [1]).await;
+    let lost = owner.take(1).await;
+    store.pass(store.lock() * 2).await;
+
+    let renewed = store.renew_work_item_lock(&lost.token, store.lock()).await;
+    assert_refused(&renewed, "the renewal of a lease that ran out");
+    let acked = store.ack_work_item(&lost.token, Some(completed(INSTANCE, 1))).await;
+    assert_refused(&acked, "the ack of a lease that ran out");
+    Worker::new(&store, "other").finds_nothing("the session has an owner").await;
+    assert_eq!(renew_sessions(&store, &["owner"], store.lock(), store.lock()).await, 0, "it was idle");
 }

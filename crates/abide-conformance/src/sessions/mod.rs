@@ -69,6 +69,7 @@ area! {
     test_session_lock_lasts_as_long_as_the_fetch_says;
     test_taking_more_work_extends_the_session_lock;
     test_taking_more_work_updates_session_last_activity;
+    test_refused_calls_are_no_use_of_a_session;
     test_ack_after_session_expiry_does_not_revive_the_session;
     test_renew_session_lock_counts_sessions_of_all_owners;
     test_renew_session_lock_leaves_other_owners_alone;

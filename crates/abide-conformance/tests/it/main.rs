@@ -1,4 +1,5 @@
 //! The suite on the reference model, and proof that it can fail.
 
+mod defaults;
 mod model;
 mod on_memory;

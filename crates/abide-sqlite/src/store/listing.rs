@@ -12,7 +12,7 @@ use abide_provider::{
     InstanceOrder, InstancePage, InstanceQuery, InstanceSummary, InvalidQuery, PageCursor, Parentage,
 };
 use rusqlite::types::Value;
-use rusqlite::{Row, params_from_iter};
+use rusqlite::{Connection, Row, StatementStatus, params_from_iter};
 
 use crate::encode::{column, number};
 use crate::statements::Statements;
@@ -51,6 +51,14 @@ impl Listing {
     /// The text, for tests that ask for its plan.
     pub(crate) fn into_text(self) -> String {
         self.text
+    }
+
+    /// How many instructions it takes, for tests that pin costs.
+    pub(crate) fn cost(self, connection: &Connection) -> rusqlite::Result<u64> {
+        let mut statement = connection.prepare(&self.text)?;
+        let rows = statement.query_map(params_from_iter(self.values), |_| Ok(()))?;
+        let _found = rows.count();
+        Ok(u64::try_from(statement.get_status(StatementStatus::VmStep)).unwrap_or(0))
     }
 
     pub(crate) fn read(self, sql: &Statements<'_>) -> rusqlite::Result<InstancePage> {
@@ -147,11 +155,7 @@ impl Parts {
             )
         });
         let arms = arms.collect::<Vec<_>>().join(" UNION ALL ");
-        format!(
-            "SELECT {COLUMNS} FROM ({arms}) AS k JOIN mailbox AS m ON m.no = k.no \
-             LEFT JOIN custom_status AS c ON c.mailbox = m.no \
-             ORDER BY k.created_at {direction}, k.no {direction} LIMIT {limit}"
-        )
+        described(&arms, &format!("k.created_at {direction}, k.no {direction} LIMIT {limit}"))
     }
 
     /// The places of an index that hold what is meant, each in the order of creation.
@@ -208,10 +212,10 @@ impl Parts {
         meant
             .extend(query.created_before.map(|before| format!("created_at < {}", self.bind(column(before)))));
         let (meant, limit) = (meant.join(" AND "), self.bind(limit));
-        format!(
-            "SELECT {COLUMNS} FROM mailbox AS m LEFT JOIN custom_status AS c ON c.mailbox = m.no \
-             WHERE {meant} ORDER BY id LIMIT {limit}"
-        )
+        let page = format!(
+            "SELECT no, id FROM mailbox INDEXED BY mailbox_id WHERE {meant} ORDER BY id LIMIT {limit}"
+        );
+        described(&page, "k.id")
     }
 
     /// What no index knows.
@@ -237,6 +241,14 @@ impl Parts {
         let statuses: Vec<_> = statuses.collect();
         (!statuses.is_empty()).then(|| format!("status IN ({})", statuses.join(", ")))
     }
+}
+
+/// The page, whose instances `keys` selects by number, with all that is said about them.
+fn described(keys: &str, order: &str) -> String {
+    format!(
+        "SELECT {COLUMNS} FROM ({keys}) AS k JOIN mailbox AS m ON m.no = k.no \
+         LEFT JOIN custom_status AS c ON c.mailbox = m.no ORDER BY {order}"
+    )
 }
 
 /// The first text behind all that begin like this; `None` if there is no such text.

@@ -8,6 +8,7 @@
 
 mod support;
 
+mod conformance;
 mod contract;
 mod differential;
 mod flat;

@@ -165,10 +165,10 @@ fn listings() -> Vec<(InstanceQuery, &'static str)> {
     };
     let mut queries: Vec<_> = shapes.iter().map(oldest_first).collect();
     queries.extend(shapes);
-    queries.push((all().order(InstanceOrder::ById), "sqlite_autoindex_mailbox_1"));
+    queries.push((all().order(InstanceOrder::ById), "mailbox_id"));
     queries.push((
         all().order(InstanceOrder::ById).id_prefix("a").name("Order").after(PageCursor::id("ab")),
-        "sqlite_autoindex_mailbox_1",
+        "mailbox_id",
     ));
     queries
 }

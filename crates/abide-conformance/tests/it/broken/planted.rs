@@ -32,7 +32,7 @@ macro_rules! bugs {
         $(
             #[doc = $what]
             #[derive(Default)]
-            struct $name $({ $($field: $kind),* })?;
+            struct $name { $($($field: $kind),*)? }
         )*
 
         pub(crate) const BUGS: &[$crate::broken::planted::Planted] = &[$(

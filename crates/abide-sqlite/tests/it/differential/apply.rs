@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use abide_model::WorkItem;
 use abide_provider::{
-    Authority, Enqueue, FinishedWork, InstanceLease, Lane, LeaseInstances, LeaseWork, OrchestrationItem,
-    Provider, ProviderError, RequestKey, StoreError, TurnCommit, WorkLease,
+    Authority, Enqueue, FinishedWork, InstanceLease, InstancePage, Lane, LeaseInstances, LeaseWork,
+    OrchestrationItem, Provider, ProviderError, RequestKey, StoreError, TurnCommit, WorkLease,
 };
 
 use super::op::{Commit, Fate, InstanceOp, MailOp, ReadOp, Right, SessionOp, WorkOp};
@@ -21,6 +21,10 @@ pub(crate) struct Answer {
     /// For each token of the step: done, or how it was refused.
     pub(crate) results: Vec<Result<(), String>>,
     pub(crate) leases: Vec<Handed>,
+    pub(crate) trees: Vec<Vec<String>>,
+    pub(crate) pages: Vec<InstancePage>,
+    /// Where the store does not agree with itself.
+    pub(crate) contradictions: Vec<String>,
 }
 
 /// One store, with what is known about both.
@@ -32,7 +36,7 @@ pub(crate) struct Caller<'a> {
 }
 
 /// Who refused, and what became of the call; not in which words.
-trait Refusal {
+pub(crate) trait Refusal {
     fn plain(&self) -> String;
 }
 
@@ -49,10 +53,10 @@ impl Refusal for ProviderError {
 }
 
 impl Answer {
-    fn of<T: Debug>(result: Result<T, impl Refusal>) -> Self {
+    pub(crate) fn of<T: Debug>(result: Result<T, impl Refusal>) -> Self {
         let result = result.map_err(|error| error.plain());
         let text = format!("{result:?}");
-        Self { text, results: vec![result.map(drop)], leases: Vec::new() }
+        Self { text, results: vec![result.map(drop)], ..Self::default() }
     }
 
     fn of_each<T: std::fmt::Debug>(results: Vec<Result<T, StoreError>>) -> Self {
@@ -62,7 +66,7 @@ impl Answer {
         Self {
             text,
             results: results.into_iter().map(|result| result.map(drop)).collect(),
-            leases: Vec::new(),
+            ..Self::default()
         }
     }
 
@@ -240,7 +244,7 @@ fn fetched_answer(fetched: Result<Fetched, ProviderError>) -> Answer {
         item.history_error.is_some(),
         item.messages,
     );
-    Answer { text, results: Vec::new(), leases: vec![handed] }
+    Answer { text, leases: vec![handed], ..Answer::default() }
 }
 
 fn leased_answer(leased: Result<Vec<InstanceLease>, StoreError>) -> Answer {

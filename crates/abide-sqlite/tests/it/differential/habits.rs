@@ -33,13 +33,20 @@ pub(crate) enum Subject {
     Turns,
     /// Rows that cannot be read, tried again and again.
     Damage,
+    /// Parents and children that begin, end and are deleted.
+    Families,
 }
 
 impl Habits {
     pub(crate) fn of(seed: u64) -> Self {
         match mix(seed ^ 2) % 16 {
             0..=1 => return Self { seed, names: 1, pace: Pace::Jumps, subject: Subject::Damage },
-            2..=5 => return Self { seed, names: 2, pace: Pace::Crawls, subject: Subject::Turns },
+            2..=4 => return Self { seed, names: 2, pace: Pace::Crawls, subject: Subject::Turns },
+            5..=9 => {
+                let names = *pick(mix(seed), &[3, 4, 5, 7]);
+                let pace = *pick(mix(seed ^ 1), &[Pace::Crawls, Pace::Crawls, Pace::Any]);
+                return Self { seed, names, pace, subject: Subject::Families };
+            }
             _ => {}
         }
         let names = [1, 2, 2, 3, 5, usize::MAX];

@@ -8,8 +8,10 @@
 //! `ABIDE_DIFFERENTIAL_SEQUENCES` sets how many sequences run, `ABIDE_DIFFERENTIAL_FIRST` the first seed. A failure is
 //! reported with its seed, made as short as leaving out steps makes it; running that seed alone shows all of it.
 
+mod admin;
 mod alphabet;
 mod apply;
+mod apply_admin;
 mod compare;
 mod coverage;
 mod directed;

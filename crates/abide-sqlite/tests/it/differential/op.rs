@@ -9,6 +9,8 @@ use abide_provider::{
     Consumed, DispatcherCapabilityFilter, Lane, Position, SessionFetchConfig, TagFilter, Turn,
 };
 
+use super::admin::{DeleteOp, LookOp};
+
 /// What happens to both stores.
 #[derive(Debug, Clone)]
 pub(crate) enum Op {
@@ -18,6 +20,8 @@ pub(crate) enum Op {
     Work(WorkOp),
     Session(SessionOp),
     Read(ReadOp),
+    Look(LookOp),
+    Delete(DeleteOp),
     Damage(DamageOp),
     /// Somebody else listens for leases taken away.
     Listen,
@@ -143,6 +147,8 @@ impl Op {
             | Self::Mail(_)
             | Self::Session(_)
             | Self::Read(_)
+            | Self::Look(_)
+            | Self::Delete(_)
             | Self::Damage(_)
             | Self::Listen
             | Self::Restart => Vec::new(),

@@ -91,6 +91,8 @@ impl Pair {
         if memory.text != sqlite.text {
             differences.push("the answers differ".to_owned());
         }
+        differences
+            .extend(memory.contradictions.iter().map(|text| format!("memory contradicts itself: {text}")));
         self.world.settle(op, &memory, &sqlite);
         differences.extend(self.compare_states());
         let stolen = self.compare_stolen(&mut differences);
@@ -112,7 +114,7 @@ impl Pair {
         let expected = self.undamaged(self.memory.dump());
         let mut differences = compare::dumps(&expected, &self.undamaged(sqlite));
         differences.extend(contradictions);
-        self.world.dump = expected;
+        self.world.now_holds(expected);
         differences
     }
 
@@ -135,9 +137,13 @@ impl Pair {
                 self.restart();
                 (Answer::default(), Answer::default())
             }
-            Op::Mail(_) | Op::Instance(_) | Op::Work(_) | Op::Session(_) | Op::Read(_) => {
-                (block_on(self.call(Side::Memory, op)), block_on(self.call(Side::Sqlite, op)))
-            }
+            Op::Mail(_)
+            | Op::Instance(_)
+            | Op::Work(_)
+            | Op::Session(_)
+            | Op::Read(_)
+            | Op::Look(_)
+            | Op::Delete(_) => (block_on(self.call(Side::Memory, op)), block_on(self.call(Side::Sqlite, op))),
         }
     }
 
@@ -158,6 +164,8 @@ impl Pair {
                 }
                 caller.read(op).await
             }
+            Op::Look(op) => caller.look(op).await,
+            Op::Delete(op) => caller.delete(op).await,
             Op::Advance(_) | Op::Damage(_) | Op::Listen | Op::Restart => Answer::default(),
         }
     }

@@ -33,7 +33,11 @@ impl Sequence {
     pub(crate) fn of(seed: u64, folder: &Path) -> Self {
         let habits = Habits::of(seed);
         let mut rng = Rng::new(seed, habits);
-        let length = if habits.subject == Subject::Damage { 80 } else { 30 + rng.below(51) };
+        let length = match habits.subject {
+            Subject::Damage => 80,
+            Subject::Families => 60 + rng.below(41),
+            Subject::Everything | Subject::Turns => 30 + rng.below(51),
+        };
         let steps = (0..length).map(|_| rng.next()).collect();
         Self { seed, steps, folder: seed.is_multiple_of(ON_FILE).then(|| folder.to_owned()) }
     }

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use abide_memory::Dump;
-use abide_memory::dump::InstanceDump;
+use abide_memory::dump::{InstanceDump, WorkDump};
 use abide_model::{Timestamp, WorkItem};
-use abide_provider::{InstanceLease, Lane, Position};
+use abide_provider::{InstanceLease, Lane, PageCursor, Position};
 
 use super::apply::Answer;
 use super::op::{Op, Token};
@@ -35,8 +35,20 @@ pub(crate) struct Handed {
 pub(crate) struct Issued {
     pub(crate) memory: Handed,
     pub(crate) sqlite: Handed,
+    /// Which mailbox of that name it was on.
+    pub(crate) incarnation: u64,
     until: u64,
-    is_over: bool,
+    state: Hold,
+}
+
+/// What became of a lease.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Hold {
+    /// Nobody ended it.
+    Seems,
+    Over,
+    /// It went with what it was on.
+    Taken,
 }
 
 /// What is known.
@@ -48,9 +60,22 @@ pub(crate) struct World {
     pub(crate) dump: Dump,
     /// Executions whose events were damaged.
     pub(crate) damaged: BTreeSet<(String, u64)>,
+    /// Places where pages ended; what was there may be gone.
+    pub(crate) cursors: Vec<PageCursor>,
+    /// Trees as they were when somebody asked.
+    pub(crate) trees: Vec<Vec<String>>,
 }
 
 impl Issued {
+    /// Whether it was handed out for an activity with these numbers.
+    pub(crate) fn is_for(&self, work: &WorkDump) -> bool {
+        if let Some(WorkItem::ActivityExecute { instance, execution_id, id, .. }) = &self.memory.item {
+            (instance, *execution_id, *id) == (&work.instance, work.execution, work.activity)
+        } else {
+            false
+        }
+    }
+
     pub(crate) fn of(&self, side: Side) -> &Handed {
         match side {
             Side::Memory => &self.memory,
@@ -75,7 +100,7 @@ impl World {
 
     pub(crate) fn is_live(&self, order: usize) -> bool {
         let issued = &self.issued[order];
-        !issued.is_over && issued.until > self.now
+        issued.state == Hold::Seems && issued.until > self.now
     }
 
     /// The leases that seem to hold.
@@ -89,12 +114,23 @@ impl World {
         let garbage = ["", "lock_", "lock_i.1.0", "lock_w.1.1.1.1.0", "lock_i.-1.7", "ü"];
         let live = self.live(lane);
         let superseded = self.superseded(&live);
+        let taken = self.taken(lane);
         match rng.below(100) {
+            0..10 if !taken.is_empty() => Token::Issued(*rng.pick(&taken)),
             0..12 if !superseded.is_empty() => Token::Issued(*rng.pick(&superseded)),
             0..90 if !live.is_empty() => Token::Issued(*rng.pick(&live)),
             0..97 if !self.issued.is_empty() => Token::Issued(rng.index(self.issued.len())),
             _ => Token::Garbage((*rng.pick(&garbage)).to_owned()),
         }
+    }
+
+    /// Leases that went with what they were on.
+    fn taken(&self, lane: Lane) -> Vec<usize> {
+        let is_meant = |order: &usize| {
+            let issued = &self.issued[*order];
+            issued.memory.lane == lane && issued.state == Hold::Taken
+        };
+        (0..self.issued.len()).filter(is_meant).collect()
     }
 
     /// Leases that are over, on what is leased again.
@@ -142,7 +178,7 @@ impl World {
                         let until = Timestamp::from_millis(self.now).saturating_add(by).as_millis();
                         issued.until = issued.until.max(until);
                     }
-                    None => issued.is_over = true,
+                    None => issued.state = Hold::Over,
                 }
             }
         }
@@ -152,20 +188,62 @@ impl World {
             self.issued.push(Issued {
                 memory: memory.clone(),
                 sqlite: sqlite.clone(),
+                incarnation: self.position(&memory.instance).incarnation,
                 until,
-                is_over: false,
+                state: Hold::Seems,
             });
         }
+        self.trees.extend(memory.trees.iter().cloned());
+        self.cursors.extend(memory.pages.iter().filter_map(|page| page.next.clone()));
+    }
+
+    /// Notes what the stores hold after a step.
+    pub(crate) fn now_holds(&mut self, dump: Dump) {
+        self.dump = dump;
+        // What comes again under the same name is not damaged.
+        self.damaged.retain(|key| self.dump.executions.contains_key(key));
+        for order in 0..self.issued.len() {
+            let issued = &self.issued[order];
+            let mailbox = self.dump.instances.get(&issued.memory.instance);
+            let mailbox = mailbox.filter(|mailbox| mailbox.incarnation == issued.incarnation);
+            let is_there = match issued.memory.lane {
+                Lane::Instances => mailbox.is_some_and(|mailbox| mailbox.leased_until.is_some()),
+                Lane::Work => mailbox.is_some(),
+            };
+            if self.is_live(order) && !is_there {
+                self.issued[order].state = Hold::Taken;
+            }
+        }
+    }
+
+    /// An instance and everything below it, as the stores hold it.
+    pub(crate) fn tree(&self, name: &str) -> Vec<String> {
+        let mut all = vec![name.to_owned()];
+        let mut next = 0;
+        while let Some(parent) = all.get(next).cloned() {
+            let children =
+                self.dump.instances.iter().filter(|(_, child)| {
+                    child.parent.as_ref().is_some_and(|(instance, ..)| *instance == parent)
+                });
+            let new: Vec<String> =
+                children.map(|(name, _)| name.clone()).filter(|name| !all.contains(name)).collect();
+            all.extend(new);
+            next += 1;
+        }
+        all
     }
 
     /// Notes that a lease was taken away.
     pub(crate) fn end(&mut self, order: usize) {
-        self.issued[order].is_over = true;
+        let issued = &mut self.issued[order];
+        if issued.state == Hold::Seems {
+            issued.state = Hold::Over;
+        }
     }
 
     pub(crate) fn end_all(&mut self) {
         for issued in &mut self.issued {
-            issued.is_over = true;
+            issued.state = Hold::Over;
         }
     }
 }

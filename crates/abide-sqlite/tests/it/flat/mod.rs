@@ -6,6 +6,7 @@
 
 mod crowded;
 mod front;
+mod pages;
 
 use std::collections::BTreeMap;
 

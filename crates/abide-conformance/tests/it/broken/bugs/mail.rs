@@ -424,7 +424,7 @@ impl Bug for KeyForgottenWithMessage {
     async fn enqueue_once(&self, store: &Store, request: Enqueue) -> StoreAnswer<()> {
         let name = addressee(&request.item).to_owned();
         if store.unleased_mail(&name).is_empty() {
-            return RepeatedRequestSent.enqueue_once(store, request).await;
+            return RepeatedRequestSent {}.enqueue_once(store, request).await;
         }
         store.enqueue_once(request).await
     }

@@ -1,9 +1,43 @@
 //! The bugs, by subject.
 
+mod attempts;
+mod bulk;
+mod commits;
+mod deletion;
+mod executions;
+mod listing;
+mod looking;
+mod mail;
+mod provided;
+mod prune;
+mod sessions;
+mod tokens;
+mod values;
+mod versions;
+mod waiting;
+mod work;
+
 use super::planted::Planted;
 
 /// All of them.
 pub(super) fn all() -> Vec<&'static Planted> {
-    let subjects: [&[Planted]; 0] = [];
+    let subjects = [
+        tokens::BUGS,
+        attempts::BUGS,
+        mail::BUGS,
+        commits::BUGS,
+        executions::BUGS,
+        versions::BUGS,
+        values::BUGS,
+        work::BUGS,
+        sessions::BUGS,
+        deletion::BUGS,
+        bulk::BUGS,
+        prune::BUGS,
+        looking::BUGS,
+        listing::BUGS,
+        provided::BUGS,
+        waiting::BUGS,
+    ];
     subjects.into_iter().flatten().collect()
 }

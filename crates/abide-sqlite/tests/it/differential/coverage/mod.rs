@@ -2,8 +2,11 @@
 //!
 //! Judged by the model's answer and its state before and after a step. What can be met must be met.
 
+mod bulk;
 mod commits;
+mod deleting;
 mod leases;
+mod looking;
 mod outside;
 
 use std::collections::BTreeMap;
@@ -40,6 +43,8 @@ impl Coverage {
             Op::Work(op) => self.work(op, scene),
             Op::Session(op) => self.session(op, scene),
             Op::Read(op) => self.read(op, scene),
+            Op::Look(op) => self.look(op, scene),
+            Op::Delete(op) => self.delete(op, scene),
             Op::Restart => self.restart(scene),
             Op::Damage(_) | Op::Listen => {}
         }
@@ -72,10 +77,13 @@ impl Coverage {
             | Op::Work(_)
             | Op::Session(_)
             | Op::Read(_)
+            | Op::Look(_)
+            | Op::Delete(_)
             | Op::Damage(_)
             | Op::Listen
             | Op::Restart => {}
         }
+        self.tokens_of_the_deleted(op, scene);
     }
 
     /// Counts a situation if it was met, and remembers that it can be.

@@ -3,8 +3,10 @@
 //! What kind of step it is depends on the number and the habits of the sequence; what it is about depends on the state too, so that dropping a step
 //! from a sequence leaves the others their meaning. Most steps are valid. The rest break one rule each, mostly.
 
+mod deleting;
 mod instances;
 mod items;
+mod looking;
 mod mail;
 mod reads;
 mod spoil;
@@ -40,12 +42,21 @@ enum Kind {
     Session,
     Read,
     NextDue,
+    Look,
+    Page,
+    Delete,
+    DeleteSet,
+    DeleteBulk,
+    Orphans,
+    Retention,
+    Prune,
+    PruneBulk,
     Damage,
     Listen,
     Restart,
 }
 
-const KINDS: [(u64, Kind); 21] = [
+const KINDS: [(u64, Kind); 30] = [
     (11, Kind::Advance),
     (5, Kind::Start),
     (11, Kind::Enqueue),
@@ -67,6 +78,15 @@ const KINDS: [(u64, Kind); 21] = [
     (3, Kind::Damage),
     (1, Kind::Listen),
     (1, Kind::Restart),
+    (4, Kind::Look),
+    (2, Kind::Page),
+    (1, Kind::Delete),
+    (2, Kind::DeleteSet),
+    (1, Kind::DeleteBulk),
+    (1, Kind::Orphans),
+    (1, Kind::Retention),
+    (1, Kind::Prune),
+    (1, Kind::PruneBulk),
 ];
 
 /// The same for sequences about turns.
@@ -83,8 +103,33 @@ const KINDS_OF_TURNS: [(u64, Kind); 10] = [
     (1, Kind::Damage),
 ];
 
+/// The same for sequences about parents and children.
+const KINDS_OF_FAMILIES: [(u64, Kind); 21] = [
+    (7, Kind::Advance),
+    (8, Kind::Start),
+    (5, Kind::Enqueue),
+    (2, Kind::EnqueueWork),
+    (24, Kind::LeaseInstances),
+    (40, Kind::Commit),
+    (2, Kind::Fuse),
+    (6, Kind::LeaseWork),
+    (5, Kind::FinishWork),
+    (2, Kind::Read),
+    (1, Kind::NextDue),
+    (6, Kind::Look),
+    (7, Kind::Page),
+    (5, Kind::Delete),
+    (7, Kind::DeleteSet),
+    (5, Kind::DeleteBulk),
+    (5, Kind::Orphans),
+    (3, Kind::Retention),
+    (3, Kind::Prune),
+    (3, Kind::PruneBulk),
+    (1, Kind::Restart),
+];
+
 /// The same for sequences about damage: what was tried must be tried again when its time has come.
-const KINDS_OF_DAMAGE: [(u64, Kind); 8] = [
+const KINDS_OF_DAMAGE: [(u64, Kind); 10] = [
     (34, Kind::Advance),
     (3, Kind::Start),
     (3, Kind::Enqueue),
@@ -93,6 +138,8 @@ const KINDS_OF_DAMAGE: [(u64, Kind); 8] = [
     (30, Kind::LeaseWork),
     (8, Kind::Damage),
     (2, Kind::Commit),
+    (1, Kind::DeleteSet),
+    (1, Kind::Look),
 ];
 
 /// The step that this number means here.
@@ -103,6 +150,7 @@ pub(crate) fn step(number: u64, habits: Habits, world: &World) -> Op {
         Subject::Everything => rng.weighted(&KINDS),
         Subject::Turns => rng.weighted(&KINDS_OF_TURNS),
         Subject::Damage => rng.weighted(&KINDS_OF_DAMAGE),
+        Subject::Families => rng.weighted(&KINDS_OF_FAMILIES),
     };
     match sensible(kind, rng, world) {
         Kind::Advance => Op::Advance(alphabet::step(rng)),
@@ -123,6 +171,15 @@ pub(crate) fn step(number: u64, habits: Habits, world: &World) -> Op {
         Kind::Session => Op::Session(session(rng)),
         Kind::Read => Op::Read(reads::read(rng, world)),
         Kind::NextDue => Op::Read(reads::next_due(rng)),
+        Kind::Look => Op::Look(looking::look(rng, world)),
+        Kind::Page => Op::Look(looking::pages(rng, world)),
+        Kind::Delete => Op::Delete(deleting::one(rng, world)),
+        Kind::DeleteSet => Op::Delete(deleting::set(rng, world)),
+        Kind::DeleteBulk => Op::Delete(deleting::bulk(rng, world)),
+        Kind::Orphans => Op::Delete(deleting::orphans(rng, world)),
+        Kind::Retention => Op::Delete(deleting::retention(rng, world)),
+        Kind::Prune => Op::Delete(deleting::prune(rng, world)),
+        Kind::PruneBulk => Op::Delete(deleting::prune_bulk(rng, world)),
         Kind::Damage => reads::damage(rng, world).map_or(Op::Listen, Op::Damage),
         Kind::Listen => Op::Listen,
         Kind::Restart if world.on_file => Op::Restart,

@@ -40,7 +40,7 @@ fn fate(rng: &mut Rng) -> Fate {
     if rng.percent(7) { Fate::Deleted } else { Fate::Lives }
 }
 
-fn known_instance(rng: &mut Rng, world: &World) -> String {
+pub(super) fn known_instance(rng: &mut Rng, world: &World) -> String {
     let is_instance = |name: &&String| world.instance(name).is_some();
     let known: Vec<&String> = world.dump.instances.keys().filter(is_instance).collect();
     match rng.pick_any(&known) {
@@ -49,7 +49,7 @@ fn known_instance(rng: &mut Rng, world: &World) -> String {
     }
 }
 
-fn known_execution(rng: &mut Rng, world: &World) -> (String, u64) {
+pub(super) fn known_execution(rng: &mut Rng, world: &World) -> (String, u64) {
     let known: Vec<&(String, u64)> = world.dump.executions.keys().collect();
     match rng.pick_any(&known) {
         Some(known) if rng.percent(85) => (*known).clone(),

@@ -4,6 +4,7 @@ use abide_model::{EventKind, PruneOptions, ScheduledActivityIdentifier, WorkItem
 use abide_provider::Turn;
 
 use super::super::alphabet;
+use super::super::habits::Subject;
 use super::super::rng::Rng;
 use super::super::world::World;
 use super::{items, mail};
@@ -37,13 +38,18 @@ pub(super) fn turn(rng: &mut Rng, world: &World, instance: &str) -> Turn {
         maker.happen();
     }
     maker.say_something_about_the_execution();
-    if maker.rng.percent(20) {
+    let chance_of_end = if maker.is_about_families() { 45 } else { 20 };
+    if maker.rng.percent(chance_of_end) {
         maker.end();
     }
     maker.turn
 }
 
 impl Maker<'_> {
+    fn is_about_families(&self) -> bool {
+        self.rng.habits.subject == Subject::Families
+    }
+
     fn event(&mut self, kind: EventKind) -> u64 {
         let id = self.next_event;
         self.next_event += 1;
@@ -54,12 +60,38 @@ impl Maker<'_> {
     fn begin(&mut self, last_event: u64) {
         if last_event == 0 && self.rng.percent(85) {
             let started = items::started(self.rng);
+            let started = self.as_asked_for(started);
             self.event(started);
             self.turn.metadata.pinned_duroxide_version = self.rng.maybe(50, alphabet::pin);
         }
     }
 
+    /// Mostly with the parent that the start names.
+    fn as_asked_for(&mut self, mut started: EventKind) -> EventKind {
+        let mut mail = self.world.dump.messages.values();
+        let start = mail.find(|message| message.mailbox == self.instance && message.class == "Start");
+        let start = start.and_then(|message| serde_json::from_str(&message.json).ok());
+        if let Some(WorkItem::StartOrchestration {
+            parent_instance: asking,
+            parent_id: asking_event,
+            parent_execution_id: asking_execution,
+            ..
+        }) = start
+            && let EventKind::OrchestrationStarted { parent_instance, parent_id, parent_execution_id, .. } =
+                &mut started
+            && self.rng.percent(80)
+        {
+            *parent_instance = asking;
+            *parent_id = asking_event;
+            *parent_execution_id = asking_execution;
+        }
+        started
+    }
+
     fn happen(&mut self) {
+        if self.is_about_families() && self.rng.percent(30) {
+            return self.start_child();
+        }
         match self.rng.below(24) {
             0..=5 => self.schedule_activity(),
             6..=7 => self.create_timer(),
@@ -183,10 +215,12 @@ impl Maker<'_> {
     }
 
     fn say_something_about_the_execution(&mut self) {
+        let families = self.is_about_families();
         let metadata = &mut self.turn.metadata;
         metadata.orchestration_name = self.rng.maybe(15, alphabet::orchestration);
         metadata.orchestration_version = self.rng.maybe(10, alphabet::handler_version);
-        metadata.parent_instance_id = self.rng.maybe(8, alphabet::instance);
+        let chance_of_parent = if families { 3 } else { 8 };
+        metadata.parent_instance_id = self.rng.maybe(chance_of_parent, alphabet::instance);
         if self.rng.percent(4) {
             metadata.pinned_duroxide_version = Some(alphabet::pin(self.rng));
         }
