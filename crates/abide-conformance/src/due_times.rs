@@ -165,7 +165,8 @@ fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).expect("a short time")
 }
 
-/// Sleeps from due time to due time, as a dispatcher does, until there is an instance to lease. None may be later than this.
+/// Sleeps from due time to due time, as a dispatcher does, until there is an instance to lease. None may be later
+/// than this.
 async fn follow_instances(store: &Subject<'_>, latest: Timestamp) -> InstanceLease {
     for _ in 0..LOOKS {
         if let Some(leased) = try_lease(store).await {
@@ -192,7 +193,10 @@ async fn sleep_until_due(store: &Subject<'_>, lane: Lane, latest: Timestamp) {
     const TOLERANCE: Duration = Duration::from_millis(20);
     let due = due(store, lane).await;
     let due = due.unwrap_or_else(|| panic!("{lane:?}: something is due at {latest:?}, and no time is named"));
-    assert!(due <= latest.saturating_add(TOLERANCE), "{lane:?}: {due:?} is too late, it is due at {latest:?}");
+    assert!(
+        due <= latest.saturating_add(TOLERANCE),
+        "{lane:?}: {due:?} is too late, it is due at {latest:?}"
+    );
     let now = Timestamp::from_millis(store.now_ms());
     store.pass(due.saturating_duration_since(now).max(Duration::from_millis(5))).await;
 }

@@ -79,6 +79,61 @@ pub trait ProviderFactory: Sync + Send {
     }
 }
 
+/// Any factory as a type of its own, so that the functions that are generic over it are compiled once, here, and not again for
+/// every factory of every test.
+pub(crate) struct AnyFactory<'f>(pub(crate) &'f dyn ProviderFactory);
+
+#[async_trait]
+impl ProviderFactory for AnyFactory<'_> {
+    async fn create_provider(&self) -> Arc<dyn Provider> {
+        self.0.create_provider().await
+    }
+
+    fn lock_timeout(&self) -> Duration {
+        self.0.lock_timeout()
+    }
+
+    fn short_poll_threshold(&self) -> Duration {
+        self.0.short_poll_threshold()
+    }
+
+    async fn corrupt_instance_history(&self, instance: &str) {
+        self.0.corrupt_instance_history(instance).await;
+    }
+
+    async fn get_max_attempt_count(&self, instance: &str) -> u32 {
+        self.0.get_max_attempt_count(instance).await
+    }
+
+    async fn corrupt_queued_messages(&self, instance: &str) {
+        self.0.corrupt_queued_messages(instance).await;
+    }
+
+    async fn corrupt_queued_work(&self, instance: &str) {
+        self.0.corrupt_queued_work(instance).await;
+    }
+
+    fn hooks(&self) -> Hooks {
+        self.0.hooks()
+    }
+
+    fn polling(&self) -> Polling {
+        self.0.polling()
+    }
+
+    async fn pass_time(&self, duration: Duration) {
+        self.0.pass_time(duration).await;
+    }
+
+    fn store_time(&self) -> Timestamp {
+        self.0.store_time()
+    }
+
+    async fn create_provider_in_real_time(&self) -> Arc<dyn Provider> {
+        self.0.create_provider_in_real_time().await
+    }
+}
+
 /// Which optional methods of a factory are implemented.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Hooks(u8);

@@ -1,9 +1,7 @@
 //! A finished activity and the turn that takes its result, in one commit.
 
 use abide_model::{EventKind, ExecutionStatus, WorkItem};
-use abide_provider::{
-    Ability, Authority, Consumed, Position, Rejection, TurnCommit, WorkLease,
-};
+use abide_provider::{Ability, Authority, Consumed, Position, Rejection, TurnCommit, WorkLease};
 
 use crate::ProviderFactory;
 use crate::batches::calls::{
@@ -12,7 +10,8 @@ use crate::batches::calls::{
 };
 use crate::suite::area;
 use crate::support::{
-    Ack, Subject, activity, assert_refused, beside, completed, event, identifier, signal, start, started, timer,
+    Ack, Subject, activity, assert_refused, beside, completed, event, identifier, signal, start, started,
+    timer,
 };
 
 area! {
@@ -65,8 +64,8 @@ pub async fn test_fused_steps_follow_each_other<F: ProviderFactory>(factory: &F)
     assert_eq!(store.fetch("a").await.item.messages, [completed("a", 8)]);
 }
 
-/// A fused step can end the execution, with all that goes with it: status, values, revoked activities, and timers where
-/// those are removed.
+/// A fused step can end the execution, with all that goes with it: status, values, revoked activities, and timers
+/// where those are removed.
 pub async fn test_fused_step_can_end_the_instance<F: ProviderFactory>(factory: &F) {
     let store = Subject::new(factory).await;
     let first = Ack::first("a").scheduling(activity("a", 2)).scheduling(activity("a", 3));
@@ -96,7 +95,11 @@ pub async fn test_fused_step_passes_over_mail_that_is_not_visible<F: ProviderFac
     commit(&store, fused(&waiting, next_turn("a", 3))).await;
     assert_eq!(store.event_ids("a", 1).await, [1, 2, 3, 4]);
     store.pass(store.lock() * 5 / 4).await;
-    assert_eq!(store.fetch("a").await.item.messages, [timer("a", 9, fire_at)], "the timer fires all the same");
+    assert_eq!(
+        store.fetch("a").await.item.messages,
+        [timer("a", 9, fire_at)],
+        "the timer fires all the same"
+    );
 }
 
 /// Fused steps and plain turns are committed by one call, each for itself, and answered in order.
@@ -159,8 +162,8 @@ pub async fn test_fused_step_is_busy_if_there_is_mail<F: ProviderFactory>(factor
     assert_eq!(store.event_ids("a", 1).await, [1, 2, 3, 4, 5], "once the mail is read, the step is free");
 }
 
-/// An instance that does not stand where the step left it has been run by others: a fused step is busy and writes nothing. That
-/// holds for its last event, its execution, and which instance of its name it is.
+/// An instance that does not stand where the step left it has been run by others: a fused step is busy and writes
+/// nothing. That holds for its last event, its execution, and which instance of its name it is.
 pub async fn test_fused_step_is_busy_if_the_instance_stands_elsewhere<F: ProviderFactory>(factory: &F) {
     let store = Subject::new(factory).await;
     let waiting = waiting(&store, "a").await;
@@ -176,7 +179,8 @@ pub async fn test_fused_step_is_busy_if_the_instance_stands_elsewhere<F: Provide
     assert_written_everywhere(&store, "a", 4).await;
 }
 
-/// A fused step needs a valid lease on its activity: one that ran out, was given back, or never was, writes nothing.
+/// A fused step needs a valid lease on its activity: one that ran out, was given back, or never was, writes
+/// nothing.
 pub async fn test_fused_step_without_a_valid_lease_is_refused<F: ProviderFactory>(factory: &F) {
     let store = Subject::new(factory).await;
     let ran_out = waiting(&store, "a").await;
@@ -328,7 +332,11 @@ async fn assert_busy(store: &Subject<'_>, waiting: &Waiting) {
 async fn assert_busy_at(store: &Subject<'_>, waiting: &Waiting, expected: Position) {
     let before = Written::of(store, "a").await;
     let step = fused(&Waiting { position: expected, ..waiting.clone() }, writing_everywhere("a", 10));
-    assert_rejected_as(&try_commit(store, step).await, Rejection::Busy, &format!("a fused step at {expected:?}"));
+    assert_rejected_as(
+        &try_commit(store, step).await,
+        Rejection::Busy,
+        &format!("a fused step at {expected:?}"),
+    );
     assert_written_nowhere(store, "a", &before).await;
     assert_held(store, &waiting.job).await;
 }

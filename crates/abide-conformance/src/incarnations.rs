@@ -1,6 +1,8 @@
 //! A deleted instance is not the next one of its name.
 
-use abide_provider::{Ability, Authority, Consumed, InstanceLease, Position, Rejection, TurnCommit, WorkLease};
+use abide_provider::{
+    Ability, Authority, Consumed, InstanceLease, Position, Rejection, TurnCommit, WorkLease,
+};
 
 use crate::ProviderFactory;
 use crate::batches::calls::{
@@ -62,8 +64,8 @@ pub async fn test_lease_brings_no_history_along<F: ProviderFactory>(factory: &F)
     assert_eq!(history, store.history("a").await);
 }
 
-/// An instance is the same from its first lease on, through every turn and execution and after its end; and its position
-/// changes with every event that is appended.
+/// An instance is the same from its first lease on, through every turn and execution and after its end; and its
+/// position changes with every event that is appended.
 pub async fn test_incarnation_is_the_same_for_life<F: ProviderFactory>(factory: &F) {
     let store = Subject::new(factory).await;
     store.post(start("a")).await;
@@ -103,8 +105,8 @@ pub async fn test_instances_have_different_incarnations<F: ProviderFactory>(fact
     }
 }
 
-/// A lease on an activity names the orchestration that asked and its version, as they are now; where there is no such instance,
-/// neither.
+/// A lease on an activity names the orchestration that asked and its version, as they are now; where there is no
+/// such instance, neither.
 pub async fn test_lease_of_work_names_the_orchestration<F: ProviderFactory>(factory: &F) {
     let store = Subject::new(factory).await;
     store.begin(Ack::first("a").scheduling(activity("a", 2))).await;
@@ -132,8 +134,8 @@ pub async fn test_next_instance_of_a_name_is_another_incarnation<F: ProviderFact
     }
 }
 
-/// Who holds a lease on an instance that was deleted holds nothing: every call with it is refused, and nothing comes back to
-/// life.
+/// Who holds a lease on an instance that was deleted holds nothing: every call with it is refused, and nothing
+/// comes back to life.
 pub async fn test_lease_on_a_deleted_instance_is_lost<F: ProviderFactory>(factory: &F) {
     let store = Subject::new(factory).await;
     let leased = leased_anew(&store, "a").await;
@@ -178,8 +180,8 @@ async fn assert_powerless(store: &Subject<'_>, lease: &InstanceLease) {
     assert_refused(&acked, "acking under a lease on a deleted instance");
 }
 
-/// An activity of a deleted instance says nothing to the next one, which waits for the same event: its lease is lost, and its
-/// result is refused.
+/// An activity of a deleted instance says nothing to the next one, which waits for the same event: its lease is
+/// lost, and its result is refused.
 pub async fn test_work_of_a_deleted_instance_is_not_work_of_the_next<F: ProviderFactory>(factory: &F) {
     let store = Subject::new(factory).await;
     store.begin(Ack::first("a").scheduling(activity("a", 2))).await;
@@ -202,7 +204,8 @@ pub async fn test_work_of_a_deleted_instance_is_not_work_of_the_next<F: Provider
     assert_eq!(store.fetch("a").await.item.messages, [completed("a", 2)]);
 }
 
-/// Who leased an instance reads that one or nothing: not the history, and not the values, of the next one of its name.
+/// Who leased an instance reads that one or nothing: not the history, and not the values, of the next one of its
+/// name.
 pub async fn test_history_of_a_deleted_instance_is_not_read_from_the_next<F: ProviderFactory>(factory: &F) {
     let store = Subject::new(factory).await;
     let stale = leased_anew(&store, "a").await;
@@ -219,7 +222,8 @@ pub async fn test_history_of_a_deleted_instance_is_not_read_from_the_next<F: Pro
     store.read_kv_snapshot(&next).await.expect("the values are readable");
 }
 
-/// A fused step that expects the deleted instance does not fit the next one, although that stands at the same event.
+/// A fused step that expects the deleted instance does not fit the next one, although that stands at the same
+/// event.
 pub async fn test_fused_step_of_a_deleted_instance_is_busy_on_the_next<F: ProviderFactory>(factory: &F) {
     let store = Subject::new(factory).await;
     let (old, _) = waiting_anew(&store, "a").await;

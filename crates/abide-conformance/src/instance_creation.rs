@@ -217,8 +217,8 @@ async fn assert_unknown(store: &Subject<'_>, name: &str) {
     assert_eq!(stats, None, "'{name}' has no commit, so it has no statistics");
     let history = store.history(name).await;
     assert!(history.is_empty(), "'{name}' has no commit, so it has no history: {history:?}");
-    let status = store.get_custom_status(name, 0).await.expect("a custom status can be read");
-    assert_eq!(status, None, "'{name}' has no commit, so it has no status");
+    let custom = store.get_custom_status(name, 0).await.expect("a custom status can be read");
+    assert_eq!(custom, None, "'{name}' has no commit, so it has no status");
     let values = store.get_kv_all_values(name).await.expect("values can be read");
     assert!(values.is_empty(), "'{name}' has no commit, so it has no values: {values:?}");
 }

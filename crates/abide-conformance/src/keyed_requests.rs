@@ -22,7 +22,8 @@ area! {
     test_messages_without_a_key_are_never_repetitions: Need::Ability(Ability::KeyedRequests);
 }
 
-/// Whether or not a store knows repetitions: a message that is sent with a key comes once, in its order, and after its delay.
+/// Whether or not a store knows repetitions: a message that is sent with a key comes once, in its order, and after
+/// its delay.
 pub async fn test_keyed_message_is_sent_like_any_other<F: ProviderFactory>(factory: &F) {
     let store = Subject::new(factory).await;
     send(&store, start("a"), 1).await;

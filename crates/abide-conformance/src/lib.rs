@@ -47,9 +47,9 @@ macro_rules! areas {
     ($($(#[$doc:meta])* $area:ident;)*) => {
         $($(#[$doc])* pub mod $area;)*
 
-        fn areas<F: ProviderFactory>() -> Vec<Validation<F>> {
+        fn areas() -> Vec<Validation> {
             let mut all = Vec::new();
-            $(all.extend($area::area::<F>());)*
+            $(all.extend($area::area());)*
             all
         }
     };
@@ -124,4 +124,22 @@ areas! {
     orphans;
     /// Finished instances are removed after their time.
     retention;
+}
+
+/// The same functions where programs written for the older layout look for them: most at the root, the rest in modules.
+pub mod provider_validations {
+    pub use crate::ProviderFactory;
+    pub use crate::atomicity::*;
+    pub use crate::cancellation::*;
+    pub use crate::error_handling::*;
+    pub use crate::instance_creation::*;
+    pub use crate::instance_locking::*;
+    pub use crate::lock_expiration::*;
+    pub use crate::management::*;
+    pub use crate::multi_execution::*;
+    pub use crate::queue_semantics::*;
+    pub use crate::{
+        bulk_deletion, capability_filtering, custom_status, deletion, kv_store, long_polling, poison_message,
+        prune, sessions, tag_filtering,
+    };
 }

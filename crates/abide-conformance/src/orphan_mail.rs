@@ -1,6 +1,7 @@
 //! Mail for instances that do not exist harms nobody.
 //!
-//! It waits for a start, or is dropped if nobody could ever read it; and whoever exists is served as if it were not there.
+//! It waits for a start, or is dropped if nobody could ever read it; and whoever exists is served as if it were not
+//! there.
 
 use std::time::Duration;
 
@@ -87,13 +88,15 @@ pub async fn test_mail_for_nobody_is_never_fetched_alone<F: ProviderFactory>(fac
     assert!(stats.is_none(), "mail makes no instance");
 }
 
-/// Many messages for many names that nobody has are in nobody's way: everyone is found at once, by fetches and by lease calls.
+/// Many messages for many names that nobody has are in nobody's way: everyone is found at once, by fetches and by
+/// lease calls.
 pub async fn test_much_mail_for_nobody_blocks_nobody<F: ProviderFactory>(factory: &F) {
     let store = Subject::new(factory).await;
     let mut sender = Ack::first("sender");
     for number in 0..60 {
         let ghost = format!("ghost{}", number % 20);
-        sender = sender.mail(signal(&ghost, "hello")).mail(cancel(&ghost)).mail(queue_message(&ghost, "hello"));
+        sender =
+            sender.mail(signal(&ghost, "hello")).mail(cancel(&ghost)).mail(queue_message(&ghost, "hello"));
     }
     store.begin(sender).await;
     store.post(start("one")).await;
@@ -152,7 +155,8 @@ pub async fn test_waiting_for_a_start_is_no_attempt<F: ProviderFactory>(factory:
     assert_eq!(turn.signals(), ["early"]);
 }
 
-/// A queue message for an instance that does not exist is dropped: nobody will read it, not even who is started later.
+/// A queue message for an instance that does not exist is dropped: nobody will read it, not even who is started
+/// later.
 pub async fn test_queue_messages_for_nobody_are_dropped<F: ProviderFactory>(factory: &F) {
     let store = Subject::new(factory).await;
     store.post(queue_message("a", "lost")).await;
@@ -208,7 +212,8 @@ pub async fn test_queue_messages_behind_a_postponed_start_are_kept<F: ProviderFa
     assert_eq!(store.fetch("a").await.item.messages, [start("a"), queue_message("a", "patient")]);
 }
 
-/// An activity of an instance that does not exist can be finished. Its result waits like other mail, in nobody's way.
+/// An activity of an instance that does not exist can be finished. Its result waits like other mail, in nobody's
+/// way.
 pub async fn test_result_for_nobody_is_accepted_and_blocks_nobody<F: ProviderFactory>(factory: &F) {
     let store = Subject::new(factory).await;
     store.post_work(activity("ghost", 2)).await;

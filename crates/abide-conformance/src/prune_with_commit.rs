@@ -4,9 +4,7 @@ use abide_model::{EventKind, PruneOptions, PruneResult, WorkItem};
 use abide_provider::{Ability, InstanceLease, Rejection, TurnCommit};
 
 use crate::ProviderFactory;
-use crate::batches::calls::{
-    assert_rejected_as, commit, lease, lease_job, signals, try_commit, under,
-};
+use crate::batches::calls::{assert_rejected_as, commit, lease, lease_job, signals, try_commit, under};
 use crate::suite::area;
 use crate::support::{Ack, Subject, activity, assert_refused, event, signal, start, started};
 
@@ -23,8 +21,8 @@ area! {
     test_pruning_spares_everything_else: Need::Ability(Ability::PruneWithCommit);
 }
 
-/// A commit that says how many executions to keep deletes the older ones with their events, the one that it writes counted, and
-/// tells how many.
+/// A commit that says how many executions to keep deletes the older ones with their events, the one that it writes
+/// counted, and tells how many.
 pub async fn test_commit_prunes_all_but_the_last<F: ProviderFactory>(factory: &F) {
     let store = Subject::new(factory).await;
     let fourth = begin_after(&store, "a", 3).await;
@@ -134,8 +132,8 @@ pub async fn test_refused_commit_prunes_nothing<F: ProviderFactory>(factory: &F)
     assert_eq!(committed.pruned, Some(pruned(2, 4)));
 }
 
-/// Activities of a pruned execution go with it: queued ones are never handed out, and a lease on one is lost. Those of executions
-/// that stay, stay.
+/// Activities of a pruned execution go with it: queued ones are never handed out, and a lease on one is lost. Those
+/// of executions that stay, stay.
 pub async fn test_pruned_executions_take_their_work_along<F: ProviderFactory>(factory: &F) {
     let store = Subject::new(factory).await;
     let first = Ack::first("a").scheduling(activity("a", 2)).scheduling(activity("a", 3)).continuing(4);
@@ -167,7 +165,8 @@ pub async fn test_pruned_executions_take_their_work_along<F: ProviderFactory>(fa
     store.assert_no_work("what was pruned does not come back").await;
 }
 
-/// Pruning touches past executions of one instance: not its values, custom status, mail or name, and no other instance.
+/// Pruning touches past executions of one instance: not its values, custom status, mail or name, and no other
+/// instance.
 pub async fn test_pruning_spares_everything_else<F: ProviderFactory>(factory: &F) {
     let store = Subject::new(factory).await;
     let other = begin_after(&store, "b", 2).await;

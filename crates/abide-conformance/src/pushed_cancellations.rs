@@ -8,7 +8,9 @@ use futures_util::StreamExt as _;
 use futures_util::future::{Either, select};
 
 use crate::ProviderFactory;
-use crate::batches::calls::{assert_rejected, commit, jobs, lease, lease_all_jobs, lease_job, try_commit, try_finish, under};
+use crate::batches::calls::{
+    assert_rejected, commit, jobs, lease, lease_all_jobs, lease_job, try_commit, try_finish, under,
+};
 use crate::factory::real_time;
 use crate::suite::area;
 use crate::support::{Ack, Subject, activity, assert_refused, completed, event, identifier, signal};
@@ -31,7 +33,8 @@ area! {
 /// Within which real time word must have come.
 const PROMPTLY: Duration = Duration::from_secs(10);
 
-/// Whoever runs an activity that a turn takes back is told: which lease, and that its future was dropped. The lease is lost.
+/// Whoever runs an activity that a turn takes back is told: which lease, and that its future was dropped. The lease
+/// is lost.
 pub async fn test_revoked_activity_is_told_as_dropped<F: ProviderFactory>(factory: &F) {
     let store = Subject::new(factory).await;
     let mut stolen = listen(&store);
@@ -63,8 +66,8 @@ pub async fn test_end_of_an_execution_is_told<F: ProviderFactory>(factory: &F) {
     }
 }
 
-/// Of the activities that the last turn takes back, those whose future the code had dropped are told so: their cancellation
-/// was recorded with that reason.
+/// Of the activities that the last turn takes back, those whose future the code had dropped are told so: their
+/// cancellation was recorded with that reason.
 pub async fn test_activity_dropped_by_the_last_turn_is_told_as_dropped<F: ProviderFactory>(factory: &F) {
     let store = Subject::new(factory).await;
     let mut stolen = listen(&store);
@@ -119,8 +122,8 @@ pub async fn test_everyone_who_listens_is_told<F: ProviderFactory>(factory: &F) 
     assert_eq!(next(&mut second).await, told(&after, StolenBecause::Dropped), "from now on, not from before");
 }
 
-/// Only what was taken away is told: not activities that are finished, given back or run out, and not queued ones that are taken
-/// back before anybody leased them.
+/// Only what was taken away is told: not activities that are finished, given back or run out, and not queued ones
+/// that are taken back before anybody leased them.
 pub async fn test_only_stolen_leases_are_told<F: ProviderFactory>(factory: &F) {
     let store = Subject::new(factory).await;
     let mut stolen = listen(&store);
@@ -188,7 +191,10 @@ pub async fn test_activity_of_a_deleted_instance_is_told<F: ProviderFactory>(fac
     store.admin().delete_instance("a", true).await.expect("the instance is deleted");
     assert_eq!(next(&mut stolen).await, told(&job, StolenBecause::InstanceDeleted));
     assert_nothing_before(&store, &mut stolen).await;
-    store.renew_work_item_lock(&other.token, store.lock()).await.expect("another instance's activity runs on");
+    store
+        .renew_work_item_lock(&other.token, store.lock())
+        .await
+        .expect("another instance's activity runs on");
 }
 
 fn listen(store: &Subject<'_>) -> StolenLeases {
@@ -197,9 +203,12 @@ fn listen(store: &Subject<'_>) -> StolenLeases {
 
 /// An instance whose activities are leased, in this order.
 async fn running<const N: usize>(store: &Subject<'_>, instance: &str, ids: [u64; N]) -> [WorkLease; N] {
-    store.begin(ids.iter().fold(Ack::first(instance), |turn, id| turn.scheduling(activity(instance, *id)))).await;
+    store
+        .begin(ids.iter().fold(Ack::first(instance), |turn, id| turn.scheduling(activity(instance, *id))))
+        .await;
     let jobs = lease_all_jobs(store, jobs(store, 10)).await;
-    jobs.try_into().unwrap_or_else(|jobs| panic!("{N} activities are queued, and these were leased: {jobs:?}"))
+    jobs.try_into()
+        .unwrap_or_else(|jobs| panic!("{N} activities are queued, and these were leased: {jobs:?}"))
 }
 
 fn told(job: &WorkLease, because: StolenBecause) -> StolenLease {

@@ -6,18 +6,21 @@ use abide_provider::Ability;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
-use crate::factory::{Hook, Polling, ProviderFactory};
+use crate::factory::{AnyFactory, Hook, Polling, ProviderFactory};
 
 /// One test of the contract.
-pub struct Validation<F> {
+pub struct Validation {
     /// The module it is in.
     pub area: &'static str,
     /// Its function there.
     pub name: &'static str,
     /// What must be there for it to apply.
     pub needs: &'static [Need],
-    run: fn(&F) -> BoxFuture<'_, ()>,
+    run: Run,
 }
+
+/// A function of an area, for any factory.
+pub(crate) type Run = for<'f> fn(&'f AnyFactory<'f>) -> BoxFuture<'f, ()>;
 
 /// What a validation asks for beyond the required methods of a provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,7 +54,7 @@ pub struct Report {
     pub outcomes: Vec<(&'static str, &'static str, Outcome)>,
 }
 
-impl<F: ProviderFactory> Validation<F> {
+impl Validation {
     /// `area::name`.
     #[must_use]
     pub fn path(&self) -> String {
@@ -59,18 +62,19 @@ impl<F: ProviderFactory> Validation<F> {
     }
 
     /// Runs it if it applies. A failed assertion is an outcome, not a panic.
-    pub async fn run(&self, factory: &F) -> Outcome {
+    pub async fn run(&self, factory: &dyn ProviderFactory) -> Outcome {
         if let Some(missing) = missing_need(factory, self.needs).await {
             return Outcome::NotApplicable(missing);
         }
-        match AssertUnwindSafe((self.run)(factory)).catch_unwind().await {
+        let factory = AnyFactory(factory);
+        match AssertUnwindSafe((self.run)(&factory)).catch_unwind().await {
             Ok(()) => Outcome::Passed,
             Err(panic) => Outcome::Failed(text_of(panic.as_ref())),
         }
     }
 }
 
-impl<F> std::fmt::Debug for Validation<F> {
+impl std::fmt::Debug for Validation {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}::{}", self.area, self.name)
     }
@@ -131,7 +135,7 @@ pub async fn report<F: ProviderFactory>(factory: &F) -> Report {
     report
 }
 
-async fn missing_need<F: ProviderFactory>(factory: &F, needs: &[Need]) -> Option<Need> {
+async fn missing_need(factory: &dyn ProviderFactory, needs: &[Need]) -> Option<Need> {
     for need in needs {
         let is_there = match need {
             Need::Hook(hook) => factory.hooks().has(*hook),
@@ -153,16 +157,16 @@ fn text_of(panic: &(dyn std::any::Any + Send)) -> String {
 
 /// Every validation, in the order of the modules.
 #[must_use]
-pub fn validations<F: ProviderFactory>() -> Vec<Validation<F>> {
+pub fn validations() -> Vec<Validation> {
     crate::areas()
 }
 
-impl<F> Validation<F> {
+impl Validation {
     pub(crate) const fn new(
         area: &'static str,
         name: &'static str,
         needs: &'static [Need],
-        run: fn(&F) -> BoxFuture<'_, ()>,
+        run: Run,
     ) -> Self {
         Self { area, name, needs, run }
     }
@@ -179,7 +183,7 @@ impl<F> Validation<F> {
 /// ```
 macro_rules! area {
     ($area:ident; $($name:ident $(: $($need:expr),+)?;)*) => {
-        pub(crate) fn area<F: $crate::ProviderFactory>() -> Vec<$crate::suite::Validation<F>> {
+        pub(crate) fn area() -> Vec<$crate::suite::Validation> {
             #[allow(unused_imports, reason = "not every area needs all of them")]
             use $crate::suite::Need::{self, Administration};
             vec![$(

@@ -4,7 +4,9 @@ use abide_model::WorkItem;
 use abide_provider::{Ability, InstanceLease, Rejection, TurnCommit};
 
 use crate::ProviderFactory;
-use crate::batches::calls::{assert_rejected_as, commit, lease, lease_all, names, signals, try_commit, under};
+use crate::batches::calls::{
+    assert_rejected_as, commit, lease, lease_all, names, signals, try_commit, under,
+};
 use crate::suite::area;
 use crate::support::{Ack, Subject, completed, signal, timer};
 
@@ -53,7 +55,8 @@ pub async fn test_timer_removed_by_the_turn_that_sets_it_never_fires<F: Provider
     assert_eq!(timers(&lease(&store, "a").await), [3]);
 }
 
-/// The end of an execution, whichever it is, removes all of its timers without naming them, by a commit and by an ack.
+/// The end of an execution, whichever it is, removes all of its timers without naming them, by a commit and by an
+/// ack.
 pub async fn test_end_of_an_execution_removes_its_timers<F: ProviderFactory>(factory: &F) {
     let store = Subject::new(factory).await;
     for instance in ["completed", "failed", "continued", "acked"] {
@@ -80,8 +83,8 @@ pub async fn test_end_of_an_execution_removes_its_timers<F: ProviderFactory>(fac
     assert!(fired.is_empty(), "the executions that set these timers have ended: {fired:?}");
 }
 
-/// Removing timers takes no others: not those of other instances with the same number, not those of the next execution, and no
-/// mail that is not a timer.
+/// Removing timers takes no others: not those of other instances with the same number, not those of the next
+/// execution, and no mail that is not a timer.
 pub async fn test_removing_timers_spares_everything_else<F: ProviderFactory>(factory: &F) {
     let store = Subject::new(factory).await;
     begin_with_timers(&store, "a", &[2, 3]).await;
@@ -96,12 +99,8 @@ pub async fn test_removing_timers_spares_everything_else<F: ProviderFactory>(fac
     assert_eq!(next.messages.len(), 2, "mail that is no timer stays: {:?}", next.messages);
     assert_eq!(next.messages[0].item, completed("a", 2), "the completion of an event is not its timer");
     assert_eq!(signals(&next.messages), ["later"]);
-    let of_the_next = WorkItem::TimerFired {
-        instance: "a".to_owned(),
-        execution_id: 2,
-        id: 3,
-        fire_at_ms: store.now_ms(),
-    };
+    let of_the_next =
+        WorkItem::TimerFired { instance: "a".to_owned(), execution_id: 2, id: 3, fire_at_ms: store.now_ms() };
     store.post(of_the_next.clone()).await;
     commit(&store, under(&next, Ack::of("a", 1).continuing(4))).await;
     let successor = lease(&store, "a").await;

@@ -45,7 +45,8 @@ pub async fn test_unread_messages_keep_their_place<F: ProviderFactory>(factory: 
     assert_eq!(signals(&lease(&store, "a").await.messages), ["three"]);
 }
 
-/// A lease whose turn did not read a message is no attempt for it. Attempts that were counted before stay, each message's own.
+/// A lease whose turn did not read a message is no attempt for it. Attempts that were counted before stay, each
+/// message's own.
 pub async fn test_unread_messages_get_their_attempt_back<F: ProviderFactory>(factory: &F) {
     let store = Subject::new(factory).await;
     store.create("a").await;
@@ -67,7 +68,8 @@ pub async fn test_unread_messages_get_their_attempt_back<F: ProviderFactory>(fac
     assert_eq!(last.attempt, 1, "the message that is left was never tried");
 }
 
-/// A turn that reads nothing is committed, leaves all of its mail, and gives the lease back: the instance can be leased at once.
+/// A turn that reads nothing is committed, leaves all of its mail, and gives the lease back: the instance can be
+/// leased at once.
 pub async fn test_turn_that_reads_nothing_leaves_everything<F: ProviderFactory>(factory: &F) {
     let store = Subject::new(factory).await;
     store.create("a").await;
@@ -100,8 +102,8 @@ pub async fn test_unread_messages_are_not_sent_again<F: ProviderFactory>(factory
     store.assert_no_turn("a turn that read everything leaves nothing, whatever is listed").await;
 }
 
-/// What an execution leaves unread when it continues as new waits behind the successor's start, queue messages too: nothing has to
-/// be carried.
+/// What an execution leaves unread when it continues as new waits behind the successor's start, queue messages too:
+/// nothing has to be carried.
 pub async fn test_unread_messages_wait_for_the_next_execution<F: ProviderFactory>(factory: &F) {
     let store = Subject::new(factory).await;
     store.create("a").await;
@@ -135,7 +137,8 @@ pub async fn test_unread_messages_of_an_ended_instance_stay<F: ProviderFactory>(
     assert_eq!(store.event_ids("a", 1).await, [1, 2]);
 }
 
-/// A commit that is refused consumes nothing, not even what it names: under a lost lease, and where the history has moved on.
+/// A commit that is refused consumes nothing, not even what it names: under a lost lease, and where the history has
+/// moved on.
 pub async fn test_refused_commit_consumes_nothing<F: ProviderFactory>(factory: &F) {
     let store = Subject::new(factory).await;
     store.create("a").await;
@@ -172,7 +175,8 @@ pub async fn test_commit_consumes_only_mail_of_its_lease<F: ProviderFactory>(fac
     store.abandon_orchestration_item(&theirs.token, None, true).await.expect("the lease is held");
 
     let named = vec![mine.messages[0].id, theirs.messages[0].id];
-    let greedy = TurnCommit { consumed: Consumed::These(named), ..under(&mine, Ack::of("a", 1).signalled(2)) };
+    let greedy =
+        TurnCommit { consumed: Consumed::These(named), ..under(&mine, Ack::of("a", 1).signalled(2)) };
     let answer = try_commit(&store, greedy).await;
     assert!(answer.is_ok(), "what is not in the batch is passed over: {answer:?}");
     let again = lease(&store, "b").await;
@@ -196,8 +200,8 @@ pub async fn test_lease_is_good_for_its_instance_only<F: ProviderFactory>(factor
     assert_written_everywhere(&store, "a", 2).await;
 }
 
-/// A lease hands out at most 1,000 messages, what starts the instance among them. The rest stays queued, and its attempts are
-/// not counted.
+/// A lease hands out at most 1,000 messages, what starts the instance among them. The rest stays queued, and its
+/// attempts are not counted.
 pub async fn test_lease_hands_out_a_bounded_number_of_messages<F: ProviderFactory>(factory: &F) {
     let store = Subject::new(factory).await;
     let sent: Vec<String> = (0..BATCH_MESSAGES + 1).map(|number| number.to_string()).collect();
@@ -231,7 +235,10 @@ pub async fn test_lease_hands_out_a_bounded_size_of_messages<F: ProviderFactory>
         let leased = lease(&store, "a").await;
         let received = signals(&leased.messages);
         let sizes: Vec<usize> = received.iter().map(|data| data.len()).collect();
-        assert!(received == expected, "once 4 MiB are reached nothing is added; these are the sizes: {sizes:?}");
+        assert!(
+            received == expected,
+            "once 4 MiB are reached nothing is added; these are the sizes: {sizes:?}"
+        );
         commit(&store, under(&leased, Ack::of("a", 1))).await;
     }
     store.assert_no_turn("everything was read").await;

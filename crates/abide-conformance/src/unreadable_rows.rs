@@ -1,7 +1,7 @@
 //! Rows that cannot be read harm nobody else.
 //!
-//! They may have been written by a newer version, which another node understands. So they are kept, tried again, and put aside
-//! only after more than ten attempts.
+//! They may have been written by a newer version, which another node understands. So they are kept, tried again,
+//! and put aside only after more than ten attempts.
 
 use std::time::Duration;
 
@@ -61,7 +61,8 @@ pub async fn test_unreadable_message_blocks_no_other_instance<F: ProviderFactory
     store.fetch("new and good").await;
 }
 
-/// A message that cannot be read is left out; the others of its instance are handed out, in order, and the turn is committed.
+/// A message that cannot be read is left out; the others of its instance are handed out, in order, and the turn is
+/// committed.
 pub async fn test_unreadable_message_blocks_no_other_message<F: ProviderFactory>(factory: &F) {
     let store = Subject::new(factory).await;
     store.create("a").await;
@@ -77,7 +78,8 @@ pub async fn test_unreadable_message_blocks_no_other_message<F: ProviderFactory>
     assert_eq!(store.fetch("a").await.signals(), ["three"]);
 }
 
-/// An instance whose start cannot be read has no turn, whatever other mail waits for it, until there is a start that can.
+/// An instance whose start cannot be read has no turn, whatever other mail waits for it, until there is a start
+/// that can.
 pub async fn test_unreadable_start_gives_no_turn<F: ProviderFactory>(factory: &F) {
     let store = Subject::new(factory).await;
     store.post(start("a")).await;
@@ -90,7 +92,8 @@ pub async fn test_unreadable_start_gives_no_turn<F: ProviderFactory>(factory: &F
     assert_eq!(turn.item.messages, [signal("a", "early"), start("a")]);
 }
 
-/// The ack of a turn consumes what was handed out, so a message that was left out stays and has its attempt counted.
+/// The ack of a turn consumes what was handed out, so a message that was left out stays and has its attempt
+/// counted.
 pub async fn test_unreadable_message_is_not_consumed_by_others<F: ProviderFactory>(factory: &F) {
     let store = Subject::new(factory).await;
     store.create("a").await;
@@ -104,8 +107,8 @@ pub async fn test_unreadable_message_is_not_consumed_by_others<F: ProviderFactor
     store.assert_no_turn("no message can be read").await;
 }
 
-/// A message that cannot be read is tried more than ten times, then put aside. Its instance can be leased all the time for other
-/// mail, and never for this.
+/// A message that cannot be read is tried more than ten times, then put aside. Its instance can be leased all the
+/// time for other mail, and never for this.
 pub async fn test_unreadable_message_is_put_aside_after_ten_attempts<F: ProviderFactory>(factory: &F) {
     let store = Subject::new(factory).await;
     store.create("a").await;
@@ -145,8 +148,8 @@ pub async fn test_unreadable_work_blocks_no_other_work<F: ProviderFactory>(facto
     assert_eq!(store.fetch_work().await.item, activity("bad", 4), "only the row is bad, not the instance");
 }
 
-/// An activity that cannot be read is tried more than ten times, then put aside, and its instance is told that it failed, as
-/// poison. Work that can be read is served all the time.
+/// An activity that cannot be read is tried more than ten times, then put aside, and its instance is told that it
+/// failed, as poison. Work that can be read is served all the time.
 pub async fn test_unreadable_work_is_put_aside_and_told_after_ten_attempts<F: ProviderFactory>(factory: &F) {
     let store = Subject::new(factory).await;
     store.begin(Ack::first("a").scheduling(activity("a", 2))).await;

@@ -98,7 +98,8 @@ pub(crate) async fn lease_job(store: &Subject<'_>) -> WorkLease {
 
 /// What a turn writes.
 pub(crate) fn turn_of(ack: Ack) -> Turn {
-    let Ack { instance: _, execution_id, events, worker_items, orchestrator_items, metadata, cancelled } = ack;
+    let Ack { instance: _, execution_id, events, worker_items, orchestrator_items, metadata, cancelled } =
+        ack;
     Turn {
         execution_id,
         events,
@@ -170,11 +171,7 @@ pub(crate) fn assert_rejected<T: Debug>(answer: &Result<T, StoreError>, what: &s
 
 /// The refusal of a call for this reason.
 #[track_caller]
-pub(crate) fn assert_rejected_as<T: Debug>(
-    answer: &Result<T, StoreError>,
-    rejection: Rejection,
-    what: &str,
-) {
+pub(crate) fn assert_rejected_as<T: Debug>(answer: &Result<T, StoreError>, rejection: Rejection, what: &str) {
     match answer {
         Ok(done) => panic!("{what} must be refused as {rejection:?}, but was answered with {done:?}"),
         Err(error) => {
@@ -219,14 +216,15 @@ pub(crate) struct Written {
 
 impl Written {
     pub(crate) async fn of(store: &Subject<'_>, instance: &str) -> Self {
-        let custom_status = store.get_custom_status(instance, 0).await.expect("the custom status is readable");
+        let custom_status =
+            store.get_custom_status(instance, 0).await.expect("the custom status is readable");
         let values = store.get_kv_all_values(instance).await.expect("the values are readable");
         Self { history: store.history(instance).await, custom_status, values: values.into_iter().collect() }
     }
 }
 
-/// A turn that writes something everywhere, so that a refused one can be seen to have written nothing: events from this
-/// one on, custom status, a value, an activity, and the start of instance `"written"`.
+/// A turn that writes something everywhere, so that a refused one can be seen to have written nothing: events from
+/// this one on, custom status, a value, an activity, and the start of instance `"written"`.
 pub(crate) fn writing_everywhere(instance: &str, from: u64) -> Ack {
     let key_value =
         EventKind::KeyValueSet { key: "written".to_owned(), value: "yes".to_owned(), last_updated_at_ms: 7 };
@@ -237,7 +235,8 @@ pub(crate) fn writing_everywhere(instance: &str, from: u64) -> Ack {
         .mail(start("written"))
 }
 
-/// Such a turn was refused: the instance is as it was, and nobody has mail or work. What else there is must be leased.
+/// Such a turn was refused: the instance is as it was, and nobody has mail or work. What else there is must be
+/// leased.
 pub(crate) async fn assert_written_nowhere(store: &Subject<'_>, instance: &str, before: &Written) {
     let now = Written::of(store, instance).await;
     assert_eq!(&now, before, "a refused turn of '{instance}' was written, at least in part");

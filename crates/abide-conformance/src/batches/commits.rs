@@ -5,15 +5,16 @@ use abide_provider::{Authority, Consumed, InstanceLease, Position, Rejection, Tu
 
 use super::calls::{
     Written, assert_rejected, assert_rejected_as, assert_written_everywhere, assert_written_nowhere, commit,
-    lease, lease_all, lease_job, reading, signals, try_commit, try_finish, turn_of, under, writing_everywhere,
+    lease, lease_all, lease_job, reading, signals, try_commit, try_finish, turn_of, under,
+    writing_everywhere,
 };
 use crate::ProviderFactory;
 use crate::support::{
     Ack, Subject, activity, completed, event, identifier, queue_message, signal, start, started,
 };
 
-/// Every turn of a batch is committed for itself: one answer for each, in order, and one that is refused costs the others
-/// nothing.
+/// Every turn of a batch is committed for itself: one answer for each, in order, and one that is refused costs the
+/// others nothing.
 pub async fn test_commit_turns_answers_each_in_order<F: ProviderFactory>(factory: &F) {
     let store = Subject::new(factory).await;
     for instance in ["a", "b", "c", "d"] {
@@ -57,8 +58,8 @@ pub async fn test_commit_turns_and_finish_work_of_nothing_answer_nothing<F: Prov
     assert!(store.finish_work(Vec::new()).await.is_empty());
 }
 
-/// A committed turn is written as an ack would write it: events, metadata, custom status, values, activities, revoked
-/// activities and messages; the mail is consumed and the lease is over.
+/// A committed turn is written as an ack would write it: events, metadata, custom status, values, activities,
+/// revoked activities and messages; the mail is consumed and the lease is over.
 pub async fn test_commit_turns_writes_everything_a_turn_says<F: ProviderFactory>(factory: &F) {
     let store = Subject::new(factory).await;
     store.begin(Ack::first("a").scheduling(activity("a", 2))).await;
@@ -75,7 +76,8 @@ pub async fn test_commit_turns_writes_everything_a_turn_says<F: ProviderFactory>
     assert_eq!(signals(&next.messages), ["last"], "the leased mail was consumed");
     assert_eq!((next.orchestration_name.as_str(), next.orchestration_version.as_str()), ("Invoice", "2.0.0"));
 
-    commit(&store, under(&next, Ack::of("a", 1).completing(6).mail(signal("b", "hello")).mail(start("b")))).await;
+    commit(&store, under(&next, Ack::of("a", 1).completing(6).mail(signal("b", "hello")).mail(start("b"))))
+        .await;
     assert_eq!(signals(&lease(&store, "b").await.messages), ["hello"], "mail for others is sent");
     store.post(signal("a", "late")).await;
     assert_eq!(lease(&store, "a").await.status, Some(ExecutionStatus::Completed));
@@ -103,7 +105,8 @@ pub async fn test_refused_turn_writes_nothing<F: ProviderFactory>(factory: &F) {
     assert_written_everywhere(&store, "a", 2).await;
 }
 
-/// Who holds no lease any more commits nothing: it ran out, and its mail is leased to another; or it was given back.
+/// Who holds no lease any more commits nothing: it ran out, and its mail is leased to another; or it was given
+/// back.
 pub async fn test_stale_commit_writes_nothing<F: ProviderFactory>(factory: &F) {
     let store = Subject::new(factory).await;
     store.create("a").await;
@@ -140,8 +143,8 @@ pub async fn test_commit_turns_takes_only_the_leased_mail<F: ProviderFactory>(fa
     store.assert_no_turn("all mail was consumed").await;
 }
 
-/// A fused step that does not fit, because the store has none or because the instance stands elsewhere, is refused as busy and
-/// writes nothing: the activity is still leased, and is finished the plain way.
+/// A fused step that does not fit, because the store has none or because the instance stands elsewhere, is refused
+/// as busy and writes nothing: the activity is still leased, and is finished the plain way.
 pub async fn test_fused_step_that_does_not_fit_is_busy<F: ProviderFactory>(factory: &F) {
     let store = Subject::new(factory).await;
     store.begin(Ack::first("a").scheduling(activity("a", 2))).await;
@@ -161,8 +164,8 @@ pub async fn test_fused_step_that_does_not_fit_is_busy<F: ProviderFactory>(facto
     assert_eq!(store.fetch("a").await.item.messages, [completed("a", 2)]);
 }
 
-/// Messages that a turn did not read are delivered again, in their order, without an attempt counted; those that it read are
-/// not. A store sends them again, or leaves them where they are.
+/// Messages that a turn did not read are delivered again, in their order, without an attempt counted; those that it
+/// read are not. A store sends them again, or leaves them where they are.
 pub async fn test_unread_messages_are_delivered_again<F: ProviderFactory>(factory: &F) {
     let store = Subject::new(factory).await;
     store.create("a").await;
@@ -183,8 +186,8 @@ pub async fn test_unread_messages_are_delivered_again<F: ProviderFactory>(factor
     store.assert_no_turn("everything was read").await;
 }
 
-/// Messages that an execution leaves unread when it continues as new reach its successor, each once: queue messages as mail or
-/// in the carry list, others as mail.
+/// Messages that an execution leaves unread when it continues as new reach its successor, each once: queue messages
+/// as mail or in the carry list, others as mail.
 pub async fn test_unread_messages_of_a_continuing_instance_are_delivered_again<F: ProviderFactory>(
     factory: &F,
 ) {

@@ -3,21 +3,23 @@
 use std::future::poll_fn;
 use std::pin::pin;
 use std::task::Poll;
+use std::time::Duration;
 
-use abide_provider::FinishedWork;
+use abide_provider::{FinishedWork, TagFilter};
 
 use super::calls::{
     Written, assert_written_everywhere, commit, instances, jobs, lease, lease_all, lease_job, names, signals,
     under, writing_everywhere,
 };
 use crate::ProviderFactory;
-use crate::support::{Ack, Subject, activity, completed, signal, start};
+use crate::support::{Ack, Subject, activity, activity_with, completed, signal, start};
 
-/// How often a call is polled before it is dropped, at most: enough for those that answer at once, and for some that do not.
+/// How often a call is polled before it is dropped, at most: enough for those that answer at once, and for some
+/// that do not.
 const POLLS: usize = 6;
 
-/// A lease call that is dropped, at whatever point, loses nothing: what it may have leased is leased again, at the latest when
-/// that lease has run out.
+/// A lease call that is dropped, at whatever point, loses nothing: what it may have leased is leased again, at the
+/// latest when that lease has run out.
 pub async fn test_dropping_lease_calls_loses_nothing<F: ProviderFactory>(factory: &F) {
     let store = Subject::new(factory).await;
     store.post(start("a")).await;
@@ -25,7 +27,7 @@ pub async fn test_dropping_lease_calls_loses_nothing<F: ProviderFactory>(factory
     store.post_work(activity("a", 2)).await;
     for polls in 0..POLLS {
         drop_after(polls, store.lease_instances(instances(&store, 10))).await;
-        drop_after(polls, store.fetch_orchestration_item(store.lock(), std::time::Duration::ZERO, None)).await;
+        drop_after(polls, store.fetch_orchestration_item(store.lock(), Duration::ZERO, None)).await;
         drop_after(polls, store.lease_work(jobs(&store, 10))).await;
         settle(&store).await;
         let leases = lease_all(&store).await;
@@ -61,7 +63,8 @@ pub async fn test_dropping_a_commit_leaves_all_or_nothing<F: ProviderFactory>(fa
     }
 }
 
-/// An activity whose end is dropped, at whatever point, is finished with its completion delivered, or not finished at all.
+/// An activity whose end is dropped, at whatever point, is finished with its completion delivered, or not finished
+/// at all.
 pub async fn test_dropping_the_end_of_an_activity_leaves_all_or_nothing<F: ProviderFactory>(factory: &F) {
     for polls in 0..POLLS {
         let store = Subject::new(factory).await;
@@ -95,8 +98,9 @@ async fn drop_after<T>(polls: usize, call: impl Future<Output = T>) {
 
 /// Lets the store come to rest: what it still does for calls that were dropped is done, and their leases are over.
 async fn settle(store: &Subject<'_>) {
-    store.post_work(activity("witness", 2)).await;
-    let witness = store.fetch_work().await;
+    store.post_work(activity_with("witness", 2, None, Some("witness"))).await;
+    let witness = store.try_fetch_work_as(None, &TagFilter::tags(["witness"])).await;
+    let witness = witness.expect("there is work, but nothing was fetched");
     store.ack_work_item(&witness.token, None).await.expect("the lease is held");
     store.expire_leases().await;
 }

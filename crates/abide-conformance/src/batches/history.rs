@@ -46,7 +46,8 @@ pub async fn test_read_history_after_keeps_executions_apart<F: ProviderFactory>(
     assert_eq!(ids(&tail(&store, &second, 1).await), [(2, 2)]);
 }
 
-/// The snapshot of values is what earlier executions left: not what the current one has changed, and of no other instance.
+/// The snapshot of values is what earlier executions left: not what the current one has changed, and of no other
+/// instance.
 pub async fn test_read_kv_snapshot_gives_what_earlier_executions_left<F: ProviderFactory>(factory: &F) {
     let store = Subject::new(factory).await;
     store.begin(Ack::first("other").event(2, set("theirs", "1", 5)).completing(3)).await;
@@ -59,7 +60,8 @@ pub async fn test_read_kv_snapshot_gives_what_earlier_executions_left<F: Provide
 
     let clear = EventKind::KeyValueCleared { key: "cleared".to_owned() };
     let between = lease(&store, "a").await;
-    let second = Ack::first_of("a", 2).event(2, set("kept", "new", 20)).event(3, clear).event(4, set("own", "y", 21));
+    let second =
+        Ack::first_of("a", 2).event(2, set("kept", "new", 20)).event(3, clear).event(4, set("own", "y", 21));
     commit(&store, under(&between, second)).await;
     store.post(signal("a", "two")).await;
     let leased = lease(&store, "a").await;

@@ -12,11 +12,12 @@ use super::calls::{
 };
 use crate::ProviderFactory;
 use crate::support::{
-    Ack, ORCHESTRATION, Subject, VERSION, activity, assert_refused, beside, signal, start, start_child, start_of,
-    started, supporting,
+    Ack, ORCHESTRATION, Subject, VERSION, activity, assert_refused, beside, signal, start, start_child,
+    start_of, started, supporting,
 };
 
-/// Lease calls give every instance that has mail, each once, with a token of its own, and never more than were asked for.
+/// Lease calls give every instance that has mail, each once, with a token of its own, and never more than were
+/// asked for.
 pub async fn test_lease_instances_gives_each_instance_once<F: ProviderFactory>(factory: &F) {
     let store = Subject::new(factory).await;
     for instance in ["a", "b", "c", "d", "e"] {
@@ -50,7 +51,8 @@ pub async fn test_lease_of_none_takes_nothing<F: ProviderFactory>(factory: &F) {
     assert_eq!(store.fetch_work().await.attempt, 1, "a call for nothing is no attempt");
 }
 
-/// No instance to lease is an empty answer, not an error: in an empty store, where nobody has mail, and where all are leased.
+/// No instance to lease is an empty answer, not an error: in an empty store, where nobody has mail, and where all
+/// are leased.
 pub async fn test_lease_instances_gives_nothing_without_mail<F: ProviderFactory>(factory: &F) {
     let store = Subject::new(factory).await;
     assert!(lease_all(&store).await.is_empty(), "the store is empty");
@@ -62,8 +64,8 @@ pub async fn test_lease_instances_gives_nothing_without_mail<F: ProviderFactory>
     assert!(lease_all(&store).await.is_empty(), "the instance is leased, whatever mail it gets");
 }
 
-/// The lease on an instance that does not exist yet says what its start says: name, version (`"unknown"` if the start leaves
-/// it open) and no execution.
+/// The lease on an instance that does not exist yet says what its start says: name, version (`"unknown"` if the
+/// start leaves it open) and no execution.
 pub async fn test_lease_describes_an_instance_that_does_not_exist_yet<F: ProviderFactory>(factory: &F) {
     let store = Subject::new(factory).await;
     store.post(start_of("a", "Invoice", Some("2.1.0"))).await;
@@ -114,7 +116,8 @@ fn assert_stands(lease: &InstanceLease, execution_id: u64, last_event_id: u64, s
     assert_eq!(lease.status, Some(status), "status of execution {execution_id} of '{}'", lease.instance);
 }
 
-/// A lease on a child names who waits for its result: instance, execution and event; before its first turn and after it.
+/// A lease on a child names who waits for its result: instance, execution and event; before its first turn and
+/// after it.
 pub async fn test_lease_knows_who_waits_for_the_result<F: ProviderFactory>(factory: &F) {
     let store = Subject::new(factory).await;
     let parent = ParentLink { instance: "parent".to_owned(), execution_id: Some(1), event_id: Some(3) };
@@ -135,7 +138,8 @@ pub async fn test_lease_knows_who_waits_for_the_result<F: ProviderFactory>(facto
 
 /// The start of a child.
 pub(crate) fn started_by(parent: &ParentLink) -> EventKind {
-    let EventKind::OrchestrationStarted { input, carry_forward_events, initial_custom_status, .. } = started()
+    let EventKind::OrchestrationStarted { input, carry_forward_events, initial_custom_status, .. } =
+        started()
     else {
         panic!("a start is a start");
     };
@@ -151,8 +155,8 @@ pub(crate) fn started_by(parent: &ParentLink) -> EventKind {
     }
 }
 
-/// The mail of a lease begins with what starts an execution (a start, or a continue-as-new after one), whenever that came;
-/// the rest is in the order of enqueueing. Where nothing is to be started, everything is.
+/// The mail of a lease begins with what starts an execution (a start, or a continue-as-new after one), whenever
+/// that came; the rest is in the order of enqueueing. Where nothing is to be started, everything is.
 pub async fn test_lease_begins_with_what_starts_an_execution<F: ProviderFactory>(factory: &F) {
     let store = Subject::new(factory).await;
     store.post(signal("a", "early")).await;
@@ -196,10 +200,8 @@ pub async fn test_lease_instances_respects_the_capability_filter<F: ProviderFact
     for instance in ["old", "new"] {
         store.post(signal(instance, "next")).await;
     }
-    let only_two = LeaseInstances {
-        capabilities: Some(supporting("2.0.0", "2.9.9")),
-        ..instances(&store, 10)
-    };
+    let only_two =
+        LeaseInstances { capabilities: Some(supporting("2.0.0", "2.9.9")), ..instances(&store, 10) };
     let leases = lease_instances(&store, only_two.clone()).await;
     assert_eq!(names(&leases), ["new"]);
     assert!(lease_instances(&store, only_two).await.is_empty(), "nothing else can be replayed");
@@ -208,7 +210,8 @@ pub async fn test_lease_instances_respects_the_capability_filter<F: ProviderFact
     assert_eq!(old.attempt, 1, "what was passed over has no attempt");
 }
 
-/// A fetched instance is not leased, a leased one is not fetched, and either token is good for either form of commit.
+/// A fetched instance is not leased, a leased one is not fetched, and either token is good for either form of
+/// commit.
 pub async fn test_leases_and_fetches_of_instances_exclude_each_other<F: ProviderFactory>(factory: &F) {
     let store = Subject::new(factory).await;
     store.post(start("a")).await;
@@ -226,8 +229,8 @@ pub async fn test_leases_and_fetches_of_instances_exclude_each_other<F: Provider
     store.assert_no_turn("the mail of both was consumed").await;
 }
 
-/// A lease from a lease call lasts as long as it was asked for, is renewed and abandoned like a fetched one, counts as an
-/// attempt if it runs out, and is void then.
+/// A lease from a lease call lasts as long as it was asked for, is renewed and abandoned like a fetched one, counts
+/// as an attempt if it runs out, and is void then.
 pub async fn test_lease_of_an_instance_ends_like_a_fetch<F: ProviderFactory>(factory: &F) {
     let store = Subject::new(factory).await;
     store.post(start("a")).await;
@@ -247,7 +250,10 @@ pub async fn test_lease_of_an_instance_ends_like_a_fetch<F: ProviderFactory>(fac
 
     let renewed = store.renew_orchestration_item_lock(&second.token, store.lock()).await;
     assert_refused(&renewed, "renewing a lease that ran out");
-    assert_rejected(&try_commit(&store, under(&second, Ack::first("a"))).await, "a commit under a void lease");
+    assert_rejected(
+        &try_commit(&store, under(&second, Ack::first("a"))).await,
+        "a commit under a void lease",
+    );
     commit(&store, under(&third, Ack::first("a"))).await;
 }
 

@@ -8,8 +8,8 @@ use super::calls::{commit, lease, signals, try_lease, under};
 use crate::ProviderFactory;
 use crate::support::{Ack, Subject, signal, start};
 
-/// However much mail an instance has: its start comes first, and the rest in the order of enqueueing, over as many leases as
-/// the store likes. What one lease does not hand out, its commit does not consume.
+/// However much mail an instance has: its start comes first, and the rest in the order of enqueueing, over as many
+/// leases as the store likes. What one lease does not hand out, its commit does not consume.
 pub async fn test_many_messages_are_leased_in_order_and_once<F: ProviderFactory>(factory: &F) {
     let store = Subject::new(factory).await;
     let sent = numbers(BATCH_MESSAGES + 5);
@@ -46,7 +46,11 @@ pub async fn test_many_messages_are_fetched_in_order_and_once<F: ProviderFactory
             break;
         };
         if event == 2 {
-            assert_eq!(fetched.item.messages.last(), Some(&start("a")), "without its start nothing is fetched");
+            assert_eq!(
+                fetched.item.messages.last(),
+                Some(&start("a")),
+                "without its start nothing is fetched"
+            );
         }
         received.extend(fetched.signals().into_iter().map(str::to_owned));
         assert!(received.len() <= sent.len(), "messages are handed out twice");

@@ -1,7 +1,7 @@
 //! Several leases, commits and acks in one call.
 //!
-//! They hold for a provider that has only the defaults, too: a lease call may give fewer than it was asked for, and the
-//! runtime asks again.
+//! They hold for a provider that has only the defaults, too: a lease call may give fewer than it was asked for, and
+//! the runtime asks again.
 
 pub(crate) mod calls;
 mod commits;

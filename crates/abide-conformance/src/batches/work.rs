@@ -13,8 +13,8 @@ use crate::support::{
     Ack, Subject, activity, activity_with, assert_refused, beside, completed, signal, worker,
 };
 
-/// Lease calls give every activity that is queued, the oldest first, each once and with a token of its own, and never more than
-/// were asked for.
+/// Lease calls give every activity that is queued, the oldest first, each once and with a token of its own, and
+/// never more than were asked for.
 pub async fn test_lease_work_gives_each_activity_once_and_the_oldest_first<F: ProviderFactory>(factory: &F) {
     let store = Subject::new(factory).await;
     assert!(lease_jobs(&store, jobs(&store, 3)).await.is_empty(), "the store is empty");
@@ -49,8 +49,8 @@ pub async fn test_lease_work_respects_tags<F: ProviderFactory>(factory: &F) {
     assert_eq!(activities(&lease_all_jobs(&store, wanting(TagFilter::any())).await), [4]);
 }
 
-/// A batch holds activities of sessions only if they are asked for, and of one session only for who owns it: taking the first
-/// claims it.
+/// A batch holds activities of sessions only if they are asked for, and of one session only for who owns it: taking
+/// the first claims it.
 pub async fn test_lease_work_respects_sessions<F: ProviderFactory>(factory: &F) {
     let store = Subject::new(factory).await;
     for (id, session) in [(2, None), (3, Some("s")), (4, Some("s")), (5, Some("t"))] {
@@ -67,7 +67,11 @@ pub async fn test_lease_work_respects_sessions<F: ProviderFactory>(factory: &F) 
         [5],
         "one session belongs to another worker, one is free"
     );
-    assert_eq!(activities(&lease_all_jobs(&store, owned("me", 10)).await), [4], "the session is the caller's");
+    assert_eq!(
+        activities(&lease_all_jobs(&store, owned("me", 10)).await),
+        [4],
+        "the session is the caller's"
+    );
 }
 
 /// A fetched activity is not leased, a leased one is not fetched, and either token is good for either form of ack.
@@ -81,7 +85,9 @@ pub async fn test_leases_and_fetches_of_work_exclude_each_other<F: ProviderFacto
     let leased = lease_job(&store).await;
     store.assert_no_work("both activities are taken").await;
 
-    try_finish(&store, &fetched.token, Some(completed("a", 2))).await.expect("a fetched activity is finished");
+    try_finish(&store, &fetched.token, Some(completed("a", 2)))
+        .await
+        .expect("a fetched activity is finished");
     let acked = store.ack_work_item(&leased.token, Some(completed("a", 3))).await;
     acked.expect("a leased activity is acked");
     let turn = store.fetch("a").await;
@@ -90,8 +96,8 @@ pub async fn test_leases_and_fetches_of_work_exclude_each_other<F: ProviderFacto
     store.assert_no_work("both activities are done").await;
 }
 
-/// A lease from a lease call is renewed and abandoned like a fetched one, counts as an attempt if it runs out, and is void
-/// then.
+/// A lease from a lease call is renewed and abandoned like a fetched one, counts as an attempt if it runs out, and
+/// is void then.
 pub async fn test_lease_of_work_ends_like_a_fetch<F: ProviderFactory>(factory: &F) {
     let store = Subject::new(factory).await;
     store.post_work(activity("a", 2)).await;
@@ -115,8 +121,8 @@ pub async fn test_lease_of_work_ends_like_a_fetch<F: ProviderFactory>(factory: &
     store.assert_no_work("the activity is done").await;
 }
 
-/// Every finished activity is taken for itself: one answer for each, in order, and one that is refused costs the others
-/// nothing. Its completion reaches the instance once; without one, the work is removed without a word.
+/// Every finished activity is taken for itself: one answer for each, in order, and one that is refused costs the
+/// others nothing. Its completion reaches the instance once; without one, the work is removed without a word.
 pub async fn test_finish_work_answers_each_in_order<F: ProviderFactory>(factory: &F) {
     let store = Subject::new(factory).await;
     store.begin((2..=5).fold(Ack::first("a"), |turn, id| turn.scheduling(activity("a", id)))).await;
@@ -126,9 +132,13 @@ pub async fn test_finish_work_answers_each_in_order<F: ProviderFactory>(factory:
         token: leases[place].token.clone(),
         completion,
     };
-    let unknown =
-        FinishedWork { token: "no-such-token".to_owned(), completion: Some(completed("a", 3)) };
-    let batch = vec![finished(3, Some(completed("a", 5))), unknown, finished(2, None), finished(0, Some(completed("a", 2)))];
+    let unknown = FinishedWork { token: "no-such-token".to_owned(), completion: Some(completed("a", 3)) };
+    let batch = vec![
+        finished(3, Some(completed("a", 5))),
+        unknown,
+        finished(2, None),
+        finished(0, Some(completed("a", 2))),
+    ];
     let answers = store.finish_work(batch).await;
 
     assert_eq!(answers.len(), 4, "one answer for each activity");
@@ -160,7 +170,8 @@ pub async fn test_finish_work_refuses_what_is_no_completion<F: ProviderFactory>(
     assert_eq!(store.fetch("a").await.item.messages, [completed("a", 2)]);
 }
 
-/// Who holds no lease any more finishes nothing: the completion is not delivered, and the work stays where it is now.
+/// Who holds no lease any more finishes nothing: the completion is not delivered, and the work stays where it is
+/// now.
 pub async fn test_finish_work_with_a_stale_token_changes_nothing<F: ProviderFactory>(factory: &F) {
     let store = Subject::new(factory).await;
     store.create("a").await;

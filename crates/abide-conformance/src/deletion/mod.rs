@@ -45,6 +45,7 @@ area! {
     // A store that cannot tell one instance of a name from the next cannot be asked to know whose start a message is.
     test_unborn_child_goes_with_its_parent: Administration, Need::Ability(abide_provider::Ability::Incarnations);
     test_unborn_child_goes_with_its_leased_turn: Administration, Need::Ability(abide_provider::Ability::Incarnations);
+    test_unborn_child_takes_its_queue_along: Administration, Need::Ability(abide_provider::Ability::Incarnations);
     test_unborn_child_of_a_tree: Administration, Need::Ability(abide_provider::Ability::Incarnations);
     test_birth_beside_deletion: Administration, Need::Ability(abide_provider::Ability::Incarnations);
     test_detached_start_outlives_its_author: Administration;

@@ -6,7 +6,7 @@ use crate::deletion::{
     first_turn, numbers, only,
 };
 use crate::instance_locking::{commit, lease_all};
-use crate::support::{Ack, Subject, assert_refused, beside, signal, start, start_of};
+use crate::support::{Ack, Subject, assert_refused, beside, queue_message, signal, start, start_of};
 
 /// How often two calls meet.
 const ROUNDS: usize = 20;
@@ -60,6 +60,27 @@ pub async fn test_unborn_child_goes_with_its_leased_turn<F: ProviderFactory>(fac
     store.ack(&anew.token, Ack::first("child")).await;
     let parent = store.admin().get_parent_id("child").await.expect("it exists");
     assert_eq!(parent, None, "the new one is nobody's child");
+}
+
+/// Queue messages were kept for a child because it was about to start. If it is not, they go, and whoever has its name next does
+/// not get them; other mail waits, as it does for any name.
+pub async fn test_unborn_child_takes_its_queue_along<F: ProviderFactory>(factory: &F) {
+    let store = Subject::new(factory).await;
+    completed_root(&store, "parent").await;
+    store.post(birth("child", "parent", 1)).await;
+    store.post(queue_message("child", "for the child")).await;
+    store.post(signal("child", "early")).await;
+    store.post(birth("wanted", "parent", 1)).await;
+    store.post(start("wanted")).await;
+    store.post(queue_message("wanted", "for whoever starts")).await;
+    store.admin().delete_instance("parent", false).await.expect("it has ended");
+
+    let turn = store.fetch("wanted").await;
+    let kept = [start("wanted"), queue_message("wanted", "for whoever starts")];
+    assert_eq!(turn.item.messages, kept, "another start is left, and with it the queue");
+    store.post(start("child")).await;
+    let anew = store.fetch("child").await;
+    assert_eq!(anew.item.messages, [signal("child", "early"), start("child")]);
 }
 
 /// Starts go with every instance of a tree that is deleted, not only with its root, and in bulk too.

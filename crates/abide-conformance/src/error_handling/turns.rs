@@ -192,8 +192,8 @@ pub async fn test_reading_the_unknown_is_empty<F: ProviderFactory>(factory: &F) 
     assert!(store.history("nobody").await.is_empty());
     assert!(store.event_ids("nobody", 1).await.is_empty());
     assert!(store.event_ids("a", 2).await.is_empty(), "an execution that never was has no events");
-    let status = store.get_custom_status("nobody", 0).await.expect("an unknown status is no error");
-    assert_eq!(status, None);
+    let custom = store.get_custom_status("nobody", 0).await.expect("an unknown status is no error");
+    assert_eq!(custom, None);
     let value = store.get_kv_value("nobody", "key").await.expect("an unknown value is no error");
     assert_eq!(value, None);
     let values = store.get_kv_all_values("nobody").await.expect("unknown values are no error");

@@ -11,8 +11,8 @@ use crate::batches::calls::{activities, names};
 use crate::factory::real_time;
 use crate::support::{activity, beside, start};
 
-/// Who stops waiting takes nothing along: what comes then goes to the next one who asks, at the latest when the lease that the
-/// dropped call asked for would have ended.
+/// Who stops waiting takes nothing along: what comes then goes to the next one who asks, at the latest when the
+/// lease that the dropped call asked for would have ended.
 pub async fn test_dropping_a_parked_call_loses_nothing<F: ProviderFactory>(factory: &F) {
     let store = Waited::new(factory).await;
     for _ in 0..3 {

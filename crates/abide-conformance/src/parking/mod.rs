@@ -1,7 +1,7 @@
 //! A lease call that finds nothing waits in the store, and is served when there is something.
 //!
-//! These tests wait in real time, because waiting is what they are about: a provider that answers before there is something, or
-//! only when the wait is over, is not parking.
+//! These tests wait in real time, because waiting is what they are about: a provider that answers before there is
+//! something, or only when the wait is over, is not parking.
 
 mod dropping;
 mod waiting;

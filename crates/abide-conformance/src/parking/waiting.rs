@@ -6,8 +6,8 @@ use std::time::Duration;
 use abide_host::SystemClock;
 use abide_model::{Clock, Timestamp, WorkItem};
 use abide_provider::{
-    Authority, Committed, Consumed, InstanceLease, LeaseInstances, LeaseWork, Provider, StoreError, TagFilter,
-    TurnCommit, WorkLease,
+    Authority, Committed, Consumed, InstanceLease, LeaseInstances, LeaseWork, Provider, StoreError,
+    TagFilter, TurnCommit, WorkLease,
 };
 use futures_util::future::{Either, join, select};
 
@@ -72,7 +72,11 @@ impl Waited {
         self.lease_instances_for(LONG, wait).await
     }
 
-    pub(super) async fn lease_instances_for(&self, lease_for: Duration, wait: Duration) -> Vec<InstanceLease> {
+    pub(super) async fn lease_instances_for(
+        &self,
+        lease_for: Duration,
+        wait: Duration,
+    ) -> Vec<InstanceLease> {
         let leases = self.provider.lease_instances(instances(lease_for, wait)).await;
         leases.unwrap_or_else(|error| panic!("leasing instances failed: {error}"))
     }

@@ -9,14 +9,13 @@ use super::waiting::{LONG, MOMENT, Waited, instances, promptly, woken_by, work};
 use crate::ProviderFactory;
 use crate::batches::calls::{activities, names, signals};
 use crate::factory::real_time;
-use crate::support::{
-    Ack, activity, activity_with, completed, queue_message, signal, start, timer, worker,
-};
+use crate::support::{Ack, activity, activity_with, completed, queue_message, signal, start, timer, worker};
 
 /// A message wakes who waits for instances.
 pub async fn test_new_mail_wakes_who_waits<F: ProviderFactory>(factory: &F) {
     let store = Waited::new(factory).await;
-    let leases = woken_by(store.post(start("a")), store.lease_instances(LONG), "the start of an instance").await;
+    let leases =
+        woken_by(store.post(start("a")), store.lease_instances(LONG), "the start of an instance").await;
     assert_eq!(names(&leases), ["a"]);
     assert_eq!(leases[0].attempt, 1);
     store.commit(&leases[0], Ack::first("a")).await;
@@ -159,10 +158,8 @@ pub async fn test_session_that_becomes_free_wakes_who_waits<F: ProviderFactory>(
     let store = Waited::new(factory).await;
     store.post_work(activity_with("a", 2, Some("s"), None)).await;
     store.post_work(activity_with("a", 3, Some("s"), None)).await;
-    let owned = |owner: &str, wait: Duration| LeaseWork {
-        session: Some(worker(owner, MOMENT)),
-        ..work(LONG, wait)
-    };
+    let owned =
+        |owner: &str, wait: Duration| LeaseWork { session: Some(worker(owner, MOMENT)), ..work(LONG, wait) };
     let began = store.monotonic();
     assert_eq!(activities(&store.lease_work_with(owned("me", Duration::ZERO)).await), [2]);
     let leases = promptly(store.lease_work_with(owned("you", LONG)), "a session that becomes free").await;
@@ -177,7 +174,8 @@ pub async fn test_timer_set_while_somebody_waits_wakes_them<F: ProviderFactory>(
     let far = store.in_a_moment().saturating_add(LONG).as_millis();
     store.post(timer("a", 2, far)).await;
     let soon = store.in_a_moment().saturating_add(MOMENT).as_millis();
-    let leases = woken_by(store.post(timer("a", 3, soon)), store.lease_instances(LONG), "an earlier timer").await;
+    let leases =
+        woken_by(store.post(timer("a", 3, soon)), store.lease_instances(LONG), "an earlier timer").await;
     assert_eq!(leases[0].messages[0].item, timer("a", 3, soon));
     assert_eq!(leases[0].messages.len(), 1, "the other timer is not due");
 }

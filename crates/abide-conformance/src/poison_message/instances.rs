@@ -126,22 +126,22 @@ pub async fn orchestration_ignore_attempt_preserves_hidden_start(factory: &dyn P
     assert_eq!(turn.attempt, 3);
     put_off(&store, &turn, delay).await;
 
-    let second = start_of("a", "Second", Some("2.0.0"));
-    store.post(second.clone()).await;
+    let second = || start_of("a", "Second", Some("2.0.0"));
+    store.post(second()).await;
     let turn = store.fetch("a").await;
-    assert_eq!(turn.item.messages, [second.clone()], "the first start is hidden");
+    assert_eq!(turn.item.messages, [second()], "the first start is hidden");
     assert_eq!(turn.attempt, 1);
     let abandoned = store.abandon_orchestration_item(&turn.token, None, true).await;
     abandoned.expect("a lease that is held can be given back");
     let turn = store.fetch("a").await;
-    assert_eq!(turn.item.messages, [second.clone()], "giving back uncovered a message that is hidden");
+    assert_eq!(turn.item.messages, [second()], "giving back uncovered a message that is hidden");
     assert_eq!(turn.attempt, 1, "the attempt was ignored");
     let abandoned = store.abandon_orchestration_item(&turn.token, None, true).await;
     abandoned.expect("a lease that is held can be given back");
 
     store.pass(beyond(delay)).await;
     let turn = store.fetch("a").await;
-    assert_eq!(turn.item.messages, [start("a"), second]);
+    assert_eq!(turn.item.messages, [start("a"), second()]);
     assert_eq!(turn.attempt, 4, "the hidden start keeps its three attempts");
 }
 

@@ -31,10 +31,15 @@ async fn take_one(store: Arc<dyn Provider>, owner: String, lock: Duration) -> Op
     fetched.map(|(item, token, attempt)| Job { item, token, attempt })
 }
 
+/// More than any test has to take: where what is fetched is not leased, there is no end of it.
+const TOO_MANY: usize = 200;
+
 /// Takes activities as this owner until there are none for it.
 async fn take_all(store: Arc<dyn Provider>, owner: String, lock: Duration) -> Vec<Job> {
     let mut jobs = Vec::new();
-    while let Some(job) = take_one(Arc::clone(&store), owner.clone(), lock).await {
+    while jobs.len() < TOO_MANY
+        && let Some(job) = take_one(Arc::clone(&store), owner.clone(), lock).await
+    {
         jobs.push(job);
     }
     jobs

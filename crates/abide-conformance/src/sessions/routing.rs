@@ -184,13 +184,12 @@ async fn lease_all(store: &Subject<'_>, session: Option<SessionFetchConfig>) -> 
     let tags = TagFilter::default_only();
     let request = LeaseWork { limit: 4, lease_for: store.lock(), wait: Duration::ZERO, session, tags };
     let mut taken = Vec::new();
-    loop {
+    // Bounded, because where what is leased is not kept from the next call, there is no end of it.
+    for _ in 0..10 {
         let leases = store.lease_work(request.clone()).await.expect("finding nothing is no error");
-        if leases.is_empty() {
-            return taken;
-        }
         taken.extend(leases.iter().map(id_of));
     }
+    taken
 }
 
 /// Leasing several activities at once minds and claims sessions like fetching one.

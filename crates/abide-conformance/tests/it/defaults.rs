@@ -24,7 +24,7 @@ const PROVIDED: [&str; 3] = ["listing", "orphans", "retention"];
 async fn the_default_listing_cleanup_and_retention_keep_the_contract() {
     let factory = PlainFactory::new();
     let mut passed = 0;
-    for validation in validations::<PlainFactory>() {
+    for validation in validations() {
         if PROVIDED.contains(&validation.area) {
             let path = validation.path();
             match validation.run(&factory).await {

@@ -2,4 +2,5 @@
 
 mod defaults;
 mod model;
+mod names;
 mod on_memory;

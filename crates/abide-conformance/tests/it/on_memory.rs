@@ -11,5 +11,5 @@ async fn the_model_passes_every_validation_and_every_one_applies() {
     assert!(failures.is_empty(), "{failures:#?}");
     let left_out: Vec<_> = report.not_applicable().collect();
     assert!(left_out.is_empty(), "{left_out:?}");
-    assert_eq!(report.passed(), validations::<ModelFactory>().len());
+    assert_eq!(report.passed(), validations().len());
 }

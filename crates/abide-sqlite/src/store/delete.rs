@@ -93,8 +93,17 @@ impl Tx<'_, '_> {
                 return Err(refused(AdminRefusal::ChildLeftBehind { parent, child: child.id }));
             }
         }
-        found.retain(|mailbox| force == Force::Yes || mailbox.is_instance());
-        Ok(self.erase(&found.into_iter().map(Member::of).collect::<Vec<_>>())?)
+        match force {
+            Force::No => Ok(self.erase(&members(found.into_iter().filter(MailboxRow::is_instance)))?),
+            Force::Yes => {
+                let mut result = self.erase(&members(found.into_iter()))?;
+                // Also of names that have nothing themselves.
+                for id in meant {
+                    result.queue_messages_deleted += self.erase_left_behind(id)?;
+                }
+                Ok(result)
+            }
+        }
     }
 
     /// Deletes a root with everything below it.
@@ -245,10 +254,15 @@ impl Tx<'_, '_> {
             result.queue_messages_deleted += count(removed.len());
         }
         for member in doomed {
-            self.sql.execute(Sql::DeleteDeadLetters, [&member.id])?;
-            result.queue_messages_deleted += self.erase_unborn(&member.id)?;
+            result.queue_messages_deleted += self.erase_left_behind(&member.id)?;
         }
         Ok(result)
+    }
+
+    /// What a name leaves in other places: dead letters, and children that were not yet born.
+    fn erase_left_behind(&self, id: &str) -> rusqlite::Result<u64> {
+        self.sql.execute(Sql::DeleteDeadLetters, [id])?;
+        self.erase_unborn(id)
     }
 
     /// Children of a deleted parent whose start is still in the queue would come to life as orphans.
@@ -289,6 +303,10 @@ impl Member {
     fn of(mailbox: MailboxRow) -> Self {
         Self { no: mailbox.no, id: mailbox.id }
     }
+}
+
+fn members(mailboxes: impl Iterator<Item = MailboxRow>) -> Vec<Member> {
+    mailboxes.map(Member::of).collect()
 }
 
 fn count(rows: usize) -> u64 {

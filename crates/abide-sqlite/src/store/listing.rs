@@ -107,7 +107,7 @@ impl Range {
         let mut before = query.created_before.map(|time| (column(time), 0));
         if let Some(cursor) = start {
             let invalid = |_| InvalidQuery::Cursor { text: cursor.to_string() };
-            let place = (column(cursor.created_at()), cursor.tie().parse().map_err(invalid)?);
+            let place = (column(cursor.created_at()), column(cursor.tie().parse().map_err(invalid)?));
             match query.order {
                 InstanceOrder::OldestFirst => after = after.max(Some(place)),
                 InstanceOrder::NewestFirst | InstanceOrder::ById => {

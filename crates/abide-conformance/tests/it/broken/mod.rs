@@ -51,13 +51,16 @@ fn the_document_has_every_bug() {
     expect_file!["../../../../../docs/broken-providers.md"].assert_eq(&document);
 }
 
-/// For authors of bugs: `BUG=Name cargo test … -- --ignored --nocapture one_bug`.
+/// For authors of bugs: `BUG=Name cargo test … -- --ignored --nocapture show`, or all without a name.
 #[test]
-#[ignore = "shows what one bug does to the suite"]
-fn one_bug() {
-    let name = std::env::var("BUG").expect("BUG names a bug");
-    let meant: Vec<_> = bugs::all().into_iter().filter(|bug| bug.name == name).collect();
-    for failure in try_all(&meant).iter().flat_map(|caught| &caught.failures) {
-        println!("{}: {:?}\n", failure.path, failure.how);
+#[ignore = "shows what bugs do to the suite"]
+fn show() {
+    let name = std::env::var("BUG").ok();
+    let meant = |bug: &&Planted| name.as_ref().is_none_or(|name| bug.name == name);
+    for caught in try_all(&bugs::all().into_iter().filter(meant).collect::<Vec<_>>()) {
+        println!("{} ({})", caught.bug.name, caught.bug.catcher);
+        for failure in &caught.failures {
+            println!("    {}: {:?}", failure.path, failure.how);
+        }
     }
 }

@@ -57,8 +57,8 @@ fn both_stores_do_the_same() {
             break;
         }
     }
-    assert!(failures.is_empty(), "{}", report(failures));
     println!("{coverage:#?}");
+    assert!(failures.is_empty(), "{}", report(failures));
     if count >= SEQUENCES {
         assert_eq!(coverage.missing(), Vec::<&str>::new(), "situations that were never met");
         assert_eq!(coverage.len(), SITUATIONS, "situations that can be met");

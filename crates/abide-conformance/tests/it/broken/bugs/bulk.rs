@@ -242,7 +242,7 @@ impl Bug for BulkStopsAtRunning {
         let runs = |id: &String| {
             instances.get(id).is_some_and(|dump| dump.status.as_deref() == Some("Running"))
         };
-        for ids in &mut filter.instance_ids {
+        if let Some(ids) = &mut filter.instance_ids {
             let first = ids.iter().position(runs).unwrap_or(ids.len());
             ids.truncate(first);
         }

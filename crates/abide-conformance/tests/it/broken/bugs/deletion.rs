@@ -5,7 +5,7 @@ use std::sync::Mutex;
 
 use abide_model::WorkItem;
 use abide_provider::{
-    AdminRefusal, Committed, DeleteInstanceResult, FinishedWork, InstanceLease, InstanceTree, Operation,
+    AdminRefusal, Committed, DeleteInstanceResult, FinishedWork, InstanceTree, Operation,
     Provider, ProviderAdmin, TurnCommit,
 };
 use async_trait::async_trait;
@@ -216,14 +216,14 @@ impl Bug for DeleteLeavesMail {
     ) -> Answer<DeleteInstanceResult> {
         let lease = store.lease(instance).await;
         let deleted = store.delete_instance(instance, force).await;
-        for InstanceLease { messages, token, .. } in lease {
-            if deleted.is_err() {
-                store.give_back(&token).await;
-                continue;
+        match (&deleted, lease) {
+            (Err(_), Some(lease)) => store.give_back(&lease.token).await,
+            (Ok(_), Some(lease)) => {
+                for message in lease.messages {
+                    store.enqueue_for_orchestrator(message.item, None).await?;
+                }
             }
-            for message in messages {
-                store.enqueue_for_orchestrator(message.item, None).await?;
-            }
+            (Ok(_) | Err(_), None) => {}
         }
         deleted
     }

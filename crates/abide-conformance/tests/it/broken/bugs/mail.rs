@@ -305,8 +305,9 @@ impl Bug for OrphanMailLeased {
                 };
                 store.enqueue_for_orchestrator(start, None).await.expect("a start can be sent");
                 let mut leases = store.lease_instances(request).await?;
-                let messages = leases.iter_mut().flat_map(|lease| lease.messages.drain(..1));
-                drop(messages.count());
+                for lease in &mut leases {
+                    lease.messages.retain(|message| !matches!(message.item, WorkItem::StartOrchestration { .. }));
+                }
                 Ok(leases)
             }
             Some(_) | None => Ok(leases),

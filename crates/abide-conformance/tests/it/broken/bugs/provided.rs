@@ -1,9 +1,9 @@
 //! The provided methods: batches, fused steps, unread mail, timers, incarnations.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Mutex;
 
-use abide_model::{Event, KvEntry, WorkItem};
+use abide_model::{Event, KvEntry};
 use abide_provider::{
     Authority, Committed, Consumed, FinishedWork, InstanceLease, LeaseInstances, LeaseWork, Operation,
     Provider, Rejection, StoreError, TurnCommit, WorkLease,
@@ -288,7 +288,7 @@ impl Bug for FusedLeavesWork {
             Authority::Lease { .. } => None,
         };
         let committed = store.commit(commit).await?;
-        for job in job {
+        if let Some(job) = job {
             store.enqueue_for_worker(job.lease.item).await.expect("an activity can be enqueued");
         }
         Ok(committed)
@@ -438,7 +438,7 @@ impl Bug for SameIncarnation {
         &self,
         store: &Store,
         lease: &InstanceLease,
-    ) -> StoreAnswer<std::collections::BTreeMap<String, KvEntry>> {
+    ) -> StoreAnswer<BTreeMap<String, KvEntry>> {
         store.read_kv_snapshot(&current(store, lease)).await
     }
 

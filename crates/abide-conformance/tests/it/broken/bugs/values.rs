@@ -179,9 +179,9 @@ impl Bug for StatusOfExecution {
 impl Bug for RefusedAckSetsStatus {
     async fn commit(&self, store: &Store, commit: TurnCommit) -> StoreAnswer<Committed> {
         let instance = commit.instance.clone();
-        let status = commit.turn.events.iter().find_map(|event| match &event.kind {
-            EventKind::CustomStatusUpdated { status } => status.clone(),
-            _ => None,
+        let status = commit.turn.events.iter().find_map(|event| {
+            let EventKind::CustomStatusUpdated { status } = &event.kind else { return None };
+            status.clone()
         });
         let answer = store.commit(commit).await;
         if answer.is_err() {
@@ -358,9 +358,9 @@ impl Bug for ClearAllOfEveryone {
 #[async_trait]
 impl Bug for RefusedAckSetsValues {
     async fn commit(&self, store: &Store, commit: TurnCommit) -> StoreAnswer<Committed> {
-        let set = commit.turn.events.iter().filter_map(|event| match &event.kind {
-            EventKind::KeyValueSet { key, value, .. } => Some((key.clone(), value.clone())),
-            _ => None,
+        let set = commit.turn.events.iter().filter_map(|event| {
+            let EventKind::KeyValueSet { key, value, .. } = &event.kind else { return None };
+            Some((key.clone(), value.clone()))
         });
         let set: Vec<_> = set.collect();
         let answer = store.commit(commit).await;

@@ -121,7 +121,7 @@ impl Bug for CompletionTwice {
     async fn finish(&self, store: &Store, finished: FinishedWork) -> StoreAnswer<()> {
         let again = finished.completion.clone();
         store.finish(finished).await?;
-        for item in again {
+        if let Some(item) = again {
             store.enqueue_for_orchestrator(item, None).await.expect("a completion can be sent");
         }
         Ok(())
@@ -134,7 +134,7 @@ impl Bug for CompletionOfRefusedAck {
         let completion = finished.completion.clone();
         let answer = store.finish(finished).await;
         if answer.is_err() {
-            for item in completion {
+            if let Some(item) = completion {
                 // What is no message is refused once more.
                 drop(store.enqueue_for_orchestrator(item, None).await);
             }
@@ -148,7 +148,7 @@ impl Bug for AckLeavesWork {
     async fn finish(&self, store: &Store, finished: FinishedWork) -> StoreAnswer<()> {
         let job = store.job(&finished.token);
         store.finish(finished).await?;
-        for job in job {
+        if let Some(job) = job {
             store.enqueue_for_worker(job.lease.item).await.expect("an activity can be enqueued");
         }
         Ok(())
