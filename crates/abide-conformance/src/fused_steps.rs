@@ -191,8 +191,8 @@ pub async fn test_fused_step_without_a_valid_lease_is_refused<F: ProviderFactory
     store.abandon_work_item(&given_back.job.token, None, false).await.expect("the lease is held");
     let held = Waiting { job: lease_job(&store).await, ..ran_out.clone() };
     assert_eq!(held.job.attempt, 3);
-    let mut unknown = held.clone();
-    unknown.job.token = "no-such-token".to_owned();
+    let job = WorkLease { token: "no-such-token".to_owned(), ..held.job.clone() };
+    let unknown = Waiting { job, ..held.clone() };
 
     for (stale, what) in [(&ran_out, "a lease that ran out"), (&given_back, "a lease that was given back")] {
         assert_lease_lost(&store, stale, what).await;

@@ -113,6 +113,8 @@ pub async fn test_stale_commit_writes_nothing<F: ProviderFactory>(factory: &F) {
     store.post(signal("a", "next")).await;
     let ran_out = lease(&store, "a").await;
     store.expire_leases().await;
+    let late = try_commit(&store, under(&ran_out, writing_everywhere("a", 2))).await;
+    assert_rejected(&late, "a commit under a lease that ran out, although nobody else has one");
     let given_back = lease(&store, "a").await;
     store.abandon_orchestration_item(&given_back.token, None, false).await.expect("the lease is held");
     let held = lease(&store, "a").await;

@@ -178,7 +178,10 @@ pub async fn test_finish_work_with_a_stale_token_changes_nothing<F: ProviderFact
     store.post_work(activity("a", 2)).await;
     let ran_out = lease_job(&store).await;
     store.expire_leases().await;
+    let late = try_finish(&store, &ran_out.token, Some(completed("a", 2))).await;
+    assert_rejected_as(&late, Rejection::LeaseLost, "finishing late, although nobody else has the lease");
     let again = lease_job(&store).await;
+    assert_eq!(again.attempt, 2);
     let stale = try_finish(&store, &ran_out.token, Some(completed("a", 2))).await;
     assert_rejected_as(&stale, Rejection::LeaseLost, "finishing under a lease that ran out");
     store.assert_no_turn("a refused completion is not delivered").await;

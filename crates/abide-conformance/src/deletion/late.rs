@@ -81,14 +81,7 @@ pub async fn test_force_delete_beside_ack<F: ProviderFactory>(factory: &F) {
         store.post(signal(&id, "next")).await;
         let turn = store.fetch(&id).await;
         let ack = Ack::of(&id, 1).signalled(2).scheduling(activity(&id, 3)).mail(start(&heir));
-        let (acker, deleter) = (store.shared(), store.shared());
-        let doomed = id.clone();
-        let acked = beside(async move { commit(acker.as_ref(), &turn.token, ack).await });
-        let deleted =
-            beside(async move { delete_beside_others(deleter.as_ref(), &doomed, Force::Yes).await });
-        let acked = acked.await.expect("a commit answers, and does not panic");
-        let deleted = deleted.await.expect("a deletion answers, and does not panic");
-
+        let (acked, deleted) = meet(&store, round, (turn.token, ack), (&id, Force::Yes)).await;
         let deleted = deleted.unwrap_or_else(|error| panic!("force deletes what runs: {error}"));
         assert_eq!(deleted.instances_deleted, 1);
         assert_gone(&store, &id).await;
@@ -100,6 +93,52 @@ pub async fn test_force_delete_beside_ack<F: ProviderFactory>(factory: &F) {
     }
     let left = existing(&store).await;
     assert!(left.iter().all(|id| id.starts_with('b')), "only what the turns started is left: {left:?}");
+}
+
+/// Commits a turn and deletes an instance at the same time. Who has a head start changes from round to round.
+pub(crate) async fn meet(
+    store: &Subject<'_>,
+    round: usize,
+    (token, turn): (String, Ack),
+    (doomed, force): (&str, Force),
+) -> (Result<(), ProviderError>, Result<DeleteInstanceResult, ProviderError>) {
+    let (committer, deleter, doomed) = (store.shared(), store.shared(), doomed.to_owned());
+    let commit = async move {
+        wait_for(round % 4).await;
+        commit_beside_others(committer.as_ref(), &token, &turn).await
+    };
+    let deletion = async move {
+        wait_for(3 - round % 4).await;
+        delete_beside_others(deleter.as_ref(), &doomed, force).await
+    };
+    // A runtime may begin with what came first, or with what came last.
+    let (commit, deletion) = if round % 8 < 4 {
+        let commit = beside(commit);
+        (commit, beside(deletion))
+    } else {
+        let deletion = beside(deletion);
+        (beside(commit), deletion)
+    };
+    let committed = commit.await.expect("a commit answers, and does not panic");
+    (committed, deletion.await.expect("a deletion answers, and does not panic"))
+}
+
+/// Lets others go first, so many times.
+async fn wait_for(others: usize) {
+    for _ in 0..others {
+        tokio::task::yield_now().await;
+    }
+}
+
+/// Commits beside others. A store in use may ask to try again.
+async fn commit_beside_others(provider: &dyn Provider, token: &str, turn: &Ack) -> Result<(), ProviderError> {
+    for _ in 0..PATIENCE {
+        match commit(provider, token, turn.clone()).await {
+            Err(error) if error.is_retryable() => tokio::task::yield_now().await,
+            answer => return answer,
+        }
+    }
+    panic!("the store asked {PATIENCE} times to try again");
 }
 
 /// Whether what runs is deleted too.

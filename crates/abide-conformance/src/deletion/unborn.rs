@@ -2,11 +2,11 @@
 
 use crate::ProviderFactory;
 use crate::deletion::{
-    Force, assert_gone, assert_says, birth, completed_child, completed_root, delete_beside_others, existing,
-    first_turn, numbers, only,
+    Force, assert_gone, assert_says, birth, completed_child, completed_root, existing, first_turn, meet,
+    numbers, only,
 };
-use crate::instance_locking::{commit, lease_all};
-use crate::support::{Ack, Subject, assert_refused, beside, queue_message, signal, start, start_of};
+use crate::instance_locking::lease_all;
+use crate::support::{Ack, Subject, assert_refused, queue_message, signal, start, start_of};
 
 /// How often two calls meet.
 const ROUNDS: usize = 20;
@@ -110,13 +110,7 @@ pub async fn test_birth_beside_deletion<F: ProviderFactory>(factory: &F) {
         store.post(birth(&child, &parent, 1)).await;
         let turn = store.fetch(&child).await;
         let first = first_turn(&child, &parent, Some(1));
-        let (midwife, deleter) = (store.shared(), store.shared());
-        let doomed = parent.clone();
-        let born = beside(async move { commit(midwife.as_ref(), &turn.token, first).await });
-        let deleted = beside(async move { delete_beside_others(deleter.as_ref(), &doomed, Force::No).await });
-        let born = born.await.expect("a commit answers, and does not panic");
-        let deleted = deleted.await.expect("a deletion answers, and does not panic");
-
+        let (born, deleted) = meet(&store, round, (turn.token, first), (&parent, Force::No)).await;
         if born.is_ok() {
             assert_says(&deleted, &["running", "child"], "the deletion of a parent whose child is born");
             let children = store.admin().list_children(&parent).await.expect("children can be listed");

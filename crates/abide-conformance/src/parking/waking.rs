@@ -62,24 +62,24 @@ pub async fn test_finished_activity_wakes_who_waits_for_its_instance<F: Provider
 pub async fn test_lease_on_an_instance_given_back_wakes_who_waits<F: ProviderFactory>(factory: &F) {
     let store = Waited::new(factory).await;
     store.post(start("a")).await;
-    let leased = store.lease_instances(Duration::ZERO).await.pop().expect("the instance has mail");
+    let held = store.lease_instances(Duration::ZERO).await.pop().expect("the instance has mail");
     let give_back = async {
-        let abandoned = store.provider.abandon_orchestration_item(&leased.token, None, false).await;
+        let abandoned = store.provider.abandon_orchestration_item(&held.token, None, false).await;
         abandoned.expect("the lease is held");
     };
-    let leases = woken_by(give_back, store.lease_instances(LONG), "a lease that is given back").await;
-    assert_eq!(leases[0].attempt, 2);
+    let served = woken_by(give_back, store.lease_instances(LONG), "a lease that is given back").await;
+    assert_eq!(served[0].attempt, 2);
 }
 
 /// A commit wakes who waits for mail that came while its turn ran: the instance can be leased again.
 pub async fn test_commit_wakes_who_waits_for_mail_behind_its_lease<F: ProviderFactory>(factory: &F) {
     let store = Waited::new(factory).await;
     store.post(start("a")).await;
-    let leased = store.lease_instances(Duration::ZERO).await.pop().expect("the instance has mail");
+    let held = store.lease_instances(Duration::ZERO).await.pop().expect("the instance has mail");
     store.post(signal("a", "behind")).await;
-    let commit = store.commit(&leased, Ack::first("a"));
-    let leases = woken_by(commit, store.lease_instances(LONG), "the commit before").await;
-    assert_eq!(signals(&leases[0].messages), ["behind"]);
+    let commit = store.commit(&held, Ack::first("a"));
+    let served = woken_by(commit, store.lease_instances(LONG), "the commit before").await;
+    assert_eq!(signals(&served[0].messages), ["behind"]);
 }
 
 /// A lease that is given back wakes who waits for work.

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use abide_conformance::{Hooks, Polling, ProviderFactory, report, validations};
+use abide_conformance::{Hooks, Polling, ProviderFactory, report};
 use abide_model::{Clock, Timestamp};
 use abide_provider::Provider;
 use abide_sqlite::SqliteProvider;
@@ -124,8 +124,6 @@ async fn passes_everything_that_applies(place: Place) {
     for (path, need) in report.not_applicable() {
         assert_eq!(need, abide_conformance::Need::Polling(Polling::Short), "{path} was left out");
     }
-    let passed = report.passed();
-    assert!(passed + 4 >= validations().len(), "only {passed} applied");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -64,3 +64,17 @@ fn show() {
         }
     }
 }
+
+#[test]
+#[ignore = "timing"]
+fn timing() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+    runtime.block_on(async {
+        let factory = factory::BrokenFactory::new(plant::<Healthy>);
+        for validation in abide_conformance::validations() {
+            let start = std::time::Instant::now();
+            let outcome = validation.run(&factory).await;
+            println!("{:?} {} {}", start.elapsed().as_micros(), validation.path(), matches!(outcome, abide_conformance::Outcome::Passed));
+        }
+    });
+}

@@ -10,7 +10,7 @@ use semver::Version;
 use super::habits::{Pace, Subject};
 use super::rng::Rng;
 
-const INSTANCES: [&str; 7] = ["a", "b", "c", "", "ü🦀'%", "A", "d"];
+const INSTANCES: [&str; 9] = ["a", "b", "c", "", "ü🦀'%", "A", "d", "ab", "e"];
 const NAMES: [&str; 3] = ["Order", "Child", ""];
 const TEXTS: [&str; 6] =
     ["x", "", "{\"n\":1}", "ü🦀\n\"'", "\u{0}", "0123456789012345678901234567890123456789"];

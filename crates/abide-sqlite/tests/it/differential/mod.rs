@@ -12,7 +12,7 @@ mod admin;
 mod alphabet;
 mod apply;
 mod apply_admin;
-mod compare;
+pub(crate) mod compare;
 mod coverage;
 mod directed;
 mod generate;

@@ -35,7 +35,7 @@ impl Sequence {
         let mut rng = Rng::new(seed, habits);
         let length = match habits.subject {
             Subject::Damage => 80,
-            Subject::Families => 60 + rng.below(41),
+            Subject::Families => 80 + rng.below(61),
             Subject::Everything | Subject::Turns => 30 + rng.below(51),
         };
         let steps = (0..length).map(|_| rng.next()).collect();

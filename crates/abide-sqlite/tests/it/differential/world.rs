@@ -117,6 +117,7 @@ impl World {
         let taken = self.taken(lane);
         match rng.below(100) {
             0..10 if !taken.is_empty() => Token::Issued(*rng.pick(&taken)),
+            0..60 if live.is_empty() && !taken.is_empty() => Token::Issued(*rng.pick(&taken)),
             0..12 if !superseded.is_empty() => Token::Issued(*rng.pick(&superseded)),
             0..90 if !live.is_empty() => Token::Issued(*rng.pick(&live)),
             0..97 if !self.issued.is_empty() => Token::Issued(rng.index(self.issued.len())),
@@ -125,7 +126,7 @@ impl World {
     }
 
     /// Leases that went with what they were on.
-    fn taken(&self, lane: Lane) -> Vec<usize> {
+    pub(crate) fn taken(&self, lane: Lane) -> Vec<usize> {
         let is_meant = |order: &usize| {
             let issued = &self.issued[*order];
             issued.memory.lane == lane && issued.state == Hold::Taken

@@ -18,7 +18,7 @@ pub(super) fn one(rng: &mut Rng, world: &World) -> DeleteOp {
         Some(root) if rng.percent(75) => (*root).clone(),
         Some(_) | None => mail::some_instance(rng, world),
     };
-    DeleteOp::One { instance, force: rng.percent(35) }
+    DeleteOp::One { instance, force: rng.percent(25) }
 }
 
 pub(super) fn set(rng: &mut Rng, world: &World) -> DeleteOp {
@@ -31,7 +31,7 @@ pub(super) fn set(rng: &mut Rng, world: &World) -> DeleteOp {
     if rng.percent(15) {
         ids.insert(rng.index(ids.len() + 1), alphabet::instance(rng));
     }
-    DeleteOp::Set { ids, force: rng.percent(45) }
+    DeleteOp::Set { ids, force: rng.percent(40) }
 }
 
 fn some_set(rng: &mut Rng, world: &World) -> Vec<String> {
@@ -104,8 +104,8 @@ pub(super) fn prune_bulk(rng: &mut Rng, world: &World) -> DeleteOp {
 
 fn prune_options(rng: &mut Rng, world: &World) -> PruneOptions {
     PruneOptions {
-        keep_last: rng.maybe(60, |rng| *rng.pick(&[0, 1, 1, 2, 3, u32::MAX])),
-        completed_before: rng.maybe(30, |rng| around_an_end(rng, world)),
+        keep_last: rng.maybe(60, |rng| *rng.pick(&[0, 1, 1, 1, 2, 3, u32::MAX])),
+        completed_before: rng.maybe(20, |rng| around_an_end(rng, world)),
     }
 }
 

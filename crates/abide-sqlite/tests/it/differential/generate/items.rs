@@ -3,6 +3,7 @@
 use abide_model::{ErrorDetails, Event, EventKind, Timestamp, WorkItem};
 
 use super::super::alphabet;
+use super::super::habits::Subject;
 use super::super::rng::Rng;
 
 /// Executions that messages name: few, so that they meet what is there.
@@ -151,7 +152,8 @@ pub(super) fn quiet_event(rng: &mut Rng) -> EventKind {
 /// The end of an execution: the event, and what the metadata says with it.
 pub(super) fn end(rng: &mut Rng) -> (EventKind, &'static str, String) {
     let text = alphabet::text(rng);
-    match rng.below(10) {
+    let kind = if rng.habits.subject == Subject::Families { rng.below(8) } else { rng.below(10) };
+    match kind {
         0..=2 => (EventKind::OrchestrationCompleted { output: text.clone() }, "Completed", text),
         3..=4 => (EventKind::OrchestrationFailed { details: details(rng) }, "Failed", text),
         _ => (EventKind::OrchestrationContinuedAsNew { input: text.clone() }, "ContinuedAsNew", text),

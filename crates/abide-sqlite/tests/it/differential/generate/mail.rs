@@ -3,6 +3,7 @@
 use abide_model::WorkItem;
 
 use super::super::alphabet;
+use super::super::habits::Subject;
 use super::super::op::MailOp;
 use super::super::rng::Rng;
 use super::super::world::World;
@@ -14,7 +15,22 @@ pub(super) fn start(rng: &mut Rng) -> MailOp {
 }
 
 pub(super) fn enqueue(rng: &mut Rng, world: &World) -> MailOp {
+    if rng.habits.subject == Subject::Families
+        && rng.percent(40)
+        && let Some(instance) = about_to_start(rng, world)
+    {
+        let item = WorkItem::QueueMessage { instance, name: alphabet::key(rng), data: alphabet::text(rng) };
+        return MailOp::Enqueue { item, delay: None };
+    }
     MailOp::Enqueue { item: any_message(rng, world), delay: alphabet::delay(rng) }
+}
+
+/// Somebody who is no instance, but will be.
+fn about_to_start(rng: &mut Rng, world: &World) -> Option<String> {
+    let starts = world.dump.messages.values().filter(|message| message.class == "Start");
+    let names = starts.map(|message| &message.mailbox).filter(|name| world.instance(name).is_none());
+    let names: Vec<&String> = names.collect();
+    rng.pick_any(&names).map(|name| (*name).clone())
 }
 
 pub(super) fn enqueue_once(rng: &mut Rng, world: &World) -> MailOp {

@@ -106,25 +106,25 @@ const KINDS_OF_TURNS: [(u64, Kind); 10] = [
 /// The same for sequences about parents and children.
 const KINDS_OF_FAMILIES: [(u64, Kind); 21] = [
     (7, Kind::Advance),
-    (8, Kind::Start),
-    (5, Kind::Enqueue),
-    (2, Kind::EnqueueWork),
+    (10, Kind::Start),
+    (6, Kind::Enqueue),
+    (3, Kind::EnqueueWork),
     (24, Kind::LeaseInstances),
-    (40, Kind::Commit),
+    (46, Kind::Commit),
     (2, Kind::Fuse),
-    (6, Kind::LeaseWork),
-    (5, Kind::FinishWork),
+    (8, Kind::LeaseWork),
+    (6, Kind::FinishWork),
     (2, Kind::Read),
     (1, Kind::NextDue),
     (6, Kind::Look),
     (7, Kind::Page),
-    (5, Kind::Delete),
-    (7, Kind::DeleteSet),
+    (4, Kind::Delete),
+    (6, Kind::DeleteSet),
     (5, Kind::DeleteBulk),
-    (5, Kind::Orphans),
-    (3, Kind::Retention),
+    (6, Kind::Orphans),
+    (4, Kind::Retention),
     (3, Kind::Prune),
-    (3, Kind::PruneBulk),
+    (4, Kind::PruneBulk),
     (1, Kind::Restart),
 ];
 
@@ -152,7 +152,9 @@ pub(crate) fn step(number: u64, habits: Habits, world: &World) -> Op {
         Subject::Damage => rng.weighted(&KINDS_OF_DAMAGE),
         Subject::Families => rng.weighted(&KINDS_OF_FAMILIES),
     };
-    match sensible(kind, rng, world) {
+    let kind = sensible(kind, rng, world);
+    let has_dead_letters = world.dump.dead_letters > 0 && habits.subject == Subject::Damage;
+    match if has_dead_letters && rng.percent(15) { Kind::DeleteSet } else { kind } {
         Kind::Advance => Op::Advance(alphabet::step(rng)),
         Kind::Start => Op::Mail(mail::start(rng)),
         Kind::Enqueue => Op::Mail(mail::enqueue(rng, world)),
@@ -195,8 +197,10 @@ fn sensible(kind: Kind, rng: &mut Rng, world: &World) -> Kind {
     let has_work =
         world.dump.work.values().any(|work| work.leased_until.is_none() && work.visible_at.is_none());
     let has_mail = world.dump.messages.values().any(|message| message.visible_at.is_none());
-    let holds_work = !world.live(Lane::Work).is_empty();
-    let holds_instance = !world.live(Lane::Instances).is_empty();
+    let held = |lane: Lane| !world.live(lane).is_empty();
+    // What was taken away is tried too.
+    let holds_work = held(Lane::Work) || (rng.percent(50) && !world.taken(Lane::Work).is_empty());
+    let holds_instance = held(Lane::Instances);
     let needs_work =
         matches!(kind, Kind::FinishWork | Kind::Fuse | Kind::RenewWork | Kind::AbandonWork) && !holds_work;
     let needs_instance =

@@ -1,0 +1,268 @@
+//! Doing to the model what the store has done, in the same order: it must answer the same and end up the same.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use abide_memory::InMemoryProvider;
+use abide_model::{Clock as _, PruneOptions};
+use abide_provider::{
+    InstanceFilter, LeaseInstances, LeaseWork, Provider as _, ProviderAdmin as _, StolenLeases, TagFilter,
+};
+use futures::executor::block_on;
+use futures::{FutureExt as _, StreamExt as _};
+
+use super::call::{Call, LEASE, Outcome, plain_lease, plain_work};
+use super::claims::Claims;
+use super::crowd::Entry;
+use super::deletions::{Deletion, counts};
+use super::family::Family;
+use super::order::{Step, Windows};
+use crate::support::clock::{ManualClock, SeededEntropy};
+
+/// The model, and what is known of it.
+pub(crate) struct Replay<'a> {
+    entries: &'a [Entry],
+    steps: &'a [Step],
+    windows: &'a Windows,
+    pub(crate) model: InMemoryProvider,
+    clock: ManualClock,
+    /// From the store's tokens to the model's.
+    tokens: HashMap<String, String>,
+    listener: StolenLeases,
+    pub(crate) deletions: Vec<Deletion>,
+    pub(crate) pruned: Pruned,
+    pub(crate) true_claims: usize,
+}
+
+/// What calls for pruning have removed.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Pruned {
+    pub(crate) executions: u64,
+    pub(crate) events: u64,
+}
+
+impl<'a> Replay<'a> {
+    pub(crate) fn new(entries: &'a [Entry], steps: &'a [Step], windows: &'a Windows) -> Self {
+        let clock = ManualClock::at(0);
+        let model = InMemoryProvider::with_seams(Arc::new(clock.clone()), Arc::new(SeededEntropy::new(1)));
+        let listener = model.stolen_leases().expect("the model tells");
+        Self {
+            entries,
+            steps,
+            windows,
+            model,
+            clock,
+            tokens: HashMap::new(),
+            listener,
+            deletions: Vec::new(),
+            pruned: Pruned::default(),
+            true_claims: 0,
+        }
+    }
+
+    /// Makes every step.
+    ///
+    /// # Errors
+    ///
+    /// What the store did, and the model does not do.
+    pub(crate) fn run(&mut self) -> Result<(), String> {
+        let mut claims = Claims::of(self.entries, self.steps, self.windows);
+        for (number, step) in self.steps.iter().enumerate() {
+            self.make(number, step)
+                .and_then(|()| Ok(()))
+                .map_err(|difference| format!("step {number}: {difference}\n{}", self.story(number)))?;
+            claims
+                .look(number + 1, &self.model, &self.tokens)
+                .map_err(|never| format!("step {number}: {never}\n{}", self.story(number)))?;
+        }
+        claims.look(self.steps.len(), &self.model, &self.tokens)?;
+        self.true_claims = claims.true_ones;
+        Ok(())
+    }
+
+    fn make(&mut self, number: usize, step: &Step) -> Result<(), String> {
+        match step {
+            Step::Call { entry, index, at } => {
+                if let Some(at) = at {
+                    self.be_at(*at);
+                }
+                self.call(&self.entries[*entry], *index)
+            }
+            Step::Delete(gone) => self.delete(number, gone),
+            Step::Prune { mailbox, executions } => self.prune(number, *mailbox, executions),
+        }
+    }
+
+    /// The model's time goes to this one.
+    pub(crate) fn be_at(&self, time: u64) {
+        self.clock.advance(Duration::from_millis(time - self.clock.wall().as_millis()));
+    }
+
+    fn call(&mut self, entry: &Entry, index: usize) -> Result<(), String> {
+        let (theirs, ours) = match &entry.outcome {
+            Outcome::Instances(leases) => {
+                let theirs = &leases[index];
+                let ours = block_on(self.model.lease_instances(one_instance())).unwrap().pop();
+                let ours = ours.ok_or_else(|| format!("there is nothing to lease, but {theirs:?}"))?;
+                self.tokens.insert(theirs.token.clone(), ours.token.clone());
+                (plain_lease(theirs), plain_lease(&ours))
+            }
+            Outcome::Work(leases) => {
+                let theirs = &leases[index];
+                let ours = block_on(self.model.lease_work(one_activity())).unwrap().pop();
+                let ours = ours.ok_or_else(|| format!("there is no work, but {theirs:?}"))?;
+                self.tokens.insert(theirs.token.clone(), ours.token.clone());
+                (plain_work(theirs.clone()), plain_work(ours))
+            }
+            outcome => {
+                let ours = block_on(entry.call.with_token(&self.tokens).make(&self.model));
+                (outcome.plain(), ours.plain())
+            }
+        };
+        if theirs == ours {
+            Ok(())
+        } else {
+            Err(format!("{:?}\n  store {theirs}\n  model {ours}", entry.call))
+        }
+    }
+
+    /// Deletes what went, tree by tree. Whoever asked for it is found out later.
+    fn delete(&mut self, number: usize, gone: &[(u64, String)]) -> Result<(), String> {
+        let family = Family(&self.model);
+        let is_gone = |id: &String| gone.iter().any(|(_, gone)| gone == id);
+        let is_top = |id: &&String| !family.parent(id).as_ref().is_some_and(is_gone);
+        let tops: Vec<String> = gone.iter().map(|(_, id)| id).filter(is_top).cloned().collect();
+        for top in tops {
+            let deletion = self.delete_tree(number, &top, &is_gone)?;
+            self.deletions.push(deletion);
+        }
+        match gone.iter().find(|(_, id)| Family(&self.model).is_instance(id)) {
+            None => Ok(()),
+            Some((_, id)) => Err(format!("{id} is gone, but nothing that it belongs to")),
+        }
+    }
+
+    fn delete_tree(
+        &self,
+        step: usize,
+        top: &str,
+        is_gone: &dyn Fn(&String) -> bool,
+    ) -> Result<Deletion, String> {
+        let family = Family(&self.model);
+        let tree = family.tree(top);
+        if let Some(left) = tree.iter().find(|id| !is_gone(id)) {
+            return Err(format!("{top} was deleted, and {left} below it was not"));
+        }
+        let parent = family.parent(top);
+        let dump = self.model.dump();
+        let link = dump.instances.get(top).and_then(|instance| instance.parent.clone());
+        let asking =
+            link.and_then(|(parent, execution, _)| family.execution_ended(&parent, execution.unwrap_or(1)));
+        let ended = family.ended(top);
+        let mut deletion = Deletion {
+            step,
+            top: top.to_owned(),
+            needs_force: tree.iter().any(|id| !family.is_finished(id)),
+            is_child: parent.is_some(),
+            status: family.status(top),
+            ended,
+            asking_ended: asking.unwrap_or(ended),
+            counts: [0; 4],
+            is_claimed: false,
+        };
+        let deleted = block_on(self.model.delete_instances_atomic(&tree, true));
+        deletion.counts = counts(&deleted.map_err(|error| format!("{tree:?}: {error}"))?);
+        Ok(deletion)
+    }
+
+    /// Prunes what went, by the options of a call that asked for just that.
+    fn prune(&mut self, number: usize, mailbox: u64, executions: &[u64]) -> Result<(), String> {
+        let dump = self.model.dump();
+        let found = dump.instances.iter().find(|(_, instance)| instance.incarnation == mailbox);
+        let (id, instance) =
+            found.ok_or_else(|| format!("{executions:?} of nobody ({mailbox}) were pruned"))?;
+        let past: Vec<(u64, bool, Option<u64>)> = dump
+            .executions
+            .iter()
+            .filter(|((owner, _), _)| owner == id)
+            .map(|((_, number), execution)| (*number, execution.status != "Running", execution.completed))
+            .collect();
+        let askers = self.entries.iter().filter(|entry| self.windows.of_entry(entry).holds(number));
+        let mut options = askers.filter_map(|entry| options_for(&entry.call, id));
+        let fitting = options.find(|options| outdated(&past, instance.execution, options) == executions);
+        let fitting = fitting.ok_or_else(|| format!("nobody asked for {executions:?} of {id}: {past:?}"))?;
+        let pruned = block_on(self.model.prune_executions(id, fitting.clone())).unwrap();
+        self.pruned.executions += pruned.executions_deleted;
+        self.pruned.events += pruned.events_deleted;
+        Ok(())
+    }
+
+    /// The leases that were taken away, as the store would name them.
+    pub(crate) fn stolen(&mut self) -> Vec<String> {
+        let names: HashMap<&String, &String> =
+            self.tokens.iter().map(|(theirs, ours)| (ours, theirs)).collect();
+        let mut told = Vec::new();
+        while let Some(Some(stolen)) = self.listener.next().now_or_never() {
+            told.push(format!("{} {:?}", names[&stolen.token], stolen.because));
+        }
+        told.sort();
+        told
+    }
+
+    /// Tokens of leases that have ended or were taken away.
+    pub(crate) fn tokens_of_the_past(&self) -> Vec<String> {
+        let is_past = |token: &str| {
+            block_on(self.model.renew_orchestration_item_lock(token, Duration::ZERO)).is_err()
+                && block_on(self.model.renew_work_item_lock(token, Duration::ZERO)).is_err()
+        };
+        self.tokens.iter().filter(|(_, ours)| is_past(ours)).map(|(theirs, _)| theirs.clone()).collect()
+    }
+
+    /// The last steps before this one, to look at.
+    fn story(&self, until: usize) -> String {
+        let from = until.saturating_sub(40);
+        let line = |number: usize| match &self.steps[number] {
+            Step::Call { entry, index, .. } => {
+                let Entry { began, ended, call, outcome, .. } = &self.entries[*entry];
+                let mut text = format!("{number}. [{began}, {ended}] {call:?} #{index}: {}", outcome.plain());
+                text.truncate(text.floor_char_boundary(1_000));
+                text
+            }
+            step @ (Step::Delete(_) | Step::Prune { .. }) => format!("{number}. {step:?}"),
+        };
+        (from..=until).map(line).collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// How a call for pruning would prune this instance.
+fn options_for(call: &Call, id: &String) -> Option<PruneOptions> {
+    match call {
+        Call::Prune { instance, options } if instance == id => Some(options.clone()),
+        Call::PruneBulk { filter: InstanceFilter { instance_ids, .. }, options } => {
+            let is_meant = instance_ids.as_ref().is_none_or(|ids| ids.contains(id));
+            is_meant.then(|| options.clone())
+        }
+        _ => None,
+    }
+}
+
+/// What these options remove: not the current execution, not a running one, not the last few.
+fn outdated(past: &[(u64, bool, Option<u64>)], current: u64, options: &PruneOptions) -> Vec<u64> {
+    let keep = usize::try_from(options.keep_last.unwrap_or(1).max(1)).unwrap();
+    let older = past.iter().rev().skip(keep).rev();
+    let is_meant = |(number, has_ended, completed): &&(u64, bool, Option<u64>)| {
+        let is_old = options.completed_before.is_none_or(|before| completed.is_some_and(|at| at < before));
+        *number != current && *has_ended && is_old
+    };
+    older.filter(is_meant).map(|(number, ..)| *number).collect()
+}
+
+fn one_instance() -> LeaseInstances {
+    LeaseInstances { limit: 1, lease_for: LEASE, wait: Duration::ZERO, capabilities: None }
+}
+
+fn one_activity() -> LeaseWork {
+    let (wait, session, tags) = (Duration::ZERO, None, TagFilter::DefaultOnly);
+    LeaseWork { limit: 1, lease_for: LEASE, wait, session, tags }
+}
