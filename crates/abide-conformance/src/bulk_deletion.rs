@@ -129,16 +129,22 @@ pub async fn test_delete_instance_bulk_completed_before_filter<F: ProviderFactor
 /// A root goes with everything below it, whenever that ended; all of it is counted, and the limit counts roots.
 pub async fn test_delete_instance_bulk_cascades_to_children<F: ProviderFactory>(factory: &F) {
     let store = Subject::new(factory).await;
-    for root in ["a", "b"] {
+    for root in ["a", "b", "c", "d"] {
         completed_root(&store, root).await;
         completed_child(&store, &format!("{root} child"), root).await;
         completed_child(&store, &format!("{root} other child"), root).await;
         completed_child(&store, &format!("{root} grandchild"), &format!("{root} child")).await;
         moment(&store).await;
     }
-    let one = InstanceFilter { limit: Some(1), ..InstanceFilter::default() };
-    let deleted = delete(&store, one).await;
-    assert_eq!(numbers(&deleted), [4, 4, 8, 0], "a limit of one is one root with its tree");
+    for (limit, roots) in [(1, 1), (2, 2)] {
+        let some = InstanceFilter { limit: Some(limit), ..InstanceFilter::default() };
+        let deleted = delete(&store, some).await;
+        assert_eq!(
+            numbers(&deleted),
+            [4 * roots, 4 * roots, 8 * roots, 0],
+            "a limit of {limit} is {roots} trees"
+        );
+    }
     let left = existing(&store).await;
     let root = left.first().cloned().expect("one tree is left");
     assert_eq!(left.len(), 4, "one tree is left, as a whole: {left:?}");

@@ -39,6 +39,7 @@ pub async fn test_retention_removes_what_ended_long_ago<F: ProviderFactory>(fact
     store.pass(2 * store.lock()).await;
     completed_root(&store, "new completed").await;
     failed_root(&store, "new failed").await;
+    store.pass(store.lock() / 2).await;
     let new = Observed::of(&store, "new completed").await;
     let deleted = enforce(&store, store.lock(), MANY).await;
     assert_eq!(numbers(&deleted), [2, 2, 4, 0]);
@@ -74,6 +75,7 @@ pub async fn test_retention_counts_from_the_end<F: ProviderFactory>(factory: &F)
     store.pass(2 * store.lock()).await;
     store.step(Ack::of("old, ended now", 1).completing(2)).await;
     store.step(Ack::of("eternal, ended now", 3).completing(2)).await;
+    moment(&store).await;
     assert_eq!(numbers(&enforce(&store, store.lock(), MANY).await), [0; 4]);
     assert_eq!(existing(&store).await.len(), 2);
     store.pass(2 * store.lock()).await;
@@ -93,6 +95,7 @@ pub async fn test_retention_removes_whole_trees<F: ProviderFactory>(factory: &F)
     store.pass(2 * store.lock()).await;
     complete(&store, "grandchild").await;
     completed_root(&store, "other").await;
+    moment(&store).await;
     let deleted = enforce(&store, store.lock(), MANY).await;
     assert_eq!(numbers(&deleted), [3, 3, 6, 0], "the end of the root counts");
     assert_eq!(existing(&store).await, ["other"]);
@@ -108,6 +111,7 @@ pub async fn test_retention_never_removes_children_alone<F: ProviderFactory>(fac
     completed_child(&store, "orphan", "missing").await;
     store.pass(2 * store.lock()).await;
     complete(&store, "root").await;
+    moment(&store).await;
     assert_eq!(numbers(&enforce(&store, store.lock(), MANY).await), [0; 4]);
     assert_eq!(existing(&store).await.len(), 5);
     store.pass(2 * store.lock()).await;
@@ -202,17 +206,18 @@ pub async fn test_retention_limit_makes_progress<F: ProviderFactory>(factory: &F
         completed_root(&store, blocked).await;
         running_child(&store, &format!("child of {blocked}"), blocked).await;
     }
-    for id in ["a", "b", "c"] {
+    for id in ["a", "b", "c", "d"] {
         moment(&store).await;
         completed_root(&store, id).await;
         completed_child(&store, &format!("child of {id}"), id).await;
     }
     store.pass(2 * store.lock()).await;
     assert_eq!(numbers(&enforce(&store, store.lock(), 0).await), [0; 4]);
-    for left in [10, 8, 6] {
-        assert_eq!(enforce(&store, store.lock(), 1).await.instances_deleted, 2, "one root, with its child");
-        assert_eq!(existing(&store).await.len(), left);
-    }
+    assert_eq!(enforce(&store, store.lock(), 1).await.instances_deleted, 2, "one root, with its child");
+    assert_eq!(existing(&store).await.len(), 12);
+    assert_eq!(enforce(&store, store.lock(), 2).await.instances_deleted, 4, "two roots, with their children");
+    assert_eq!(enforce(&store, store.lock(), 2).await.instances_deleted, 2);
+    assert_eq!(existing(&store).await.len(), 6);
     assert_eq!(numbers(&enforce(&store, store.lock(), 1).await), [0; 4]);
     assert!(existing(&store).await.iter().all(|id| id.contains("blocked")), "those that cannot go are left");
 }

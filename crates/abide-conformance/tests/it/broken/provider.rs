@@ -23,7 +23,7 @@ use super::store::Store;
 pub(super) const ENDLESS: &str = "this validation calls and calls";
 
 /// No validation makes more calls of one provider.
-const CALLS: u32 = 30_000;
+const CALLS: u32 = 5_000;
 
 /// The model, with one mistake.
 pub(super) struct Broken {

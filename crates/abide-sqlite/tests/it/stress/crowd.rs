@@ -171,6 +171,21 @@ impl Dice {
     }
 }
 
+/// Every name that there can be.
+pub(crate) fn all_names() -> Vec<String> {
+    (0..ROOTS).flat_map(|root| names_below(&format!("r{root}"))).collect()
+}
+
+/// A root and every name that there can be below it, parents before children.
+pub(crate) fn names_below(root: &str) -> Vec<String> {
+    let children = |parent: &String| (0..2).map(|number| child_of(parent, number)).collect::<Vec<_>>();
+    let mut names = vec![root.to_owned()];
+    names.extend(children(&root.to_owned()));
+    let grandchildren: Vec<String> = names[1..].iter().flat_map(children).collect();
+    names.extend(grandchildren);
+    names
+}
+
 pub(crate) fn child_of(parent: &str, number: u64) -> String {
     format!("{parent}.{number}")
 }

@@ -6,7 +6,7 @@ use abide_model::{Clock as _, PruneOptions};
 use abide_provider::{InstanceFilter, OrphanFilter, Retention};
 
 use super::call::{Call, Look, Outcome};
-use super::crowd::{DELETERS, Entry, Member, ROOTS, child_of};
+use super::crowd::{DELETERS, Entry, Member, ROOTS, names_below};
 
 pub(crate) fn delete(mut member: Member<'_>, number: u64) -> Vec<Entry> {
     while !member.is_done() {
@@ -45,9 +45,9 @@ fn tree(member: &mut Member<'_>, root: &str) -> Call {
         if let Outcome::Seen(text) = seen {
             ids.retain(|id| text.contains(&format!("\"{id}\"")));
         }
-    } else if member.dice.percent(30) {
-        let index = member.dice.index(ids.len());
-        ids.remove(index);
+    } else if member.dice.percent(40) {
+        // One of the children, which may be there.
+        ids.remove(1 + member.dice.index(2));
     }
     if member.dice.percent(10) {
         ids.extend(ids.first().cloned());
@@ -58,18 +58,6 @@ fn tree(member: &mut Member<'_>, root: &str) -> Call {
 fn own_root(member: &mut Member<'_>, number: u64) -> String {
     let own = member.dice.below(ROOTS / DELETERS);
     format!("r{}", own * DELETERS + number)
-}
-
-/// All names that a root's family can have, parents before children.
-fn names_below(root: &str) -> Vec<String> {
-    let mut tree = vec![root.to_owned()];
-    for child in (0..2).map(|number| child_of(root, number)) {
-        tree.push(child);
-    }
-    for child in (0..2).map(|number| child_of(root, number)) {
-        tree.extend((0..2).map(|number| child_of(&child, number)));
-    }
-    tree
 }
 
 fn filter(member: &mut Member<'_>, number: u64) -> InstanceFilter {

@@ -6,21 +6,30 @@ use super::call::{Call, Outcome};
 use super::crowd::Entry;
 use super::order::Windows;
 
-/// An instance, or a mere mailbox, that went with everything below it.
+/// What went together.
 #[derive(Debug, Clone)]
 pub(crate) struct Deletion {
     pub(crate) step: usize,
-    pub(crate) top: String,
-    /// Whether anything of it ran, or it was no instance.
+    pub(crate) ids: Vec<String>,
+    /// Those whose parents did not go with them.
+    pub(crate) tops: Vec<Top>,
+    /// Whether anything of it ran, or was no instance.
     pub(crate) needs_force: bool,
-    /// Whose child it was.
+    /// Who was there of that family.
+    pub(crate) there: Vec<String>,
+    pub(crate) counts: Counts,
+    pub(crate) is_claimed: bool,
+}
+
+/// One that went, and not because its parent did.
+#[derive(Debug, Clone)]
+pub(crate) struct Top {
+    pub(crate) id: String,
     pub(crate) is_child: bool,
     pub(crate) status: Option<String>,
     pub(crate) ended: Option<u64>,
     /// When the execution that asked for it ended; if that is not there, when it did itself.
     pub(crate) asking_ended: Option<u64>,
-    pub(crate) counts: Counts,
-    pub(crate) is_claimed: bool,
 }
 
 /// Instances, executions, events, and messages with work.
@@ -45,20 +54,30 @@ pub(crate) fn check(entries: &[Entry], windows: &Windows, mut deletions: Vec<Del
     for entry in entries {
         let Outcome::Deleted(deleted) = &entry.outcome else { continue };
         let told = counts(deleted);
+        let window = windows.of_entry(entry);
+        let is_at_once = |deletion: &&mut Deletion| {
+            !deletion.is_claimed && window.holds(deletion.step) && deletion.counts == told
+        };
+        let mut fitting = deletions.iter_mut().filter(is_at_once);
         let found = match &entry.call {
-            Call::Delete { instance, force } => claim(&mut deletions, entry, windows, told, |deletion| {
-                deletion.top == *instance && !deletion.is_child && (*force || !deletion.needs_force)
-            }),
-            Call::DeleteSet { ids, force } => claim(&mut deletions, entry, windows, told, |deletion| {
-                ids.contains(&deletion.top) && (*force || !deletion.needs_force)
-            }),
+            Call::Delete { instance, force } => fitting.find(|deletion| is_tree(deletion, instance, *force)),
+            Call::DeleteSet { ids, force } => fitting.find(|deletion| is_set(deletion, ids, *force)),
             _ => {
                 in_bulk.push((entry, told));
-                true
+                continue;
             }
         };
-        assert!(found, "what was deleted is not what was told: {entry:?}\n{deletions:#?}");
+        match found {
+            Some(deletion) => deletion.is_claimed = true,
+            None => {
+                assert_eq!(told, [0; 4], "what was deleted is not what was told: {entry:?}\n{deletions:#?}")
+            }
+        }
     }
+    check_bulk(&in_bulk, windows, &deletions);
+}
+
+fn check_bulk(in_bulk: &[(&Entry, Counts)], windows: &Windows, deletions: &[Deletion]) {
     let left: Vec<&Deletion> = deletions.iter().filter(|deletion| !deletion.is_claimed).collect();
     for deletion in &left {
         let mut askers = in_bulk.iter().map(|(entry, _)| entry);
@@ -68,53 +87,21 @@ pub(crate) fn check(entries: &[Entry], windows: &Windows, mut deletions: Vec<Del
         assert!(has_asker, "nobody asked for {deletion:?}");
     }
     let told = sum(in_bulk.iter().map(|(_, counts)| counts));
-    assert_eq!(
-        sum(left.iter().map(|deletion| &deletion.counts)),
-        told,
-        "what was deleted in bulk, and what was told"
-    );
+    let deleted = sum(left.iter().map(|deletion| &deletion.counts));
+    assert_eq!(deleted, told, "what was deleted in bulk, and what was told");
 }
 
-/// Finds what a call deleted at once: those that it can have meant, at one step, as many as it told of.
-fn claim(
-    deletions: &mut [Deletion],
-    entry: &Entry,
-    windows: &Windows,
-    told: Counts,
-    is_meant: impl Fn(&Deletion) -> bool,
-) -> bool {
-    let window = windows.of_entry(entry);
-    let candidates: Vec<usize> = (0..deletions.len())
-        .filter(|index| {
-            let deletion = &deletions[*index];
-            !deletion.is_claimed && window.holds(deletion.step) && is_meant(deletion)
-        })
-        .collect();
-    let mut best: Vec<usize> = Vec::new();
-    for step in candidates.iter().map(|index| deletions[*index].step) {
-        let at_once: Vec<usize> =
-            candidates.iter().copied().filter(|index| deletions[*index].step == step).collect();
-        for some in subsets(&at_once) {
-            let fits = sum(some.iter().map(|index| &deletions[*index].counts)) == told;
-            if fits && some.len() > best.len() {
-                best = some;
-            }
-        }
-    }
-    for index in &best {
-        deletions[*index].is_claimed = true;
-    }
-    !best.is_empty() || told == [0; 4]
+/// Whether this is a root with everything below it.
+fn is_tree(deletion: &Deletion, root: &str, force: bool) -> bool {
+    let [top] = deletion.tops.as_slice() else { return false };
+    top.id == root && !top.is_child && (force || !deletion.needs_force)
 }
 
-fn subsets(of: &[usize]) -> Vec<Vec<usize>> {
-    let mut all = vec![Vec::new()];
-    for element in of {
-        let with: Vec<Vec<usize>> =
-            all.iter().map(|some: &Vec<usize>| some.iter().copied().chain([*element]).collect()).collect();
-        all.extend(with);
-    }
-    all
+/// Whether these are all of the set that were there, and nobody else.
+fn is_set(deletion: &Deletion, ids: &[String], force: bool) -> bool {
+    deletion.ids.iter().all(|id| ids.contains(id))
+        && deletion.there.iter().all(|id| !ids.contains(id) || deletion.ids.contains(id))
+        && (force || !deletion.needs_force)
 }
 
 /// Whether a call for many means this one.
@@ -122,30 +109,28 @@ fn is_meant(call: &Call, until: u64, deletion: &Deletion) -> bool {
     let is_before = |time: Option<u64>, before: Option<u64>| {
         before.is_none_or(|before| time.is_some_and(|time| time < before))
     };
+    let [top] = deletion.tops.as_slice() else { return false };
     if deletion.needs_force {
         return false;
     }
     match call {
         Call::DeleteBulk(InstanceFilter { instance_ids, completed_before, .. }) => {
-            let is_named = instance_ids.as_ref().map(|ids| ids.contains(&deletion.top));
-            let has_ended = is_named.is_some() || deletion.ended.is_some();
-            !deletion.is_child
-                && is_named != Some(false)
-                && has_ended
-                && is_before(deletion.ended, *completed_before)
+            let is_named = instance_ids.as_ref().map(|ids| ids.contains(&top.id));
+            let has_ended = is_named.is_some() || top.ended.is_some();
+            !top.is_child && is_named != Some(false) && has_ended && is_before(top.ended, *completed_before)
         }
         Call::Retention(retention) => {
             let keep_for = u64::try_from(retention.keep_for.as_millis()).unwrap();
-            !deletion.is_child && is_before(deletion.ended.map(|ended| ended + keep_for), Some(until))
+            !top.is_child && is_before(top.ended.map(|ended| ended + keep_for), Some(until))
         }
         Call::Orphans(OrphanFilter { parent_completed_before, child_status, .. }) => {
             let has_status = child_status.is_empty()
-                || deletion.status.as_ref().is_some_and(|status| child_status.contains(status));
-            deletion.is_child
+                || top.status.as_ref().is_some_and(|status| child_status.contains(status));
+            top.is_child
                 && has_status
-                && deletion.ended.is_some()
-                && deletion.asking_ended.is_some()
-                && is_before(deletion.asking_ended, *parent_completed_before)
+                && top.ended.is_some()
+                && top.asking_ended.is_some()
+                && is_before(top.asking_ended, *parent_completed_before)
         }
         _ => false,
     }

@@ -8,6 +8,8 @@ use abide_sqlite::SqliteProvider;
 use futures::executor::block_on;
 use rusqlite::{Connection, Result};
 
+use super::crowd::all_names;
+
 /// Something that was done to a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Noted {
@@ -50,6 +52,8 @@ pub(crate) enum Noted {
         mailbox: i64,
         id: String,
     },
+    /// The last that is done for everything deleted at once, name by name.
+    DeadLetterGone,
 }
 
 const TRIGGERS: &str = "
@@ -78,11 +82,24 @@ const TRIGGERS: &str = "
         INSERT INTO noted (what, a, b) VALUES ('execution gone', OLD.mailbox, OLD.no); END;
     CREATE TEMP TRIGGER mailbox_goes AFTER DELETE ON main.mailbox BEGIN
         INSERT INTO noted (what, a, said) VALUES ('mailbox gone', OLD.no, OLD.id); END;
+    CREATE TEMP TRIGGER dead_letter_goes AFTER DELETE ON main.dead_letter BEGIN
+        INSERT INTO noted (what) VALUES ('dead letter gone');
+        INSERT INTO dead_letter (queue, instance, attempts, dead_at, item)
+        VALUES (OLD.queue, OLD.instance, OLD.attempts, OLD.dead_at, OLD.item); END;
 ";
+
+/// Everybody has a dead letter, which comes again as soon as it is deleted: so every deletion leaves a trace at its end.
+const DEAD_LETTER: &str =
+    "INSERT INTO dead_letter (queue, instance, attempts, dead_at, item) VALUES ('instances', ?1, 11, 0, '{')";
 
 /// From now on everything is noted.
 pub(crate) fn begin(store: &SqliteProvider) {
-    let begun = block_on(store.inspect(|connection| connection.execute_batch(TRIGGERS)));
+    let begun = block_on(store.inspect(|connection| {
+        for name in all_names() {
+            connection.execute(DEAD_LETTER, [name])?;
+        }
+        connection.execute_batch(TRIGGERS)
+    }));
     begun.expect("the writer is alive").unwrap();
 }
 
@@ -107,7 +124,8 @@ fn read_all(connection: &Connection) -> Result<Vec<Noted>> {
             "message" => Noted::Message { item: row.get(4)? },
             "turn gone" => Noted::TurnGone,
             "execution gone" => Noted::ExecutionGone { mailbox: number(1)?, execution: number(2)? },
-            _ => Noted::MailboxGone { mailbox: number(1)?, id: row.get(4)? },
+            "mailbox gone" => Noted::MailboxGone { mailbox: number(1)?, id: row.get(4)? },
+            _ => Noted::DeadLetterGone,
         })
     })?;
     rows.collect()

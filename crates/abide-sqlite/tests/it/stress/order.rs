@@ -14,7 +14,7 @@ use super::log::Noted;
 pub(crate) enum Step {
     /// A call; for a lease call, its so-manieth lease. At a time, if that leaves a trace.
     Call { entry: usize, index: usize, at: Option<u64> },
-    /// Mailboxes that went one after the other, by number and name.
+    /// Mailboxes that went together, by number and name.
     Delete(Vec<(u64, String)>),
     /// Executions of one mailbox that went, though it stayed.
     Prune { mailbox: u64, executions: Vec<u64> },
@@ -119,7 +119,10 @@ impl<'a> Index<'a> {
                 steps.extend(self.ends.get(nonce).copied().map(call));
             }
             Noted::Message { item } => steps.extend(self.sent.get(item).copied().map(call)),
-            Noted::TurnGone | Noted::ExecutionGone { .. } | Noted::MailboxGone { .. } => {
+            Noted::TurnGone
+            | Noted::ExecutionGone { .. }
+            | Noted::MailboxGone { .. }
+            | Noted::DeadLetterGone => {
                 let end = self.end_of_removal(at);
                 steps.extend(removals(&self.noted[at..end]));
                 return end;
@@ -147,6 +150,7 @@ impl<'a> Index<'a> {
             Noted::TurnGone
             | Noted::ExecutionGone { .. }
             | Noted::MailboxGone { .. }
+            | Noted::DeadLetterGone
             | Noted::WorkGone { nonce: None } => true,
             Noted::WorkGone { nonce: Some(nonce) } | Noted::Release { nonce } => {
                 !self.ends.contains_key(nonce)
@@ -164,28 +168,26 @@ impl<'a> Index<'a> {
 }
 
 /// Deletions and prunings that follow each other. A deletion removes all turns of a mailbox, then all of its executions,
-/// then the mailbox; pruning removes the turns of one execution and that execution, one after the other.
+/// then the mailbox, for all that go together, and then their dead letters; pruning removes the turns of one execution and
+/// that execution, one after the other.
 fn removals(noted: &[Noted]) -> Vec<Step> {
+    let mut steps = Vec::new();
     let mut gone = Vec::new();
-    let mut pruned: Vec<(u64, Vec<u64>)> = Vec::new();
     for (at, row) in noted.iter().enumerate() {
         match row {
             Noted::MailboxGone { mailbox, id } => gone.push((mailbox.unsigned_abs(), id.clone())),
+            Noted::DeadLetterGone if !gone.is_empty() => steps.push(Step::Delete(std::mem::take(&mut gone))),
             Noted::ExecutionGone { mailbox, execution } if !goes_with_its_mailbox(&noted[at..], *mailbox) => {
-                let (mailbox, execution) = (mailbox.unsigned_abs(), execution.unsigned_abs());
-                match pruned.last_mut() {
-                    Some((last, executions)) if *last == mailbox => executions.push(execution),
-                    Some(_) | None => pruned.push((mailbox, vec![execution])),
+                let (of, execution) = (mailbox.unsigned_abs(), execution.unsigned_abs());
+                match steps.last_mut() {
+                    Some(Step::Prune { mailbox, executions }) if *mailbox == of => executions.push(execution),
+                    Some(_) | None => steps.push(Step::Prune { mailbox: of, executions: vec![execution] }),
                 }
             }
             _ => {}
         }
     }
-    let mut steps: Vec<Step> =
-        pruned.into_iter().map(|(mailbox, executions)| Step::Prune { mailbox, executions }).collect();
-    if !gone.is_empty() {
-        steps.push(Step::Delete(gone));
-    }
+    assert!(gone.is_empty(), "a deletion without an end: {gone:?}");
     steps
 }
 

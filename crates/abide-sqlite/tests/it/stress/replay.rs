@@ -14,8 +14,8 @@ use futures::{FutureExt as _, StreamExt as _};
 
 use super::call::{Call, LEASE, Outcome, plain_lease, plain_work};
 use super::claims::Claims;
-use super::crowd::Entry;
-use super::deletions::{Deletion, counts};
+use super::crowd::{self, Entry};
+use super::deletions::{Deletion, Top, counts};
 use super::family::Family;
 use super::order::{Step, Windows};
 use crate::support::clock::{ManualClock, SeededEntropy};
@@ -70,7 +70,6 @@ impl<'a> Replay<'a> {
         let mut claims = Claims::of(self.entries, self.steps, self.windows);
         for (number, step) in self.steps.iter().enumerate() {
             self.make(number, step)
-                .and_then(|()| Ok(()))
                 .map_err(|difference| format!("step {number}: {difference}\n{}", self.story(number)))?;
             claims
                 .look(number + 1, &self.model, &self.tokens)
@@ -127,75 +126,80 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// Deletes what went, tree by tree. Whoever asked for it is found out later.
-    fn delete(&mut self, number: usize, gone: &[(u64, String)]) -> Result<(), String> {
+    /// Deletes what went together. Whoever asked for it is found out later.
+    fn delete(&mut self, step: usize, gone: &[(u64, String)]) -> Result<(), String> {
         let family = Family(&self.model);
-        let is_gone = |id: &String| gone.iter().any(|(_, gone)| gone == id);
-        let is_top = |id: &&String| !family.parent(id).as_ref().is_some_and(is_gone);
-        let tops: Vec<String> = gone.iter().map(|(_, id)| id).filter(is_top).cloned().collect();
-        for top in tops {
-            let deletion = self.delete_tree(number, &top, &is_gone)?;
-            self.deletions.push(deletion);
-        }
-        match gone.iter().find(|(_, id)| Family(&self.model).is_instance(id)) {
-            None => Ok(()),
-            Some((_, id)) => Err(format!("{id} is gone, but nothing that it belongs to")),
-        }
-    }
-
-    fn delete_tree(
-        &self,
-        step: usize,
-        top: &str,
-        is_gone: &dyn Fn(&String) -> bool,
-    ) -> Result<Deletion, String> {
-        let family = Family(&self.model);
-        let tree = family.tree(top);
-        if let Some(left) = tree.iter().find(|id| !is_gone(id)) {
-            return Err(format!("{top} was deleted, and {left} below it was not"));
-        }
-        let parent = family.parent(top);
-        let dump = self.model.dump();
-        let link = dump.instances.get(top).and_then(|instance| instance.parent.clone());
-        let asking =
-            link.and_then(|(parent, execution, _)| family.execution_ended(&parent, execution.unwrap_or(1)));
-        let ended = family.ended(top);
+        let ids: Vec<String> = gone.iter().map(|(_, id)| id.clone()).collect();
+        let is_top = |id: &&String| !family.parent(id).is_some_and(|parent| ids.contains(&parent));
+        let tops: Vec<String> = ids.iter().filter(is_top).cloned().collect();
+        let members = tops.iter().map(|top| self.member(top)).collect();
         let mut deletion = Deletion {
             step,
-            top: top.to_owned(),
-            needs_force: tree.iter().any(|id| !family.is_finished(id)),
-            is_child: parent.is_some(),
-            status: family.status(top),
-            ended,
-            asking_ended: asking.unwrap_or(ended),
+            needs_force: ids.iter().any(|id| !family.is_finished(id)),
+            there: crowd::names_below(&root_of(&ids[0]))
+                .into_iter()
+                .filter(|id| family.is_instance(id))
+                .collect(),
+            tops: members,
+            ids,
             counts: [0; 4],
             is_claimed: false,
         };
-        let deleted = block_on(self.model.delete_instances_atomic(&tree, true));
-        deletion.counts = counts(&deleted.map_err(|error| format!("{tree:?}: {error}"))?);
-        Ok(deletion)
+        // By force, because whether it was allowed is judged by who asked; that nothing is left behind is judged here.
+        let deleted = block_on(self.model.delete_instances_atomic(&deletion.ids, true));
+        deletion.counts = counts(&deleted.map_err(|error| format!("{:?}: {error}", deletion.ids))?);
+        self.deletions.push(deletion);
+        Ok(())
     }
 
-    /// Prunes what went, by the options of a call that asked for just that.
-    fn prune(&mut self, number: usize, mailbox: u64, executions: &[u64]) -> Result<(), String> {
+    /// What the rules of deletion ask about one that is about to go.
+    fn member(&self, id: &str) -> Top {
+        let family = Family(&self.model);
         let dump = self.model.dump();
-        let found = dump.instances.iter().find(|(_, instance)| instance.incarnation == mailbox);
-        let (id, instance) =
-            found.ok_or_else(|| format!("{executions:?} of nobody ({mailbox}) were pruned"))?;
-        let past: Vec<(u64, bool, Option<u64>)> = dump
-            .executions
-            .iter()
-            .filter(|((owner, _), _)| owner == id)
-            .map(|((_, number), execution)| (*number, execution.status != "Running", execution.completed))
-            .collect();
-        let askers = self.entries.iter().filter(|entry| self.windows.of_entry(entry).holds(number));
-        let mut options = askers.filter_map(|entry| options_for(&entry.call, id));
-        let fitting = options.find(|options| outdated(&past, instance.execution, options) == executions);
-        let fitting = fitting.ok_or_else(|| format!("nobody asked for {executions:?} of {id}: {past:?}"))?;
-        let pruned = block_on(self.model.prune_executions(id, fitting.clone())).unwrap();
-        self.pruned.executions += pruned.executions_deleted;
-        self.pruned.events += pruned.events_deleted;
+        let link = dump.instances.get(id).and_then(|instance| instance.parent.clone());
+        let is_child = link.is_some();
+        let asking =
+            link.and_then(|(parent, execution, _)| family.execution_ended(&parent, execution.unwrap_or(1)));
+        let ended = family.ended(id);
+        let asking_ended = asking.unwrap_or(ended);
+        Top { id: id.to_owned(), is_child, status: family.status(id), ended, asking_ended }
+    }
+
+    /// Prunes what went, by the options of a call that asked for just that; or of two, one after the other.
+    fn prune(&mut self, number: usize, mailbox: u64, executions: &[u64]) -> Result<(), String> {
+        let mut left = executions;
+        while !left.is_empty() {
+            let lengths = (1..=left.len()).rev();
+            let fitting = lengths.map(|length| &left[..length]).find_map(|some| {
+                let (id, options) = self.who_prunes(number, mailbox, some)?;
+                Some((some.len(), id, options))
+            });
+            let (length, id, options) = fitting
+                .ok_or_else(|| format!("nobody asked for {left:?} of mailbox {mailbox} to be pruned"))?;
+            let pruned = block_on(self.model.prune_executions(&id, options)).unwrap();
+            self.pruned.executions += pruned.executions_deleted;
+            self.pruned.events += pruned.events_deleted;
+            left = &left[length..];
+        }
         Ok(())
+    }
+
+    /// The name of a mailbox, and options with which somebody asked for just these executions.
+    fn who_prunes(&self, step: usize, mailbox: u64, executions: &[u64]) -> Option<(String, PruneOptions)> {
+        let dump = self.model.dump();
+        let (id, instance) = dump.instances.iter().find(|(_, instance)| instance.incarnation == mailbox)?;
+        let of_it = dump.executions.iter().filter(|((owner, _), _)| owner == id);
+        let past: Vec<Past> = of_it
+            .map(|((_, number), execution)| Past {
+                number: *number,
+                has_ended: execution.status != "Running",
+                completed: execution.completed,
+            })
+            .collect();
+        let askers = self.entries.iter().filter(|entry| self.windows.of_entry(entry).holds(step));
+        let mut options = askers.filter_map(|entry| options_for(&entry.call, id));
+        let fitting = options.find(|options| outdated(&past, instance.execution, options) == executions)?;
+        Some((id.clone(), fitting))
     }
 
     /// The leases that were taken away, as the store would name them.
@@ -247,15 +251,27 @@ fn options_for(call: &Call, id: &String) -> Option<PruneOptions> {
     }
 }
 
+/// An execution that may be pruned.
+struct Past {
+    number: u64,
+    has_ended: bool,
+    completed: Option<u64>,
+}
+
 /// What these options remove: not the current execution, not a running one, not the last few.
-fn outdated(past: &[(u64, bool, Option<u64>)], current: u64, options: &PruneOptions) -> Vec<u64> {
+fn outdated(past: &[Past], current: u64, options: &PruneOptions) -> Vec<u64> {
     let keep = usize::try_from(options.keep_last.unwrap_or(1).max(1)).unwrap();
     let older = past.iter().rev().skip(keep).rev();
-    let is_meant = |(number, has_ended, completed): &&(u64, bool, Option<u64>)| {
-        let is_old = options.completed_before.is_none_or(|before| completed.is_some_and(|at| at < before));
-        *number != current && *has_ended && is_old
+    let is_meant = |past: &&Past| {
+        let is_old =
+            options.completed_before.is_none_or(|before| past.completed.is_some_and(|at| at < before));
+        past.number != current && past.has_ended && is_old
     };
-    older.filter(is_meant).map(|(number, ..)| *number).collect()
+    older.filter(is_meant).map(|past| past.number).collect()
+}
+
+fn root_of(id: &str) -> String {
+    id.split('.').next().unwrap_or_default().to_owned()
 }
 
 fn one_instance() -> LeaseInstances {

@@ -7,7 +7,8 @@ use abide_provider::{
     InstanceLease, Lane, LeaseInstances, LeaseWork, Provider, StolenBecause, StolenLeases, WorkLease,
 };
 use async_trait::async_trait;
-use futures_util::{StreamExt, stream};
+use futures_util::StreamExt as _;
+use futures_util::stream;
 
 use crate::broken::bug::{Bug, StoreAnswer};
 use crate::broken::planted::bugs;
@@ -34,7 +35,7 @@ bugs! {
     EndOfLeaseNotDue => "due_times::";
     /// What is due in one queue is told of the other.
     DueOfOtherLane => "due_times::";
-    /// Nobody is told of leases that were taken away.
+    /// Who listens for leases that are taken away hears nothing.
     StolenNotTold => "pushed_cancellations::";
     /// Word of a lease that was taken away does not say why.
     StolenWithoutReason => "pushed_cancellations::";
@@ -177,7 +178,7 @@ impl Bug for DueOfOtherLane {
 
 impl Bug for StolenNotTold {
     fn stolen_leases(&self, _: &Store) -> Option<StolenLeases> {
-        Some(Box::pin(stream::pending()))
+        Some(Box::pin(stream::empty()))
     }
 }
 
