@@ -27,45 +27,53 @@ area! {
 
 /// All that is set must hold: names, a time, a number. An empty list of names is nobody.
 pub async fn test_delete_instance_bulk_filter_combinations<F: ProviderFactory>(factory: &F) {
-    let cases: [(Option<&[&str]>, bool, Option<u32>, u64); 12] = [
-        (None, false, None, 4),
-        (None, true, None, 2),
-        (None, false, Some(3), 3),
-        (None, true, Some(1), 1),
-        (None, true, Some(3), 2),
-        (Some(&[]), false, None, 0),
-        (Some(&[]), true, Some(3), 0),
-        (Some(&["a", "late b", "unknown"]), false, None, 2),
-        (Some(&["a", "late b", "a"]), true, None, 1),
-        (Some(&["a", "late b", "b"]), false, Some(2), 2),
-        (Some(&["late a", "late b"]), true, Some(1), 0),
-        (Some(&["unknown"]), false, None, 0),
+    let cases: [Case<'_>; 12] = [
+        (None, Ended::Ever, None, 4),
+        (None, Ended::Early, None, 2),
+        (None, Ended::Ever, Some(3), 3),
+        (None, Ended::Early, Some(1), 1),
+        (None, Ended::Early, Some(3), 2),
+        (Some(&[]), Ended::Ever, None, 0),
+        (Some(&[]), Ended::Early, Some(3), 0),
+        (Some(&["a", "late b", "unknown"]), Ended::Ever, None, 2),
+        (Some(&["a", "late b", "a"]), Ended::Early, None, 1),
+        (Some(&["a", "late b", "b"]), Ended::Ever, Some(2), 2),
+        (Some(&["late a", "late b"]), Ended::Early, Some(1), 0),
+        (Some(&["unknown"]), Ended::Ever, None, 0),
     ];
-    for (ids, with_time, limit, expected) in cases {
+    for (ids, ended, limit, expected) in cases {
         let store = Subject::new(factory).await;
         completed_root(&store, "a").await;
         failed_root(&store, "b").await;
         moment(&store).await;
         completed_root(&store, "late a").await;
         failed_root(&store, "late b").await;
-        let late = ended_at(&store, "late a", 1).await;
-        let filter = InstanceFilter {
-            instance_ids: ids.map(owned),
-            completed_before: with_time.then_some(late),
-            limit,
+        let completed_before = match ended {
+            Ended::Ever => None,
+            Ended::Early => Some(ended_at(&store, "late a", 1).await),
         };
+        let filter = InstanceFilter { instance_ids: ids.map(owned), completed_before, limit };
         let deleted = delete(&store, filter.clone()).await;
         assert_eq!(numbers(&deleted), [expected, expected, 2 * expected, 0], "{filter:?}");
         let left = existing(&store).await;
         assert_eq!(left.len(), usize::try_from(4 - expected).expect("four at most"), "{filter:?}: {left:?}");
-        if let Some(ids) = ids {
-            let meant = ["a", "b", "late a", "late b"].iter().filter(|id| !ids.contains(id));
-            assert!(meant.clone().all(|id| left.contains(&(*id).to_owned())), "{filter:?}: {left:?}");
-        }
-        if with_time {
-            assert!(left.contains(&"late a".to_owned()) && left.contains(&"late b".to_owned()), "{left:?}");
+        for id in ["a", "b", "late a", "late b"] {
+            let is_meant = ids.is_none_or(|ids| ids.contains(&id));
+            let is_in_time = completed_before.is_none() || !id.starts_with("late");
+            let is_left = left.contains(&id.to_owned());
+            assert!(is_left || is_meant && is_in_time, "{filter:?} does not mean '{id}', which is gone");
         }
     }
+}
+
+/// Names, time, limit, and how many of the four are deleted.
+type Case<'a> = (Option<&'a [&'a str]>, Ended, Option<u32>, u64);
+
+/// When the instances that a filter means have ended.
+#[derive(Debug, Clone, Copy)]
+enum Ended {
+    Ever,
+    Early,
 }
 
 /// What runs, children, and names of nobody are passed over without a word, named or not; a limit is kept.

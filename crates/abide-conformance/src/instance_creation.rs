@@ -38,9 +38,9 @@ pub async fn test_instance_creation_via_metadata<F: ProviderFactory>(factory: &F
     let next = store.fetch("a").await;
     assert_eq!(next.item.orchestration_name, "Invoice", "the name comes from the metadata");
     assert_eq!(next.item.version, "2.1.0", "the version comes from the metadata");
-    assert_eq!(next.item.execution_id, 1);
+    assert_eq!(next.item.execution_id, 1, "the first execution is number one");
     assert_eq!(next.item.history, store.history("a").await, "the lease carries the history");
-    assert_eq!(next.item.history.len(), 1);
+    assert_eq!(next.item.history.len(), 1, "one event was committed");
 }
 
 /// No message and no activity creates an instance, and neither does a lease: only a commit does.
@@ -70,7 +70,7 @@ pub async fn test_null_version_handling<F: ProviderFactory>(factory: &F) {
     let store = Subject::new(factory).await;
     store.post(start_of("a", "Order", None)).await;
     let turn = store.fetch("a").await;
-    assert_eq!(turn.item.orchestration_name, "Order");
+    assert_eq!(turn.item.orchestration_name, "Order", "the start tells the name");
     assert_eq!(turn.item.version, "unknown", "a start without a version has the version \"unknown\"");
     assert_eq!(turn.item.messages, [start_of("a", "Order", None)], "the message itself says nothing");
     store.ack(&turn.token, Ack::first("a").named("Order", "3.0.0")).await;
@@ -88,21 +88,21 @@ pub async fn test_sub_orchestration_instance_creation<F: ProviderFactory>(factor
     let of_parent = store.history("parent").await;
 
     let turn = store.fetch("child").await;
-    assert_eq!(turn.item.orchestration_name, "Child");
-    assert_eq!(turn.item.version, VERSION);
-    assert_eq!(turn.item.messages, [start_child("child", "parent", 2)]);
+    assert_eq!(turn.item.orchestration_name, "Child", "the start tells the child's name");
+    assert_eq!(turn.item.version, VERSION, "the start tells the child's version");
+    assert_eq!(turn.item.messages, [start_child("child", "parent", 2)], "the child's batch is its start");
     assert!(turn.item.history.is_empty(), "a child begins with a history of its own");
     store.ack(&turn.token, first_of_child("child", "parent")).await;
 
-    assert_eq!(store.event_ids("child", 1).await, [1]);
+    assert_eq!(store.event_ids("child", 1).await, [1], "the child has its own history");
     assert_eq!(store.history("parent").await, of_parent, "the child's commit is none of the parent's");
     store.post(signal("child", "next")).await;
-    assert_eq!(store.fetch("child").await.item.orchestration_name, "Child");
+    assert_eq!(store.fetch("child").await.item.orchestration_name, "Child", "the child keeps its name");
     if let Some(admin) = store.as_management_capability() {
         let parent = admin.get_parent_id("child").await.expect("the child exists");
         assert_eq!(parent.as_deref(), Some("parent"), "the metadata names the parent");
         let children = admin.list_children("parent").await.expect("children can be listed");
-        assert_eq!(children, ["child"]);
+        assert_eq!(children, ["child"], "the parent has one child");
     }
 }
 
@@ -112,12 +112,12 @@ pub async fn test_start_names_the_instance_before_its_first_turn<F: ProviderFact
     store.post(signal("a", "early")).await;
     store.post(start_of("a", "Invoice", Some("4.5.6"))).await;
     let turn = store.fetch("a").await;
-    assert_eq!(turn.item.orchestration_name, "Invoice");
-    assert_eq!(turn.item.version, "4.5.6");
+    assert_eq!(turn.item.orchestration_name, "Invoice", "the start tells the name");
+    assert_eq!(turn.item.version, "4.5.6", "the start tells the version");
     assert_eq!(turn.item.execution_id, 1, "the first execution is number one");
     assert!(turn.item.history.is_empty(), "there is no history yet: {:?}", turn.item.history);
     assert_eq!(turn.item.history_error, None, "a history that is not there is not unreadable");
-    assert!(turn.item.kv_snapshot.is_empty());
+    assert!(turn.item.kv_snapshot.is_empty(), "there are no values yet");
     assert_eq!(
         turn.item.messages,
         [signal("a", "early"), start_of("a", "Invoice", Some("4.5.6"))],
@@ -139,8 +139,8 @@ pub async fn test_metadata_updates_name_and_version<F: ProviderFactory>(factory:
     store.ack(&turn.token, Ack::of("a", 1).named("Renamed", "7.0.0").signalled(3)).await;
     store.post(signal("a", "look")).await;
     let turn = store.fetch("a").await;
-    assert_eq!(turn.item.orchestration_name, "Renamed");
-    assert_eq!(turn.item.version, "7.0.0");
+    assert_eq!(turn.item.orchestration_name, "Renamed", "the commit told another name");
+    assert_eq!(turn.item.version, "7.0.0", "the commit told another version");
     store.post(signal("other", "look")).await;
     let other = store.fetch("other").await;
     assert_eq!(other.item.orchestration_name, ORCHESTRATION, "another instance was renamed too");
@@ -155,10 +155,14 @@ pub async fn test_second_start_is_mail<F: ProviderFactory>(factory: &F) {
     let turn = store.fetch("a").await;
     assert_eq!(turn.item.orchestration_name, ORCHESTRATION, "the first start decides the name");
     assert_eq!(turn.item.version, VERSION, "the first start decides the version");
-    assert_eq!(turn.item.history, before);
-    assert_eq!(turn.item.messages, [start_of("a", "Impostor", Some("6.6.6"))]);
+    assert_eq!(turn.item.history, before, "the history is that of the instance that is there");
+    assert_eq!(
+        turn.item.messages,
+        [start_of("a", "Impostor", Some("6.6.6"))],
+        "the second start is a message like any other"
+    );
     store.ack(&turn.token, Ack::of("a", 1)).await;
-    assert_eq!(store.history("a").await, before);
+    assert_eq!(store.history("a").await, before, "the second start changes no history");
 }
 
 /// A history that was appended without a lease is an instance: its start event tells name and version.
@@ -166,15 +170,15 @@ pub async fn test_appended_history_is_an_instance<F: ProviderFactory>(factory: &
     let store = Subject::new(factory).await;
     let past = vec![event("a", 1, 1, started()), event("a", 1, 2, child_scheduled())];
     store.append_with_execution("a", 1, past.clone()).await.expect("a past can be appended");
-    assert_eq!(store.history("a").await, past);
+    assert_eq!(store.history("a").await, past, "what was appended can be read");
     store.assert_no_turn("an instance without mail has no turn").await;
 
     store.post(signal("a", "next")).await;
     let turn = store.fetch("a").await;
-    assert_eq!(turn.item.orchestration_name, ORCHESTRATION);
-    assert_eq!(turn.item.version, VERSION);
-    assert_eq!(turn.item.execution_id, 1);
-    assert_eq!(turn.item.history, past);
+    assert_eq!(turn.item.orchestration_name, ORCHESTRATION, "the start event tells the name");
+    assert_eq!(turn.item.version, VERSION, "the start event tells the version");
+    assert_eq!(turn.item.execution_id, 1, "the past is of the first execution");
+    assert_eq!(turn.item.history, past, "a lease carries what was appended");
     store.ack(&turn.token, Ack::of("a", 1).signalled(3)).await;
     assert_eq!(store.event_ids("a", 1).await, [1, 2, 3], "a commit goes on where the past ended");
 }
@@ -191,7 +195,7 @@ pub async fn test_enqueued_start_is_not_listed<F: ProviderFactory>(factory: &F) 
 
     store.ack(&turn.token, Ack::first("a")).await;
     let listed = store.admin().list_instances().await.expect("instances can be listed");
-    assert_eq!(listed, ["a"]);
+    assert_eq!(listed, ["a"], "the commit makes the instance known");
 }
 
 /// The parent that the first commit names stays, whatever later commits say.

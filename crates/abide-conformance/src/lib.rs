@@ -4,22 +4,26 @@
 //! clause of `docs/guide/providers.md` is tried on your store: each clause names its function here. The
 //! functions can also be called one by one.
 //!
-//! ```no_run
-//! # use std::sync::Arc;
-//! # use abide_conformance::{ProviderFactory, run_all_validations};
-//! # use abide_provider::Provider;
+//! ```
+//! use std::sync::Arc;
+//!
+//! use abide_conformance::{ProviderFactory, instance_creation};
+//! use abide_provider::Provider;
+//!
 //! struct MyFactory;
 //!
 //! #[async_trait::async_trait]
 //! impl ProviderFactory for MyFactory {
 //!     async fn create_provider(&self) -> Arc<dyn Provider> {
-//!         todo!("a provider on an empty store")
+//!         Arc::new(abide_memory::InMemoryProvider::new()) // yours, on an empty store
 //!     }
 //! }
 //!
-//! # async fn test() {
-//! run_all_validations(&MyFactory).await;
-//! # }
+//! # let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+//! # runtime.block_on(async {
+//! // One of them; `run_all_validations(&MyFactory).await` tries all, and takes a while in real time.
+//! instance_creation::test_instance_creation_via_metadata(&MyFactory).await;
+//! # });
 //! ```
 //!
 //! Modules are areas of the contract; a function asserts what its name says, and panics if it does not hold. They use
@@ -143,3 +147,8 @@ pub mod provider_validations {
         prune, sessions, tag_filtering,
     };
 }
+
+/// What the guide shows compiles and runs.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/guide/providers.md")]
+struct Guide;

@@ -27,13 +27,13 @@ pub async fn test_execution_isolation<F: ProviderFactory>(factory: &F) {
 
     let after = store.read_with_execution("a", 1).await.expect("an execution can be read");
     assert_eq!(after, first, "a commit of the second execution changed the first");
-    assert_eq!(store.event_ids("a", 1).await, [1, 2, 3, 4]);
-    assert_eq!(store.event_ids("a", 2).await, [1, 2]);
+    assert_eq!(store.event_ids("a", 1).await, [1, 2, 3, 4], "the first execution has its events and its end");
+    assert_eq!(store.event_ids("a", 2).await, [1, 2], "the second execution has its own events");
     let second = store.read_with_execution("a", 2).await.expect("an execution can be read");
     assert!(second.iter().all(|event| event.execution_id == 2), "events of another execution: {second:?}");
     assert!(store.event_ids("a", 3).await.is_empty(), "there is no third execution");
     assert_eq!(store.event_ids("other", 1).await, [1], "another instance has its own executions");
-    assert!(store.event_ids("other", 2).await.is_empty());
+    assert!(store.event_ids("other", 2).await.is_empty(), "another instance has its own executions");
 }
 
 /// `read` and a lease show the latest execution, and nothing of those before it.
@@ -43,16 +43,19 @@ pub async fn test_latest_execution_detection<F: ProviderFactory>(factory: &F) {
     for execution_id in 2..=3 {
         continue_as_new_into(&store, "a", execution_id).await;
         let latest = store.read_with_execution("a", execution_id).await.expect("an execution can be read");
-        assert_eq!(latest.len(), 1);
+        assert_eq!(latest.len(), 1, "the new execution has its start");
         assert_eq!(store.history("a").await, latest, "reading gives the latest execution");
     }
     store.post(signal("a", "mail")).await;
     let turn = store.fetch("a").await;
     assert_eq!(turn.item.execution_id, 3, "a lease is on the latest execution");
     assert_eq!(turn.item.history, store.history("a").await, "a lease carries the latest history");
-    assert!(turn.item.history.iter().all(|event| event.execution_id == 3));
+    assert!(
+        turn.item.history.iter().all(|event| event.execution_id == 3),
+        "a lease carries events of the latest execution only"
+    );
     store.ack(&turn.token, Ack::of("a", 3).signalled(2)).await;
-    assert_eq!(store.event_ids("a", 3).await, [1, 2]);
+    assert_eq!(store.event_ids("a", 3).await, [1, 2], "a commit of the latest execution is appended to it");
 
     let past = vec![event("seeded", 1, 1, crate::support::started())];
     store.append_with_execution("seeded", 1, past).await.expect("a past can be appended");
@@ -68,7 +71,7 @@ pub async fn test_execution_id_sequencing<F: ProviderFactory>(factory: &F) {
     for execution_id in 1..=4 {
         store.post(signal("a", "mail")).await;
         let turn = store.fetch("a").await;
-        assert_eq!(turn.item.execution_id, execution_id);
+        assert_eq!(turn.item.execution_id, execution_id, "a lease names the current execution");
         store.ack(&turn.token, Ack::of("a", execution_id).continuing(2)).await;
         let next = store.fetch("a").await;
         assert_eq!(next.item.execution_id, execution_id, "the successor has no commit yet");
@@ -76,13 +79,17 @@ pub async fn test_execution_id_sequencing<F: ProviderFactory>(factory: &F) {
         store.ack(&next.token, Ack::first_of("a", execution_id + 1)).await;
     }
     for execution_id in 1..=4 {
-        assert_eq!(store.event_ids("a", execution_id).await, [1, 2]);
+        assert_eq!(
+            store.event_ids("a", execution_id).await,
+            [1, 2],
+            "each execution has its start and its end"
+        );
     }
-    assert_eq!(store.event_ids("a", 5).await, [1]);
-    assert!(store.event_ids("a", 6).await.is_empty());
+    assert_eq!(store.event_ids("a", 5).await, [1], "the last execution has its start");
+    assert!(store.event_ids("a", 6).await.is_empty(), "there is no sixth execution");
     if let Some(admin) = store.as_management_capability() {
         let executions = admin.list_executions("a").await.expect("executions can be listed");
-        assert_eq!(executions, [1, 2, 3, 4, 5]);
+        assert_eq!(executions, [1, 2, 3, 4, 5], "all executions are listed, ascending");
     }
 }
 
@@ -91,20 +98,28 @@ pub async fn test_continue_as_new_creates_new_execution<F: ProviderFactory>(fact
     let store = Subject::new(factory).await;
     store.create("a").await;
     store.step(Ack::of("a", 1).signalled(2).continuing(3)).await;
-    assert_eq!(store.event_ids("a", 1).await, [1, 2, 3]);
+    assert_eq!(store.event_ids("a", 1).await, [1, 2, 3], "the commit ends the first execution");
     assert!(store.event_ids("a", 2).await.is_empty(), "the successor begins with its own commit");
 
     let turn = store.fetch("a").await;
-    assert_eq!(turn.item.messages, [continue_as_new("a")]);
+    assert_eq!(
+        turn.item.messages,
+        [continue_as_new("a")],
+        "the successor's message is mail of the same instance"
+    );
     store.ack(&turn.token, Ack::first_of("a", 2).signalled(2)).await;
-    assert_eq!(store.event_ids("a", 2).await, [1, 2]);
-    assert_eq!(store.event_ids("a", 1).await, [1, 2, 3]);
+    assert_eq!(store.event_ids("a", 2).await, [1, 2], "the successor has its own events");
+    assert_eq!(store.event_ids("a", 1).await, [1, 2, 3], "the successor changed its predecessor");
     store.assert_no_turn("the successor's message was consumed").await;
     if let Some(admin) = store.as_management_capability() {
         let ended = admin.get_execution_info("a", 1).await.expect("the first execution exists");
-        assert_eq!((ended.status.as_str(), ended.output.as_deref()), ("ContinuedAsNew", Some("next")));
+        assert_eq!(
+            (ended.status.as_str(), ended.output.as_deref()),
+            ("ContinuedAsNew", Some("next")),
+            "the first execution continued as new"
+        );
         let current = admin.get_execution_info("a", 2).await.expect("the second execution exists");
-        assert_eq!(current.status, "Running");
+        assert_eq!(current.status, "Running", "the successor is running");
     }
 }
 

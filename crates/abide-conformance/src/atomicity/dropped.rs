@@ -72,7 +72,7 @@ pub async fn test_dropped_ack_is_all_or_nothing<F: ProviderFactory>(factory: &F)
     for name in &names {
         let (ids, is_enqueued) = (store.event_ids(name, 1).await, work.contains(&activity(name, 3)));
         if let Some(turn) = back.get(name) {
-            assert_eq!(turn.signals(), ["precious"]);
+            assert_eq!(turn.signals(), ["precious"], "the mail came back, but not as it was");
             assert_eq!(ids, [1], "the commit of '{name}' was dropped, its mail came back, but not as it was");
             assert!(!is_enqueued, "the commit of '{name}' was dropped, but its activity was enqueued");
         } else {
@@ -103,7 +103,11 @@ pub async fn test_dropped_work_ack_is_all_or_nothing<F: ProviderFactory>(factory
         match told.get(name) {
             None => assert!(is_back, "the activity of '{name}' is gone, and the instance was not told"),
             Some(turn) => {
-                assert_eq!(turn.item.messages, [completed(name, 2)]);
+                assert_eq!(
+                    turn.item.messages,
+                    [completed(name, 2)],
+                    "an activity that finished once is told of once"
+                );
                 assert!(!is_back, "the instance '{name}' was told, but the activity runs again");
             }
         }

@@ -55,7 +55,10 @@ pub async fn test_atomicity_failure_rollback<F: ProviderFactory>(factory: &F) {
     give_back(&store, &turn).await;
     let again = store.fetch("a").await;
     assert_eq!(again.item.messages, turn.item.messages, "the refused commit consumed mail");
-    assert_eq!(again.item.orchestration_name, turn.item.orchestration_name);
+    assert_eq!(
+        again.item.orchestration_name, turn.item.orchestration_name,
+        "the refused commit renamed the instance"
+    );
     store.assert_no_turn("the refused commit started another instance").await;
 }
 
@@ -69,16 +72,24 @@ pub async fn test_multi_operation_atomic_ack<F: ProviderFactory>(factory: &F) {
     let turn = store.fetch("a").await;
     store.ack(&turn.token, everything().completing(20)).await;
 
-    assert_eq!(store.event_ids("a", 1).await, [1, 2, 10, 11, 12, 13, 20]);
+    assert_eq!(
+        store.event_ids("a", 1).await,
+        [1, 2, 10, 11, 12, 13, 20],
+        "the commit appends all of its events"
+    );
     let status = store.get_custom_status("a", 0).await.expect("a custom status can be read");
-    assert_eq!(status, Some((Some("busy".to_owned()), 1)));
+    assert_eq!(status, Some((Some("busy".to_owned()), 1)), "the commit sets the custom status");
     let value = store.get_kv_value("a", "key").await.expect("a value can be read");
-    assert_eq!(value.as_deref(), Some("value"));
+    assert_eq!(value.as_deref(), Some("value"), "the commit sets the value");
     let work: Vec<u64> = lease_all_work(&store).await.iter().map(Job::id).collect();
     assert_eq!(work, [12, 13], "two activities are enqueued, and activity 2 is taken back");
     if let Some(admin) = store.as_management_capability() {
         let info = admin.get_instance_info("a").await.expect("the instance exists");
-        assert_eq!((info.status.as_str(), info.output.as_deref()), ("Completed", Some("done")));
+        assert_eq!(
+            (info.status.as_str(), info.output.as_deref()),
+            ("Completed", Some("done")),
+            "the commit ends the execution"
+        );
     }
 
     let turns = lease_all(&store).await;
@@ -90,8 +101,8 @@ pub async fn test_multi_operation_atomic_ack<F: ProviderFactory>(factory: &F) {
         ("c", vec![start("c")]),
     ];
     assert_eq!(mail, BTreeMap::from(expected), "the batch is gone, the lease is free, the new mail is there");
-    assert_eq!(turns["a"].item.orchestration_name, "Renamed");
-    assert_eq!(turns["a"].item.version, "9.9.9");
+    assert_eq!(turns["a"].item.orchestration_name, "Renamed", "the commit names the instance");
+    assert_eq!(turns["a"].item.version, "9.9.9", "the commit sets the version");
 }
 
 /// Only a commit that is written ends the lease. One that is refused leaves it with its holder, who can commit again.
@@ -158,9 +169,13 @@ pub async fn test_refused_first_turn_creates_nothing<F: ProviderFactory>(factory
     store.assert_no_turn("the refused commit sends nothing").await;
 
     store.ack(&turn.token, first).await;
-    assert_eq!(store.event_ids("a", 1).await, [1, 2]);
-    assert_eq!(store.fetch_work().await.id(), 2);
-    assert_eq!(store.fetch("c").await.item.messages, [start("c")]);
+    assert_eq!(store.event_ids("a", 1).await, [1, 2], "after a refused commit the right one is written");
+    assert_eq!(store.fetch_work().await.id(), 2, "after a refused commit the right one enqueues its work");
+    assert_eq!(
+        store.fetch("c").await.item.messages,
+        [start("c")],
+        "after a refused commit the right one sends its mail"
+    );
 }
 
 /// A turn of "a" that does what a turn can do. Its instance has activity 2 queued.

@@ -131,8 +131,8 @@ pub(crate) async fn assert_gone(store: &Subject<'_>, id: &str) {
         assert!(events.is_empty(), "'{id}' is deleted, and has a history: {events:?}");
     }
     assert!(store.history(id).await.is_empty(), "'{id}' is deleted, and has a current history");
-    let stats = store.get_instance_stats(id).await.expect("stats can be read");
-    assert_eq!(stats, None, "'{id}' is deleted, and has statistics");
+    let size = store.get_instance_stats(id).await.expect("stats can be read");
+    assert_eq!(size, None, "'{id}' is deleted, and has statistics");
     let status = store.get_custom_status(id, 0).await.expect("a custom status can be read");
     assert_eq!(status, None, "'{id}' is deleted, and has a custom status");
     let values = store.get_kv_all_values(id).await.expect("values can be read");

@@ -102,14 +102,14 @@ pub(crate) async fn meet(
     (token, turn): (String, Ack),
     (doomed, force): (&str, Force),
 ) -> (Result<(), ProviderError>, Result<DeleteInstanceResult, ProviderError>) {
-    let (committer, deleter, doomed) = (store.shared(), store.shared(), doomed.to_owned());
+    let (one, other, doomed) = (store.shared(), store.shared(), doomed.to_owned());
     let commit = async move {
         wait_for(round % 4).await;
-        commit_beside_others(committer.as_ref(), &token, &turn).await
+        commit_beside_others(one.as_ref(), &token, &turn).await
     };
     let deletion = async move {
         wait_for(3 - round % 4).await;
-        delete_beside_others(deleter.as_ref(), &doomed, force).await
+        delete_beside_others(other.as_ref(), &doomed, force).await
     };
     // A runtime may begin with what came first, or with what came last.
     let (commit, deletion) = if round % 8 < 4 {

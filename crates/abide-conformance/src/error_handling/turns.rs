@@ -56,11 +56,19 @@ pub async fn test_duplicate_event_id_rejection<F: ProviderFactory>(factory: &F) 
         store.assert_no_turn("a refused commit keeps its lease and sends nothing").await;
     }
     store.ack(&turn.token, Ack::of("a", 1).signalled(3)).await;
-    assert_eq!(store.event_ids("a", 1).await, [1, 2, 3]);
+    assert_eq!(
+        store.event_ids("a", 1).await,
+        [1, 2, 3],
+        "the holder of the lease can commit a turn that is right"
+    );
     continue_as_new_into(&store, "a", 2).await;
     store.step(Ack::of("a", 2).signalled(2)).await;
     assert_eq!(store.event_ids("a", 2).await, [1, 2], "each execution counts its events from one");
-    assert_eq!(store.event_ids("a", 1).await, [1, 2, 3, 4]);
+    assert_eq!(
+        store.event_ids("a", 1).await,
+        [1, 2, 3, 4],
+        "a commit of the second execution changed the first"
+    );
     store.step(Ack::of("other", 1).signalled(2)).await;
     assert_eq!(store.event_ids("other", 1).await, [1, 2], "each instance has its own events");
 }
@@ -84,7 +92,11 @@ pub async fn test_event_id_zero_is_refused<F: ProviderFactory>(factory: &F) {
     store.assert_no_turn("a refused commit keeps its lease and sends nothing").await;
     store.assert_no_work("a refused commit enqueues nothing").await;
     store.ack(&turn.token, Ack::of("a", 1).signalled(2)).await;
-    assert_eq!(store.event_ids("a", 1).await, [1, 2]);
+    assert_eq!(
+        store.event_ids("a", 1).await,
+        [1, 2],
+        "the holder of the lease can commit a turn that is right"
+    );
 }
 
 /// A first commit whose metadata says nothing is written all the same: the start event tells name and version.
@@ -98,11 +110,11 @@ pub async fn test_missing_instance_metadata<F: ProviderFactory>(factory: &F) {
 
     store.post(signal("a", "mail")).await;
     let next = store.fetch("a").await;
-    assert_eq!(next.item.orchestration_name, ORCHESTRATION);
-    assert_eq!(next.item.version, VERSION);
-    assert_eq!(next.item.execution_id, 1);
-    assert_eq!(next.item.history, store.history("a").await);
-    assert_eq!(next.item.history.len(), 1);
+    assert_eq!(next.item.orchestration_name, ORCHESTRATION, "the start event tells the name");
+    assert_eq!(next.item.version, VERSION, "the start event tells the version");
+    assert_eq!(next.item.execution_id, 1, "the first execution is number one");
+    assert_eq!(next.item.history, store.history("a").await, "a lease carries the history");
+    assert_eq!(next.item.history.len(), 1, "one event was committed");
 }
 
 /// An empty commit without metadata for something that is no instance consumes its batch, and creates nothing.
@@ -134,7 +146,7 @@ pub async fn test_lock_expiration_during_ack<F: ProviderFactory>(factory: &F) {
     assert_eq!(turns["a"].signals(), ["mail"], "a late commit consumes, sends and hides nothing");
     assert_eq!(turns["a"].attempt, 2, "the late lease was an attempt");
     store.ack(&turns["a"].token, Ack::of("a", 1).signalled(2)).await;
-    assert_eq!(store.event_ids("a", 1).await, [1, 2]);
+    assert_eq!(store.event_ids("a", 1).await, [1, 2], "the one who has the lease can commit");
 }
 
 /// Giving back with a token that was never given out is refused for good: the lease goes on, nothing is hidden, and no
@@ -153,7 +165,7 @@ pub async fn test_unknown_token_on_abandon_changes_nothing<F: ProviderFactory>(f
     let again = store.fetch("a").await;
     assert_eq!(again.signals(), ["leased", "waiting"], "a wrong token hides nothing");
     assert_eq!(again.attempt, 2, "a wrong token forgives no attempt");
-    assert_ne!(again.token, turn.token);
+    assert_ne!(again.token, turn.token, "the lease ended in its time, and another one has another token");
 }
 
 /// Text is kept as it is: quotes, control characters, other scripts, JSON, and much of it, in names, messages,
@@ -174,8 +186,12 @@ pub async fn test_awkward_text_survives<F: ProviderFactory>(factory: &F) {
         store.ack(&turn.token, Ack::of(name, 1).event(number, said)).await;
         let history = store.history(name).await;
         let recorded = history.last().expect("there are events");
-        assert_eq!((recorded.event_id, &recorded.kind), (expected.event_id, &expected.kind));
-        assert_eq!(recorded.instance_id, name);
+        assert_eq!(
+            (recorded.event_id, &recorded.kind),
+            (expected.event_id, &expected.kind),
+            "an event came out changed"
+        );
+        assert_eq!(recorded.instance_id, name, "an event came out of another instance");
 
         let work = activity_with_input(name, number, text);
         store.post_work(work.clone()).await;
@@ -189,17 +205,17 @@ pub async fn test_awkward_text_survives<F: ProviderFactory>(factory: &F) {
 pub async fn test_reading_the_unknown_is_empty<F: ProviderFactory>(factory: &F) {
     let store = Subject::new(factory).await;
     store.create("a").await;
-    assert!(store.history("nobody").await.is_empty());
-    assert!(store.event_ids("nobody", 1).await.is_empty());
+    assert!(store.history("nobody").await.is_empty(), "what does not exist has no history");
+    assert!(store.event_ids("nobody", 1).await.is_empty(), "what does not exist has no executions");
     assert!(store.event_ids("a", 2).await.is_empty(), "an execution that never was has no events");
     let custom = store.get_custom_status("nobody", 0).await.expect("an unknown status is no error");
-    assert_eq!(custom, None);
+    assert_eq!(custom, None, "what does not exist has no custom status");
     let value = store.get_kv_value("nobody", "key").await.expect("an unknown value is no error");
-    assert_eq!(value, None);
+    assert_eq!(value, None, "what does not exist has no value");
     let values = store.get_kv_all_values("nobody").await.expect("unknown values are no error");
-    assert!(values.is_empty());
+    assert!(values.is_empty(), "what does not exist has no values");
     let stats = store.get_instance_stats("nobody").await.expect("an unknown instance is no error");
-    assert_eq!(stats, None);
+    assert_eq!(stats, None, "what does not exist has no statistics");
 }
 
 fn activity_with_input(instance: &str, id: u64, text: &str) -> abide_model::WorkItem {

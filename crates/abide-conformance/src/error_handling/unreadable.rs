@@ -19,16 +19,16 @@ pub async fn test_corrupted_serialization_data<F: ProviderFactory>(factory: &F) 
 
     let turns = lease_all(&store).await;
     let sound = turns.get("sound").expect("an unreadable history keeps another instance from its turn");
-    assert_eq!(sound.item.history_error, None);
-    assert_eq!(sound.item.history.len(), 2);
+    assert_eq!(sound.item.history_error, None, "an unreadable history spoils another one");
+    assert_eq!(sound.item.history.len(), 2, "an unreadable history spoils another one");
     let broken = turns.get("broken").expect("an instance whose history cannot be read is leased");
     let error = broken.item.history_error.as_deref().expect("the lease says that the history is unreadable");
     assert!(!error.is_empty(), "the lease says why");
     assert!(broken.item.history.is_empty(), "there is no history: {:?}", broken.item.history);
-    assert_eq!(broken.signals(), ["mail"]);
-    assert_eq!(broken.attempt, 1);
-    assert_eq!(broken.item.orchestration_name, ORCHESTRATION);
-    assert_eq!(broken.item.version, VERSION);
+    assert_eq!(broken.signals(), ["mail"], "an unreadable history does not hide the mail");
+    assert_eq!(broken.attempt, 1, "the first lease is attempt one");
+    assert_eq!(broken.item.orchestration_name, ORCHESTRATION, "the name is known without the history");
+    assert_eq!(broken.item.version, VERSION, "the version is known without the history");
 
     give_back(&store, broken).await;
     let again = store.fetch("broken").await;
@@ -47,7 +47,7 @@ pub async fn test_read_corrupted_history_returns_error<F: ProviderFactory>(facto
     let store = Subject::new(factory).await;
     store.begin(Ack::first("broken").signalled(2)).await;
     store.create("sound").await;
-    assert_eq!(store.history("broken").await.len(), 2);
+    assert_eq!(store.history("broken").await.len(), 2, "before it is damaged it can be read");
     factory.corrupt_instance_history("broken").await;
     assert_refused(&store.read("broken").await, "reading a history that cannot be read");
     assert_eq!(store.history("sound").await.len(), 1, "another history can be read");
@@ -59,8 +59,8 @@ pub async fn test_read_with_execution_corrupted_history_returns_error<F: Provide
     store.create("broken").await;
     continue_as_new_into(&store, "broken", 2).await;
     let first = store.event_ids("broken", 1).await;
-    assert_eq!(first.len(), 2);
-    assert_eq!(store.event_ids("broken", 2).await, [1]);
+    assert_eq!(first.len(), 2, "before it is damaged it can be read");
+    assert_eq!(store.event_ids("broken", 2).await, [1], "before it is damaged it can be read");
     factory.corrupt_instance_history("broken").await;
     let read = store.read_with_execution("broken", 2).await;
     assert_refused(&read, "reading an execution that cannot be read");

@@ -55,7 +55,11 @@ pub async fn test_wrong_completion_is_refused<F: ProviderFactory>(factory: &F) {
         store.assert_no_work("a refused ack does not end the lease, and enqueues nothing").await;
     }
     finish(&store, "a", &job).await;
-    assert_eq!(store.fetch("a").await.item.messages, [completed("a", 2)]);
+    assert_eq!(
+        store.fetch("a").await.item.messages,
+        [completed("a", 2)],
+        "after refused acks the right one is accepted, and sends one completion"
+    );
     store.expire_leases().await;
     store.assert_no_work("the activity is finished").await;
 }

@@ -24,11 +24,11 @@ pub async fn test_multi_threaded_lock_contention<F: ProviderFactory>(factory: &F
         let [turn] = turns.as_slice() else {
             panic!("one of {DISPATCHERS} dispatchers must get the instance, not {}: {turns:?}", turns.len());
         };
-        assert_eq!(turn.signals(), [data.as_str()]);
+        assert_eq!(turn.signals(), [data.as_str()], "the batch is what was sent since the last commit");
         assert_eq!(turn.attempt, 1, "those who got nothing count for nothing");
         store.ack(&turn.token, Ack::of("a", 1).signalled(round)).await;
     }
-    assert_eq!(store.event_ids("a", 1).await, (1..10).collect::<Vec<_>>());
+    assert_eq!(store.event_ids("a", 1).await, (1..10).collect::<Vec<_>>(), "each round committed one event");
 }
 
 /// Every message is processed by one dispatcher, once, however many there are.
@@ -82,7 +82,7 @@ pub async fn test_multi_threaded_lock_expiration_recovery<F: ProviderFactory>(fa
     assert_eq!(turn.attempt, 2, "the dead one's lease was an attempt, the others' fetches were none");
     assert_powerless(&store, &dead.token, "a", "the lease ran out").await;
     store.ack(&turn.token, Ack::of("a", 1).signalled(2)).await;
-    assert_eq!(store.event_ids("a", 1).await, [1, 2]);
+    assert_eq!(store.event_ids("a", 1).await, [1, 2], "the one who has the lease commits, and nobody else");
 }
 
 /// What the dispatchers share, to know when they are done.

@@ -98,7 +98,11 @@ pub async fn test_invalid_lock_token_rejection<F: ProviderFactory>(factory: &F) 
         renewed.expect("the lease itself is as good as before");
     }
     store.ack(&turn.token, Ack::of("a", 1).signalled(2)).await;
-    assert_eq!(store.event_ids("a", 1).await, [1, 2]);
+    assert_eq!(
+        store.event_ids("a", 1).await,
+        [1, 2],
+        "the lease itself is as good as before, and nothing else was written"
+    );
     store.assert_no_turn("the batch was consumed, and a wrong token sent nothing").await;
     store.assert_no_work("a wrong token enqueued nothing").await;
 }
@@ -131,7 +135,11 @@ pub async fn test_completions_arriving_during_lock_blocked<F: ProviderFactory>(f
     let jobs = lease_all_work(&store).await;
     store.post(signal("a", "leased")).await;
     let turn = store.fetch("a").await;
-    assert_eq!(turn.item.messages, [signal("a", "leased")]);
+    assert_eq!(
+        turn.item.messages,
+        [signal("a", "leased")],
+        "the batch is what is visible when the lease is taken"
+    );
 
     finish(&store, "a", &jobs[0]).await;
     store.assert_no_turn("a completion for a leased instance waits").await;
@@ -166,12 +174,12 @@ pub async fn test_cross_instance_lock_isolation<F: ProviderFactory>(factory: &F)
     store.assert_no_turn("the commit of one instance ended the lease of another").await;
     give_back(&store, &c).await;
     let again = store.fetch("c").await;
-    assert_eq!(again.signals(), ["mail of c"]);
+    assert_eq!(again.signals(), ["mail of c"], "what is given back comes again");
     store.assert_no_turn("giving one instance back ended the lease of another").await;
 
     store.ack(&a.token, Ack::of("a", 1).signalled(2)).await;
-    assert_eq!(store.event_ids("a", 1).await, [1, 2]);
-    assert_eq!(store.event_ids("b", 1).await, [1, 2]);
+    assert_eq!(store.event_ids("a", 1).await, [1, 2], "the commit of an instance goes to that instance");
+    assert_eq!(store.event_ids("b", 1).await, [1, 2], "the commit of an instance goes to that instance");
     assert_eq!(store.event_ids("c", 1).await, [1], "a commit wrote to another instance");
     store.ack(&again.token, Ack::of("c", 1).signalled(2)).await;
     store.assert_no_turn("everything was consumed").await;
@@ -242,13 +250,13 @@ pub async fn test_stale_token_after_another_took_the_lease<F: ProviderFactory>(f
     let lost = store.fetch("a").await;
     store.expire_leases().await;
     let held = store.fetch("a").await;
-    assert_ne!(held.token, lost.token);
+    assert_ne!(held.token, lost.token, "another lease has another token");
 
     assert_powerless(&store, &lost.token, "a", "another one has the lease").await;
     store.assert_no_turn("a stale token ended the lease of its successor, or sent something").await;
     store.assert_no_work("a stale token enqueued something").await;
     store.ack(&held.token, Ack::of("a", 1).signalled(2)).await;
-    assert_eq!(store.event_ids("a", 1).await, [1, 2]);
+    assert_eq!(store.event_ids("a", 1).await, [1, 2], "the one who has the lease commits, and nobody else");
     store.expire_leases().await;
     store.assert_no_turn("the mail was consumed by the one who had the lease").await;
 }
@@ -260,10 +268,14 @@ pub async fn test_work_of_a_leased_instance_goes_on<F: ProviderFactory>(factory:
     store.post(signal("a", "mail")).await;
     let turn = store.fetch("a").await;
     let job = store.fetch_work().await;
-    assert_eq!(job.id(), 2);
+    assert_eq!(job.id(), 2, "the activity of a leased instance can be leased");
     finish(&store, "a", &job).await;
     store.ack(&turn.token, Ack::of("a", 1).signalled(3)).await;
-    assert_eq!(store.fetch("a").await.item.messages, [completed("a", 2)]);
+    assert_eq!(
+        store.fetch("a").await.item.messages,
+        [completed("a", 2)],
+        "the completion that came during the lease is there"
+    );
 }
 
 /// Names that look alike are different instances: upper and lower case, spaces, a name within a name, a wildcard.
@@ -280,7 +292,7 @@ pub async fn test_names_are_compared_exactly<F: ProviderFactory>(factory: &F) {
     assert_eq!(turns.len(), names.len(), "names were taken for one another: {:?}", turns.keys());
     for name in names {
         assert_eq!(turns[name].signals(), [name], "mail went to another instance");
-        assert_eq!(turns[name].item.history.len(), 1);
+        assert_eq!(turns[name].item.history.len(), 1, "the history of another instance was handed out");
     }
     store.ack(&turns["order"].token, Ack::of("order", 1).signalled(2)).await;
     store.assert_no_turn("the commit of one instance ended the lease of another").await;

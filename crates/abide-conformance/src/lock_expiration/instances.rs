@@ -32,7 +32,7 @@ pub async fn test_abandon_releases_lock_immediately<F: ProviderFactory>(factory:
     for (expected_attempt, delay) in [(1, None), (2, Some(Duration::ZERO)), (3, None)] {
         let turn = store.fetch("a").await;
         assert_eq!(turn.signals(), ["mail"], "what is given back comes again");
-        assert_eq!(turn.attempt, expected_attempt);
+        assert_eq!(turn.attempt, expected_attempt, "each lease that was given back is an attempt");
         store.assert_no_turn("the instance is leased").await;
         let abandoned = store.abandon_orchestration_item(&turn.token, delay, false).await;
         abandoned.expect("a lease that is held can be given back");
@@ -50,13 +50,13 @@ pub async fn test_lock_renewal_on_ack<F: ProviderFactory>(factory: &F) {
     store.ack(&first.token, Ack::of("a", 1).signalled(2)).await;
     store.post(signal("a", "second")).await;
     let second = store.fetch("a").await;
-    assert_eq!(second.attempt, 1);
+    assert_eq!(second.attempt, 1, "new mail is at attempt one");
 
     // The first lease would be over by now.
     store.pass(store.lock() / 2).await;
     store.assert_no_turn("the second lease ended with the time of the first").await;
     store.ack(&second.token, Ack::of("a", 1).signalled(3)).await;
-    assert_eq!(store.event_ids("a", 1).await, [1, 2, 3]);
+    assert_eq!(store.event_ids("a", 1).await, [1, 2, 3], "both leases were committed");
 }
 
 /// However many try: nobody gets an instance before its own lease has run out, and then one of them does.
@@ -75,7 +75,10 @@ pub async fn test_concurrent_lock_attempts_respect_expiration<F: ProviderFactory
     let turns = contend(&store, 8).await;
     let names: Vec<_> = turns.iter().map(|turn| turn.item.instance.as_str()).collect();
     assert_eq!(names, ["short"], "one lease has run out, and one dispatcher gets what it had");
-    assert_eq!(turns[0].attempt, 2);
+    assert_eq!(
+        turns[0].attempt, 2,
+        "the lease that ran out was an attempt, fetches that found nothing were none"
+    );
 }
 
 /// Messages given back with a delay are hidden for that long, and come back together, in order.
@@ -97,7 +100,7 @@ pub async fn test_abandon_orchestration_item_with_delay<F: ProviderFactory>(fact
     store.pass(beyond(delay)).await;
     let turns = lease_all(&store).await;
     assert_eq!(turns["a"].signals(), ["first", "second"], "the delay is over");
-    assert_eq!(turns["a"].attempt, 2);
+    assert_eq!(turns["a"].attempt, 2, "giving back is an attempt");
 }
 
 /// Giving a lease back ends it: the token is good for nothing more, and hides nothing any more.
@@ -124,7 +127,7 @@ pub async fn test_expired_lease_cannot_be_abandoned<F: ProviderFactory>(factory:
     let abandoned = store.abandon_orchestration_item(&turn.token, Some(store.lock() * 4), true).await;
     assert_refused(&abandoned, "giving back a lease that ran out");
     let again = store.fetch("a").await;
-    assert_eq!(again.signals(), ["mail"]);
+    assert_eq!(again.signals(), ["mail"], "a refused abandon hid the mail");
     assert_eq!(again.attempt, 2, "the lease that ran out was an attempt");
 }
 
@@ -139,10 +142,10 @@ pub async fn test_lease_lasts_as_long_as_asked<F: ProviderFactory>(factory: &F) 
     let short = store.fetch("short").await;
     store.expire_leases().await;
     let again = store.fetch("short").await;
-    assert_eq!(again.attempt, 2);
+    assert_eq!(again.attempt, 2, "the short lease ran out, and was an attempt");
     store.assert_no_turn("the long lease is not over").await;
     store.ack(&long.token, Ack::of("long", 1).signalled(2)).await;
-    assert_eq!(store.event_ids("long", 1).await, [1, 2]);
+    assert_eq!(store.event_ids("long", 1).await, [1, 2], "the holder of the long lease can commit");
     assert_powerless(&store, &short.token, "short", "the short lease ran out").await;
 }
 

@@ -17,7 +17,7 @@ pub async fn test_orchestration_lock_renewal_success<F: ProviderFactory>(factory
         store.assert_no_turn("the lease was renewed").await;
     }
     store.ack(&turn.token, Ack::of("a", 1).signalled(2)).await;
-    assert_eq!(store.event_ids("a", 1).await, [1, 2]);
+    assert_eq!(store.event_ids("a", 1).await, [1, 2], "the holder of a renewed lease can commit");
     store.expire_leases().await;
     store.assert_no_turn("the mail was consumed").await;
 }
@@ -37,8 +37,8 @@ pub async fn test_orchestration_lock_renewal_extends_timeout<F: ProviderFactory>
     store.pass(beyond(store.lock())).await;
     let again = store.fetch("a").await;
     assert_eq!(again.signals(), ["mail"], "the renewed lease is over");
-    assert_eq!(again.attempt, 2);
-    assert_ne!(again.token, turn.token);
+    assert_eq!(again.attempt, 2, "a renewed lease is one attempt");
+    assert_ne!(again.token, turn.token, "another lease has another token");
 }
 
 /// A token that was never given out renews nothing: the lease that there is ends in its time.
@@ -54,7 +54,7 @@ pub async fn test_orchestration_lock_renewal_invalid_token<F: ProviderFactory>(f
     store.expire_leases().await;
     let again = store.fetch("a").await;
     assert_ne!(again.token, turn.token, "the lease ended in its time");
-    assert_eq!(again.attempt, 2);
+    assert_eq!(again.attempt, 2, "the lease that ran out was an attempt");
 }
 
 /// A lease that ran out cannot be renewed: not while nobody has it, and not when another one does.

@@ -19,7 +19,7 @@ pub async fn test_worker_lock_expires_after_timeout<F: ProviderFactory>(factory:
     store.assert_no_work("half of the lease's time is left").await;
     store.expire_leases().await;
     let again = store.fetch_work().await;
-    assert_eq!(again.item, job.item);
+    assert_eq!(again.item, job.item, "an activity whose lease ran out comes again");
     assert_ne!(again.token, job.token, "another lease has another token");
     store.assert_no_work("the activity is leased again").await;
     assert_powerless_over_work(&store, &job.token, "a", "the lease ran out").await;
@@ -35,8 +35,8 @@ pub async fn test_abandon_work_item_releases_lock<F: ProviderFactory>(factory: &
     give_back_work(&store, &job).await;
     let again = store.fetch_work().await;
     assert_eq!(again.item, job.item, "what is given back comes again");
-    assert_ne!(again.token, job.token);
-    assert_eq!(again.attempt, 2);
+    assert_ne!(again.token, job.token, "another lease has another token");
+    assert_eq!(again.attempt, 2, "giving back is an attempt");
 
     assert_powerless_over_work(&store, &job.token, "a", "the lease was given back").await;
     store.assert_no_work("the token of the first lease ended the second").await;
@@ -62,7 +62,7 @@ pub async fn test_abandon_work_item_with_delay<F: ProviderFactory>(factory: &F) 
     store.pass(beyond(store.lock())).await;
     let again = store.fetch_work().await;
     assert_eq!(again.item, job.item, "the delay is over");
-    assert_eq!(again.attempt, 2);
+    assert_eq!(again.attempt, 2, "giving back is an attempt");
 }
 
 /// An activity whose lease ran out cannot be finished: its instance hears nothing from the late one, and one word from
@@ -78,11 +78,15 @@ pub async fn test_worker_ack_fails_after_lock_expiry<F: ProviderFactory>(factory
 
     let held = store.fetch_work().await;
     assert_eq!(held.item, late.item, "the refused ack does not remove the activity");
-    assert_eq!(held.attempt, 2);
+    assert_eq!(held.attempt, 2, "the lease that ran out was an attempt");
     assert_powerless_over_work(&store, &late.token, "a", "another one has the lease").await;
     store.assert_no_turn("the refused ack sends no completion").await;
     finish(&store, "a", &held).await;
-    assert_eq!(store.fetch("a").await.item.messages, [completed("a", 2)]);
+    assert_eq!(
+        store.fetch("a").await.item.messages,
+        [completed("a", 2)],
+        "the one who has the lease finishes the activity, once"
+    );
     store.expire_leases().await;
     store.assert_no_work("the activity is finished").await;
 }
@@ -98,7 +102,7 @@ pub async fn test_expired_work_lease_cannot_be_abandoned<F: ProviderFactory>(fac
     let abandoned = store.abandon_work_item(&late.token, Some(store.lock() * 4), true).await;
     assert_refused(&abandoned, "giving back a lease that ran out");
     let again = store.fetch_work().await;
-    assert_eq!(again.item, late.item);
+    assert_eq!(again.item, late.item, "a refused abandon hid the activity");
     assert_eq!(again.attempt, 2, "the lease that ran out was an attempt");
 }
 
@@ -113,7 +117,7 @@ pub async fn test_work_lease_lasts_as_long_as_asked<F: ProviderFactory>(factory:
     let (item, token, attempt) = long.expect("fetching work succeeds").expect("there is work");
     let long = Job { item, token, attempt };
     let short = store.fetch_work().await;
-    assert_eq!((long.id(), short.id()), (2, 3));
+    assert_eq!((long.id(), short.id()), (2, 3), "activities are handed out in order");
     store.expire_leases().await;
     let leasable: Vec<u64> = lease_all_work(&store).await.iter().map(Job::id).collect();
     assert_eq!(leasable, [3], "the short lease is over, the long one is not");

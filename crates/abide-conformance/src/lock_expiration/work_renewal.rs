@@ -16,7 +16,7 @@ pub async fn test_worker_lock_renewal_success<F: ProviderFactory>(factory: &F) {
         store.assert_no_work("the lease was renewed").await;
     }
     finish(&store, "a", &job).await;
-    assert_eq!(store.fetch("a").await.item.messages, [completed("a", 2)]);
+    assert_eq!(store.fetch("a").await.item.messages, [completed("a", 2)], "the activity is finished, once");
     store.expire_leases().await;
     store.assert_no_work("the activity is finished").await;
 }
@@ -34,7 +34,7 @@ pub async fn test_worker_lock_renewal_invalid_token<F: ProviderFactory>(factory:
     store.expire_leases().await;
     let again = store.fetch_work().await;
     assert_ne!(again.token, job.token, "the lease ended in its time");
-    assert_eq!(again.attempt, 2);
+    assert_eq!(again.attempt, 2, "the lease that ran out was an attempt");
 }
 
 /// A lease that ran out cannot be renewed: not while nobody has it, and not when another one does.
@@ -70,7 +70,7 @@ pub async fn test_worker_lock_renewal_extends_timeout<F: ProviderFactory>(factor
     store.pass(beyond(store.lock())).await;
     let again = store.fetch_work().await;
     assert_eq!(again.item, job.item, "the renewed lease is over");
-    assert_eq!(again.attempt, 2);
+    assert_eq!(again.attempt, 2, "a renewed lease is one attempt");
     assert_powerless_over_work(&store, &job.token, "a", "the renewed lease ran out").await;
 }
 

@@ -16,7 +16,7 @@ pub async fn test_times_of_an_instance<F: ProviderFactory>(factory: &F) {
     moment(&store).await;
     let after = store.now_ms();
     assert!(before < created.0 && created.0 < after, "{created:?} is not between {before} and {after}");
-    assert_eq!(created.0, created.1, "what was just created changed last when it was created");
+    assert!(created.0 <= created.1 && created.1 < after, "it changed last when it was created: {created:?}");
 
     store.post(signal("a", "mail")).await;
     let turn = store.fetch("a").await;

@@ -32,7 +32,7 @@ pub async fn orchestration_attempt_count_increments_on_refetch(factory: &dyn Pro
     }
     for expected in 4..=5 {
         let turn = store.fetch("a").await;
-        assert_eq!(turn.attempt, expected);
+        assert_eq!(turn.attempt, expected, "a lease that ran out is an attempt");
         store.expire_leases().await;
     }
     let turn = store.fetch("a").await;
@@ -50,13 +50,13 @@ pub async fn attempt_count_is_per_message(factory: &dyn ProviderFactory) {
     store.post(signal("a", "old")).await;
     give_back(&store, &store.fetch("a").await).await;
     let old = store.fetch("a").await;
-    assert_eq!(old.attempt, 2);
+    assert_eq!(old.attempt, 2, "giving back is an attempt");
     let delay = store.lock() * 2;
     put_off(&store, &old, delay).await;
 
     store.post(signal("a", "new")).await;
     let new = store.fetch("a").await;
-    assert_eq!(new.signals(), ["new"]);
+    assert_eq!(new.signals(), ["new"], "the other message is hidden");
     assert_eq!(new.attempt, 1, "a new message has its own count");
     store.ack(&new.token, Ack::of("a", 1).signalled(2)).await;
     store.post(signal("b", "other")).await;
@@ -66,7 +66,7 @@ pub async fn attempt_count_is_per_message(factory: &dyn ProviderFactory) {
 
     store.pass(beyond(delay)).await;
     let old = store.fetch("a").await;
-    assert_eq!(old.signals(), ["old"]);
+    assert_eq!(old.signals(), ["old"], "the delay is over, and the other message was consumed");
     assert_eq!(old.attempt, 3, "the commit of another message forgave attempts of this one");
 }
 
@@ -82,13 +82,13 @@ pub async fn abandon_orchestration_item_ignore_attempt_decrements(factory: &dyn 
         abandoned.expect("a lease that is held can be given back");
     }
     let turn = store.fetch("a").await;
-    assert_eq!(turn.attempt, 4);
+    assert_eq!(turn.attempt, 4, "attempts that were not ignored count");
     let delay = store.lock() * 2;
     let abandoned = store.abandon_orchestration_item(&turn.token, Some(delay), true).await;
     abandoned.expect("a lease that is held can be given back");
     store.assert_no_turn("an ignored attempt is delayed like any other").await;
     store.pass(beyond(delay)).await;
-    assert_eq!(store.fetch("a").await.attempt, 4);
+    assert_eq!(store.fetch("a").await.attempt, 4, "an attempt is ignored with a delay like without");
 }
 
 /// A batch reports the most attempts of any of its messages, be it the first or the last.
@@ -100,7 +100,7 @@ pub async fn max_attempt_count_across_message_batch(factory: &dyn ProviderFactor
     give_back_times(&store, "a", 2).await;
     store.post(signal("a", "new")).await;
     let turn = store.fetch("a").await;
-    assert_eq!(turn.signals(), ["often", "new"]);
+    assert_eq!(turn.signals(), ["often", "new"], "the batch has the old message and the new one");
     assert_eq!(turn.attempt, 3, "the first message has the most attempts");
     store.ack(&turn.token, Ack::of("a", 1).signalled(2)).await;
 
@@ -111,7 +111,11 @@ pub async fn max_attempt_count_across_message_batch(factory: &dyn ProviderFactor
     give_back_times(&store, "b", 3).await;
     store.pass(beyond(delay)).await;
     let turn = store.fetch("b").await;
-    assert_eq!(turn.signals(), ["hidden", "often"]);
+    assert_eq!(
+        turn.signals(),
+        ["hidden", "often"],
+        "the batch has both messages, in the order of enqueueing"
+    );
     assert_eq!(turn.attempt, 4, "the last message has the most attempts");
 }
 
@@ -123,14 +127,14 @@ pub async fn orchestration_ignore_attempt_preserves_hidden_start(factory: &dyn P
     give_back_times(&store, "a", 2).await;
     let delay = store.lock() * 2;
     let turn = store.fetch("a").await;
-    assert_eq!(turn.attempt, 3);
+    assert_eq!(turn.attempt, 3, "giving back is an attempt");
     put_off(&store, &turn, delay).await;
 
     let second = || start_of("a", "Second", Some("2.0.0"));
     store.post(second()).await;
     let turn = store.fetch("a").await;
     assert_eq!(turn.item.messages, [second()], "the first start is hidden");
-    assert_eq!(turn.attempt, 1);
+    assert_eq!(turn.attempt, 1, "another start has its own count");
     let abandoned = store.abandon_orchestration_item(&turn.token, None, true).await;
     abandoned.expect("a lease that is held can be given back");
     let turn = store.fetch("a").await;
@@ -141,7 +145,11 @@ pub async fn orchestration_ignore_attempt_preserves_hidden_start(factory: &dyn P
 
     store.pass(beyond(delay)).await;
     let turn = store.fetch("a").await;
-    assert_eq!(turn.item.messages, [start("a"), second()]);
+    assert_eq!(
+        turn.item.messages,
+        [start("a"), second()],
+        "both starts are visible, in the order of enqueueing"
+    );
     assert_eq!(turn.attempt, 4, "the hidden start keeps its three attempts");
 }
 
@@ -160,10 +168,14 @@ pub async fn orchestration_delayed_abandon_preserves_unlocked_rows(factory: &dyn
 
     let turns = lease_all(&store).await;
     let meanwhile = turns.get("a").expect("a delay hides what was leased, not what came meanwhile");
-    assert_eq!(meanwhile.signals(), ["came meanwhile"]);
+    assert_eq!(
+        meanwhile.signals(),
+        ["came meanwhile"],
+        "the message that was leased is hidden, the other one is not"
+    );
     assert_eq!(meanwhile.attempt, 1, "it was not part of the lease that was given back");
     let other = turns.get("b").expect("a delay hides nothing of another instance");
-    assert_eq!(other.attempt, 1);
+    assert_eq!(other.attempt, 1, "another instance's message has its own count");
     store.ack(&meanwhile.token, Ack::of("a", 1).signalled(2)).await;
     store.ack(&other.token, Ack::of("b", 1).signalled(2)).await;
     store.assert_no_turn("the message that was leased is hidden").await;
@@ -171,7 +183,7 @@ pub async fn orchestration_delayed_abandon_preserves_unlocked_rows(factory: &dyn
     store.pass(beyond(delay)).await;
     let turn = store.fetch("a").await;
     assert_eq!(turn.signals(), ["leased"], "the commit of other mail removed a hidden message");
-    assert_eq!(turn.attempt, 2);
+    assert_eq!(turn.attempt, 2, "giving back with a delay is an attempt");
 }
 
 /// Ignoring an attempt gives one back to the messages of that lease, not to others that are visible by then.
@@ -181,19 +193,19 @@ pub async fn test_orchestration_ignore_attempt_is_for_its_batch_only(factory: &d
     store.post(signal("a", "tried")).await;
     give_back_times(&store, "a", 2).await;
     let tried = store.fetch("a").await;
-    assert_eq!(tried.attempt, 3);
+    assert_eq!(tried.attempt, 3, "giving back is an attempt");
     let delay = store.lock() / 2;
     put_off(&store, &tried, delay).await;
     store.post(signal("a", "fresh")).await;
     let fresh = store.fetch("a").await;
-    assert_eq!(fresh.signals(), ["fresh"]);
+    assert_eq!(fresh.signals(), ["fresh"], "the other message is hidden");
 
     // Now the tried one is visible, but it is not what this lease is on.
     store.pass(store.lock() * 3 / 4).await;
     let abandoned = store.abandon_orchestration_item(&fresh.token, None, true).await;
     abandoned.expect("a lease that is held can be given back");
     let both = store.fetch("a").await;
-    assert_eq!(both.signals(), ["tried", "fresh"]);
+    assert_eq!(both.signals(), ["tried", "fresh"], "both messages are visible, in the order of enqueueing");
     assert_eq!(both.attempt, 4, "an attempt of a message that was not leased was given back");
 }
 
@@ -234,7 +246,7 @@ pub async fn test_stored_attempt_count_is_the_reported_one(factory: &dyn Provide
     assert_eq!(factory.get_max_attempt_count("a").await, 0, "a message that nobody leased has no attempt");
     for expected in 1..=3 {
         let turn = store.fetch("a").await;
-        assert_eq!(turn.attempt, expected);
+        assert_eq!(turn.attempt, expected, "each lease that was given back is an attempt");
         assert_eq!(factory.get_max_attempt_count("a").await, expected, "a lease that is held counts");
         give_back(&store, &turn).await;
         assert_eq!(factory.get_max_attempt_count("a").await, expected, "a lease that failed counts");

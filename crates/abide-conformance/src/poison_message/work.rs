@@ -11,7 +11,7 @@ pub async fn worker_attempt_count_starts_at_one(factory: &dyn ProviderFactory) {
         store.post_work(activity("a", id)).await;
     }
     let jobs = lease_all_work(&store).await;
-    assert_eq!(jobs.len(), 3);
+    assert_eq!(jobs.len(), 3, "each activity is handed out once");
     for job in jobs {
         assert_eq!(job.attempt, 1, "activity {} was never leased before", job.id());
     }
@@ -43,7 +43,7 @@ pub async fn test_worker_attempt_count_increments_on_abandon(factory: &dyn Provi
     let abandoned = store.abandon_work_item(&job.token, Some(delay), false).await;
     abandoned.expect("a lease that is held can be given back");
     store.pass(beyond(delay)).await;
-    assert_eq!(store.fetch_work().await.attempt, 5);
+    assert_eq!(store.fetch_work().await.attempt, 5, "giving back with a delay is an attempt");
 }
 
 /// Every activity has its own count: leases of one leave the others where they are, also of the same instance.
@@ -71,13 +71,13 @@ pub async fn abandon_work_item_ignore_attempt_decrements(factory: &dyn ProviderF
         abandoned.expect("a lease that is held can be given back");
     }
     let job = store.fetch_work().await;
-    assert_eq!(job.attempt, 4);
+    assert_eq!(job.attempt, 4, "attempts that were not ignored count");
     let delay = store.lock() * 2;
     let abandoned = store.abandon_work_item(&job.token, Some(delay), true).await;
     abandoned.expect("a lease that is held can be given back");
     store.assert_no_work("an ignored attempt is delayed like any other").await;
     store.pass(beyond(delay)).await;
-    assert_eq!(store.fetch_work().await.attempt, 4);
+    assert_eq!(store.fetch_work().await.attempt, 4, "an attempt is ignored with a delay like without");
 }
 
 /// However often attempts are ignored: the next lease is attempt one, not zero, and the one after it two.
@@ -95,7 +95,7 @@ pub async fn ignore_attempt_never_goes_negative(factory: &dyn ProviderFactory) {
         abandoned.expect("a lease that is held can be given back");
     }
     let (turn, job) = (store.fetch("a").await, store.fetch_work().await);
-    assert_eq!((turn.attempt, job.attempt), (1, 1));
+    assert_eq!((turn.attempt, job.attempt), (1, 1), "an ignored attempt leaves a count of zero");
     store.expire_leases().await;
     let (turn, job) = (store.fetch("a").await, store.fetch_work().await);
     assert_eq!((turn.attempt, job.attempt), (2, 2), "a count below zero hides an attempt");

@@ -40,15 +40,23 @@ pub async fn test_queue_messages_of_a_starting_instance_are_kept<F: ProviderFact
     store.post(start("a")).await;
     store.post(queue_message("a", "queued")).await;
     let turn = store.fetch("a").await;
-    assert_eq!(turn.item.messages, [start("a"), queue_message("a", "queued")]);
+    assert_eq!(
+        turn.item.messages,
+        [start("a"), queue_message("a", "queued")],
+        "a queue message behind a start waits for it"
+    );
     store.post(queue_message("a", "while leased")).await;
     give_back(&store, &turn).await;
     let turn = store.fetch("a").await;
     let expected = [start("a"), queue_message("a", "queued"), queue_message("a", "while leased")];
-    assert_eq!(turn.item.messages, expected);
+    assert_eq!(turn.item.messages, expected, "a queue message that came while the start was leased is kept");
     store.post(queue_message("a", "during the first turn")).await;
     store.ack(&turn.token, Ack::first("a")).await;
-    assert_eq!(store.fetch("a").await.item.messages, [queue_message("a", "during the first turn")]);
+    assert_eq!(
+        store.fetch("a").await.item.messages,
+        [queue_message("a", "during the first turn")],
+        "a queue message that came during the first turn is kept"
+    );
 }
 
 /// A batch has the messages in the order in which they were enqueued, by whatever call.
@@ -63,7 +71,7 @@ pub async fn test_messages_arrive_in_order_of_enqueueing<F: ProviderFactory>(fac
     let turns = lease_all(&store).await;
     let expected: Vec<String> = (0..12).map(|number| number.to_string()).collect();
     assert_eq!(turns["a"].signals(), expected, "a batch is in the order of enqueueing");
-    assert_eq!(turns["b"].signals().len(), 12);
+    assert_eq!(turns["b"].signals().len(), 12, "another instance's mail is complete");
 
     store.ack(&turns["b"].token, Ack::of("b", 1)).await;
     store.post(signal("b", "before")).await;
@@ -108,10 +116,18 @@ pub async fn test_committed_messages_reach_other_instances<F: ProviderFactory>(f
     let turns = lease_all(&store).await;
     let names: Vec<&str> = turns.keys().map(String::as_str).collect();
     assert_eq!(names, ["a", "b", "c"], "a commit's messages can be seen at once");
-    assert_eq!(turns["a"].item.messages, [signal("a", "note to self")]);
-    assert_eq!(turns["b"].item.messages, [signal("b", "hello")]);
-    assert_eq!(turns["c"].item.messages, [start("c"), signal("c", "welcome")]);
-    assert!(turns.values().all(|turn| turn.attempt == 1));
+    assert_eq!(
+        turns["a"].item.messages,
+        [signal("a", "note to self")],
+        "a commit may send to its own instance"
+    );
+    assert_eq!(turns["b"].item.messages, [signal("b", "hello")], "a commit may send to another instance");
+    assert_eq!(
+        turns["c"].item.messages,
+        [start("c"), signal("c", "welcome")],
+        "a commit may start an instance and send to it"
+    );
+    assert!(turns.values().all(|turn| turn.attempt == 1), "mail that nobody leased is at attempt one");
 }
 
 /// What a child says goes to the instance that waits for it.
@@ -126,7 +142,7 @@ pub async fn test_child_result_reaches_its_parent<F: ProviderFactory>(factory: &
     };
     store.begin(Ack::first("child").mail(result.clone()).completing(2)).await;
     let turn = store.fetch("parent").await;
-    assert_eq!(turn.item.messages, [result]);
+    assert_eq!(turn.item.messages, [result], "a child's result is mail for its parent");
     store.assert_no_turn("the result is for the parent alone").await;
 }
 
@@ -138,14 +154,14 @@ pub async fn test_empty_turn_consumes_its_batch<F: ProviderFactory>(factory: &F)
     store.post(signal("a", "ignored")).await;
     let turn = store.fetch("a").await;
     store.ack(&turn.token, Ack::of("a", 1)).await;
-    assert_eq!(store.history("a").await, before);
+    assert_eq!(store.history("a").await, before, "an empty commit changes no history");
     store.expire_leases().await;
     store.assert_no_turn("the batch was consumed").await;
     store.post(signal("a", "next")).await;
     let next = store.fetch("a").await;
-    assert_eq!(next.signals(), ["next"]);
-    assert_eq!(next.item.execution_id, 1);
-    assert_eq!(next.item.history, before);
+    assert_eq!(next.signals(), ["next"], "an empty commit ends its lease");
+    assert_eq!(next.item.execution_id, 1, "an empty commit begins no execution");
+    assert_eq!(next.item.history, before, "an empty commit changes no history");
 }
 
 /// A commit appends: what was recorded before stays as it was, and the whole is in the order of the ids.

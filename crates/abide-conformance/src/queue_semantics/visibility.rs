@@ -41,7 +41,7 @@ pub async fn test_enqueued_timer_waits_for_its_time<F: ProviderFactory>(factory:
     store.expire_leases().await;
     store.assert_no_turn("the timer is not due").await;
     store.pass(beyond(delay)).await;
-    assert_eq!(store.fetch("a").await.item.messages, [timer("a", 2, fire_at_ms)]);
+    assert_eq!(store.fetch("a").await.item.messages, [timer("a", 2, fire_at_ms)], "the timer is due");
 }
 
 /// A timer whose time has passed can be seen at once.
@@ -50,10 +50,14 @@ pub async fn test_timer_of_the_past_is_visible_at_once<F: ProviderFactory>(facto
     let fire_at_ms = store.now_ms() - 1_000;
     store.begin(Ack::first("a").mail(timer("a", 2, fire_at_ms))).await;
     let turn = store.fetch("a").await;
-    assert_eq!(turn.item.messages, [timer("a", 2, fire_at_ms)]);
+    assert_eq!(turn.item.messages, [timer("a", 2, fire_at_ms)], "the time of the timer is past");
     store.ack(&turn.token, Ack::of("a", 1).signalled(2)).await;
     store.post(timer("a", 3, 0)).await;
-    assert_eq!(store.fetch("a").await.item.messages, [timer("a", 3, 0)]);
+    assert_eq!(
+        store.fetch("a").await.item.messages,
+        [timer("a", 3, 0)],
+        "the time of the timer is long past"
+    );
 }
 
 /// A message that is enqueued with a delay can be seen when that is over, and not before; without one, or with one of
@@ -75,7 +79,7 @@ pub async fn test_delayed_message_waits_its_time<F: ProviderFactory>(factory: &F
 
     store.pass(beyond(delay)).await;
     let turn = store.fetch("a").await;
-    assert_eq!(turn.signals(), ["late"]);
+    assert_eq!(turn.signals(), ["late"], "the delay is over");
     assert_eq!(turn.attempt, 1, "nobody saw it before");
 }
 

@@ -43,7 +43,7 @@ pub async fn test_worker_peek_lock_semantics<F: ProviderFactory>(factory: &F) {
     let store = Subject::new(factory).await;
     store.begin(Ack::first("a").scheduling(activity("a", 2))).await;
     let job = store.fetch_work().await;
-    assert_eq!(job.item, activity("a", 2));
+    assert_eq!(job.item, activity("a", 2), "what was enqueued is handed out");
     store.assert_no_work("the only activity is leased").await;
     store.expire_leases().await;
     let again = store.fetch_work().await;
@@ -87,8 +87,11 @@ pub async fn test_lost_lock_token_handling<F: ProviderFactory>(factory: &F) {
     let (lost_turn, lost_job) = (store.fetch("a").await, store.fetch_work().await);
     store.expire_leases().await;
     let (turn, job) = (store.fetch("a").await, store.fetch_work().await);
-    assert_eq!(turn.item.messages, lost_turn.item.messages);
-    assert_eq!(job.item, lost_job.item);
+    assert_eq!(
+        turn.item.messages, lost_turn.item.messages,
+        "the next one gets the mail of the one who lost it"
+    );
+    assert_eq!(job.item, lost_job.item, "the next one gets the activity of the one who lost it");
 
     assert_powerless_over_work(&store, &lost_job.token, "a", "another one has the activity").await;
     assert_powerless(&store, &lost_turn.token, "a", "another one has the instance").await;
@@ -96,7 +99,11 @@ pub async fn test_lost_lock_token_handling<F: ProviderFactory>(factory: &F) {
     store.assert_no_turn("the lost token ended the new lease").await;
     finish(&store, "a", &job).await;
     store.ack(&turn.token, Ack::of("a", 1).signalled(3)).await;
-    assert_eq!(store.fetch("a").await.item.messages, [completed("a", 2)]);
+    assert_eq!(
+        store.fetch("a").await.item.messages,
+        [completed("a", 2)],
+        "the one who has the activity finishes it, once"
+    );
 }
 
 /// An activity can be leased as soon as it is enqueued, by a call or by a commit.
@@ -117,7 +124,7 @@ pub async fn test_worker_delayed_visibility_skips_future_items<F: ProviderFactor
     store.post_work(activity("a", 3)).await;
     let delay = store.lock() * 2;
     let hidden = store.fetch_work().await;
-    assert_eq!(hidden.id(), 2);
+    assert_eq!(hidden.id(), 2, "the oldest activity comes first");
     put_off_work(&store, &hidden, delay).await;
     let next = store.fetch_work().await;
     assert_eq!(next.id(), 3, "what is hidden is passed over");
@@ -186,7 +193,7 @@ pub async fn test_work_arrives_as_sent<F: ProviderFactory>(factory: &F) {
         tag: None,
     };
     store.post_work(item.clone()).await;
-    assert_eq!(store.fetch_work().await.item, item);
+    assert_eq!(store.fetch_work().await.item, item, "an activity came out changed");
     store.begin(Ack::first("b").work(item.clone())).await;
     assert_eq!(store.fetch_work().await.item, item, "a commit may enqueue work of any execution");
 }
@@ -203,7 +210,7 @@ pub async fn test_failed_activity_tells_its_instance<F: ProviderFactory>(factory
         details: ErrorDetails::orchestration_failed("no money"),
     };
     store.ack_work_item(&job.token, Some(failed.clone())).await.expect("an activity may fail");
-    assert_eq!(store.fetch("a").await.item.messages, [failed]);
+    assert_eq!(store.fetch("a").await.item.messages, [failed], "a failure is sent as it is");
     store.expire_leases().await;
     store.assert_no_work("the activity is finished").await;
 }
