@@ -38,9 +38,15 @@ pub(crate) const CAMPAIGNS: &[Campaign] = &[
     },
     Campaign {
         name: "flat",
-        what: "the cost of a fetch with a million rows behind it",
+        what: "the cost of a fetch, and of a page, with a million rows behind it",
         variable: "ABIDE_FLAT_ROWS",
         full_length: "1000000",
+    },
+    Campaign {
+        name: "stress",
+        what: "deletions and prunes beside turns, judged by the model",
+        variable: "ABIDE_STRESS_ROUNDS",
+        full_length: "50",
     },
 ];
 

@@ -223,7 +223,7 @@ pub async fn test_delete_instance_bulk_limit_makes_progress<F: ProviderFactory>(
 pub async fn test_delete_instance_bulk_default_limit<F: ProviderFactory>(factory: &F) {
     let store = Subject::new(factory).await;
     let all: Vec<String> = (0..=DEFAULT_BULK).map(|number| format!("instance {number}")).collect();
-    for some in all.chunks(100) {
+    for some in all.chunks(10) {
         join_all(some.iter().map(|id| store.post(start(id)))).await;
         let turns = lease_all(&store).await;
         join_all(turns.iter().map(|(id, turn)| store.ack(&turn.token, Ack::first(id).completing(2)))).await;

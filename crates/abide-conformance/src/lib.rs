@@ -131,6 +131,8 @@ areas! {
 }
 
 /// The same functions where programs written for the older layout look for them: most at the root, the rest in modules.
+///
+/// Deliberately absent: `race_replay`, which tries a runtime over a provider, until there is one.
 pub mod provider_validations {
     pub use crate::ProviderFactory;
     pub use crate::atomicity::*;

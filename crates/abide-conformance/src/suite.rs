@@ -2,11 +2,11 @@
 
 use std::panic::AssertUnwindSafe;
 
-use abide_provider::Ability;
+use abide_provider::{Abilities, Ability};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
-use crate::factory::{AnyFactory, Hook, Polling, ProviderFactory};
+use crate::factory::{AnyFactory, Hook, Hooks, Polling, ProviderFactory};
 
 /// One test of the contract.
 pub struct Validation {
@@ -63,8 +63,12 @@ impl Validation {
 
     /// Runs it if it applies. A failed assertion is an outcome, not a panic.
     pub async fn run(&self, factory: &dyn ProviderFactory) -> Outcome {
-        if let Some(missing) = missing_need(factory, self.needs).await {
-            return Outcome::NotApplicable(missing);
+        self.run_knowing(factory, &Facts::of(factory).await).await
+    }
+
+    async fn run_knowing(&self, factory: &dyn ProviderFactory, facts: &Facts) -> Outcome {
+        if let Some(missing) = self.needs.iter().find(|need| !facts.meet(**need)) {
+            return Outcome::NotApplicable(*missing);
         }
         let factory = AnyFactory(factory);
         match AssertUnwindSafe((self.run)(&factory)).catch_unwind().await {
@@ -128,26 +132,41 @@ pub async fn run_all_validations<F: ProviderFactory>(factory: &F) {
 /// Runs every validation that applies, and says what came of each.
 pub async fn report<F: ProviderFactory>(factory: &F) -> Report {
     let mut report = Report::default();
+    let facts = Facts::of(factory).await;
     for validation in validations() {
-        let outcome = validation.run(factory).await;
+        let outcome = validation.run_knowing(factory, &facts).await;
         report.outcomes.push((validation.area, validation.name, outcome));
     }
     report
 }
 
-async fn missing_need(factory: &dyn ProviderFactory, needs: &[Need]) -> Option<Need> {
-    for need in needs {
-        let is_there = match need {
-            Need::Hook(hook) => factory.hooks().has(*hook),
-            Need::Polling(polling) => factory.polling() == *polling,
-            Need::Ability(ability) => factory.create_provider().await.abilities().has(*ability),
-            Need::Administration => factory.create_provider().await.as_management_capability().is_some(),
-        };
-        if !is_there {
-            return Some(*need);
+/// What a factory and its providers say about themselves.
+struct Facts {
+    hooks: Hooks,
+    polling: Polling,
+    abilities: Abilities,
+    has_administration: bool,
+}
+
+impl Facts {
+    async fn of(factory: &dyn ProviderFactory) -> Self {
+        let provider = factory.create_provider().await;
+        Self {
+            hooks: factory.hooks(),
+            polling: factory.polling(),
+            abilities: provider.abilities(),
+            has_administration: provider.as_management_capability().is_some(),
         }
     }
-    None
+
+    fn meet(&self, need: Need) -> bool {
+        match need {
+            Need::Administration => self.has_administration,
+            Need::Hook(hook) => self.hooks.has(hook),
+            Need::Ability(ability) => self.abilities.has(ability),
+            Need::Polling(polling) => self.polling == polling,
+        }
+    }
 }
 
 fn text_of(panic: &(dyn std::any::Any + Send)) -> String {

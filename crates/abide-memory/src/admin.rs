@@ -8,7 +8,6 @@ use abide_provider::{
 };
 use async_trait::async_trait;
 
-use crate::delete::Force;
 use crate::state::State;
 use crate::store::InMemoryProvider;
 
@@ -82,7 +81,7 @@ impl ProviderAdmin for InMemoryProvider {
         ids: &[String],
         force: bool,
     ) -> Result<DeleteInstanceResult, ProviderError> {
-        self.change(|state, now| state.delete_set(ids, Force::of(force), now))
+        self.change(|state, now| state.delete_set(ids, force.into(), now))
             .map_err(at(Operation::DeleteInstancesAtomic))
     }
 
@@ -96,7 +95,7 @@ impl ProviderAdmin for InMemoryProvider {
         instance_id: &str,
         force: bool,
     ) -> Result<DeleteInstanceResult, ProviderError> {
-        self.change(|state, now| state.delete_root(instance_id, Force::of(force), now))
+        self.change(|state, now| state.delete_root(instance_id, force.into(), now))
             .map_err(at(Operation::DeleteInstance))
     }
 
@@ -140,17 +139,10 @@ impl ProviderAdmin for InMemoryProvider {
     }
 
     async fn enforce_retention(&self, retention: Retention) -> Result<DeleteInstanceResult, ProviderError> {
-        Ok(self.change(|state, now| {
-            let filter = InstanceFilter {
-                instance_ids: None,
-                completed_before: Some(retention.cutoff(now)),
-                limit: Some(retention.limit),
-            };
-            state.delete_bulk(&filter, now)
-        }))
+        Ok(self.change(|state, now| state.delete_bulk(&retention.filter(now), now)))
     }
 }
 
 fn at(operation: Operation) -> impl Fn(AdminRefusal) -> ProviderError {
-    move |refusal| refusal.at(operation)
+    move |refusal| refusal.provider_error(operation)
 }

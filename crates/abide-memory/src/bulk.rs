@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use abide_model::{ExecutionStatus, INITIAL_EXECUTION_ID, PruneOptions, PruneResult, Timestamp};
-use abide_provider::{AdminRefusal, DEFAULT_BULK, DeleteInstanceResult, InstanceFilter, OrphanFilter};
+use abide_provider::{AdminRefusal, DeleteInstanceResult, InstanceFilter, OrphanFilter};
 
 use crate::overview::Named;
 use crate::state::{Instance, State};
@@ -14,7 +14,7 @@ impl State {
             Some(ids) => distinct(ids),
             None => self.ended_first(|instance| instance.parent.is_none()),
         };
-        self.delete_some(candidates, filter.limit, now, |state, id| {
+        self.delete_some(candidates, filter.at_most(), now, |state, id| {
             state
                 .instance(id)
                 .is_some_and(|root| root.parent.is_none() && root.ended_before(filter.completed_before))
@@ -28,7 +28,7 @@ impl State {
     ) -> Result<DeleteInstanceResult, AdminRefusal> {
         let ends = filter.ends()?;
         let candidates = self.ended_first(|instance| instance.parent.is_some());
-        Ok(self.delete_some(candidates, filter.limit, now, |state, id| {
+        Ok(self.delete_some(candidates, filter.at_most(), now, |state, id| {
             state
                 .instance(id)
                 .is_some_and(|child| state.is_orphan(child, &ends, filter.parent_completed_before))
@@ -63,15 +63,13 @@ impl State {
             })
         };
         let mut total = PruneResult::default();
+        let mut left = filter.at_most();
         for id in candidates {
-            if total.instances_processed >= u64::from(filter.limit.unwrap_or(DEFAULT_BULK)) {
-                break;
-            }
-            if is_meant(self, &id) {
+            if left > 0 && is_meant(self, &id) {
                 let pruned = self.prune(&id, options, now);
-                total.instances_processed += pruned.instances_processed;
-                total.executions_deleted += pruned.executions_deleted;
-                total.events_deleted += pruned.events_deleted;
+                total.add(&pruned);
+                // What has nothing to prune does not use the limit up: others are behind it.
+                left -= u32::from(pruned.executions_deleted > 0);
             }
         }
         total
@@ -81,12 +79,12 @@ impl State {
     fn delete_some(
         &mut self,
         candidates: Vec<String>,
-        limit: Option<u32>,
+        limit: u32,
         now: Timestamp,
         is_meant: impl Fn(&Self, &str) -> bool,
     ) -> DeleteInstanceResult {
         let mut total = DeleteInstanceResult::default();
-        let mut left = limit.unwrap_or(DEFAULT_BULK);
+        let mut left = limit;
         for id in candidates {
             if left > 0
                 && is_meant(self, &id)

@@ -4,24 +4,10 @@ use std::collections::BTreeSet;
 
 use abide_model::{ExecutionStatus, Timestamp};
 use abide_provider::rows::MessageClass;
-use abide_provider::{AdminRefusal, DeleteInstanceResult, StolenBecause};
+use abide_provider::{AdminRefusal, DeleteInstanceResult, Force, StolenBecause};
 
 use crate::overview::count;
 use crate::state::{Mailbox, Message, State};
-
-/// Whether what runs is deleted too.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Force {
-    Yes,
-    No,
-}
-
-impl Force {
-    #[expect(clippy::fn_params_excessive_bools, reason = "this is where the frozen `bool` ends")]
-    pub(crate) const fn of(force: bool) -> Self {
-        if force { Self::Yes } else { Self::No }
-    }
-}
 
 impl State {
     /// The children of an instance, in the order of their creation.

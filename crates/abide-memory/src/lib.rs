@@ -31,9 +31,10 @@ mod work_lease;
 mod read;
 mod wake;
 
+mod overview;
+
 mod bulk;
 mod delete;
-mod overview;
 
 mod refusal;
 mod unreadable;

@@ -195,10 +195,7 @@ impl Instance {
 
     /// When it completed or failed, if it did.
     pub(crate) fn ended(&self) -> Option<Timestamp> {
-        match self.status() {
-            ExecutionStatus::Completed | ExecutionStatus::Failed => self.current_execution()?.completed,
-            ExecutionStatus::Running | ExecutionStatus::ContinuedAsNew => None,
-        }
+        self.current_execution().filter(|execution| execution.status.is_end())?.completed
     }
 
     pub(crate) fn parent_id(&self) -> Option<&str> {

@@ -28,8 +28,7 @@ impl State {
 
 impl Instance {
     pub(crate) fn outdated(&self, options: &PruneOptions) -> BTreeSet<u64> {
-        // The current execution is the last one and always kept, so keeping none, one or "not said" is the same.
-        let keep_last = usize::try_from(options.keep_last.unwrap_or(1).max(1)).unwrap_or(usize::MAX);
+        let keep_last = usize::try_from(options.kept()).unwrap_or(usize::MAX);
         let older = self.executions.iter().rev().skip(keep_last);
         older
             .filter(|(id, execution)| **id != self.current && execution.is_outdated(options.completed_before))

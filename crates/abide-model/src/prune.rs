@@ -22,3 +22,20 @@ pub struct PruneResult {
     /// How many events were deleted with them.
     pub events_deleted: u64,
 }
+
+impl PruneOptions {
+    /// How many executions are kept. The current one always is, so none, one and "not said" are the same.
+    #[must_use]
+    pub fn kept(&self) -> u32 {
+        self.keep_last.unwrap_or(1).max(1)
+    }
+}
+
+impl PruneResult {
+    /// Adds what another prune deleted.
+    pub fn add(&mut self, other: &Self) {
+        self.instances_processed += other.instances_processed;
+        self.executions_deleted += other.executions_deleted;
+        self.events_deleted += other.events_deleted;
+    }
+}

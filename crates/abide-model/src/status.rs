@@ -83,6 +83,15 @@ impl ExecutionStatus {
         }
     }
 
+    /// Whether the instance has ended with this execution: one that continues as new goes on.
+    #[must_use]
+    pub const fn is_end(self) -> bool {
+        match self {
+            Self::Completed | Self::Failed => true,
+            Self::Running | Self::ContinuedAsNew => false,
+        }
+    }
+
     /// Whether nothing more can happen in this execution.
     #[must_use]
     pub const fn is_terminal(self) -> bool {

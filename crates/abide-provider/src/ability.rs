@@ -25,8 +25,13 @@ pub enum Ability {
     /// [`Provider::next_due`](crate::Provider::next_due) knows.
     DueTimes,
     /// A deleted instance is told from another one of the same name: a lease carries its
-    /// [incarnation](crate::Position::incarnation), the store's time, and the name and version for work.
+    /// [incarnation](crate::Position::incarnation), the store's time and the parent, and one on work the name and version.
     Incarnations,
+    /// A [page](crate::ProviderAdmin::list_instances_page) says the custom status of its instances. The default cannot know it.
+    StatusInPages,
+    /// Deleting an instance takes along the starts of its children that are still in the queue. Otherwise they come to life
+    /// without a parent.
+    UnbornChildren,
 }
 
 impl Ability {
@@ -41,6 +46,8 @@ impl Ability {
             Self::KeyedRequests => 1 << 6,
             Self::DueTimes => 1 << 7,
             Self::Incarnations => 1 << 8,
+            Self::StatusInPages => 1 << 9,
+            Self::UnbornChildren => 1 << 10,
         }
     }
 }
@@ -53,7 +60,8 @@ impl Abilities {
     /// Nothing beyond the defaults.
     pub const NONE: Self = Self(0);
 
-    /// Everything there is, as the stores of this project have it.
+    /// Everything there is, for the stores of this project. Others name what they have: this set grows.
+    #[doc(hidden)]
     pub const ALL: Self = Self::NONE
         .with(Ability::Parking)
         .with(Ability::FusedSteps)
@@ -63,7 +71,9 @@ impl Abilities {
         .with(Ability::PruneWithCommit)
         .with(Ability::KeyedRequests)
         .with(Ability::DueTimes)
-        .with(Ability::Incarnations);
+        .with(Ability::Incarnations)
+        .with(Ability::StatusInPages)
+        .with(Ability::UnbornChildren);
 
     /// The same, with one more.
     #[must_use]

@@ -95,7 +95,7 @@ pub trait ProviderAdmin: Any + Send + Sync {
     ) -> Result<DeleteInstanceResult, ProviderError> {
         if self.get_parent_id(instance_id).await?.is_some() {
             let refusal = AdminRefusal::IsChild { instance: instance_id.to_owned() };
-            return Err(refusal.at(Operation::DeleteInstance));
+            return Err(refusal.provider_error(Operation::DeleteInstance));
         }
         let tree = self.get_instance_tree(instance_id).await?;
         self.delete_instances_atomic(&tree.all_ids, force).await

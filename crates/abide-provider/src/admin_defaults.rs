@@ -4,10 +4,9 @@ use std::cmp::Ordering;
 
 use abide_model::{ExecutionStatus, INITIAL_EXECUTION_ID};
 
-use crate::cleanup::DEFAULT_BULK;
 use crate::{
-    AdminRefusal, DeleteInstanceResult, InstanceFilter, InstanceInfo, InstanceOrder, InstancePage,
-    InstanceQuery, InstanceSummary, Operation, OrphanFilter, PageCursor, ParentLink, ProviderAdmin,
+    AdminRefusal, DeleteInstanceResult, InstanceInfo, InstanceOrder, InstancePage, InstanceQuery,
+    InstanceSummary, InstanceTree, Operation, OrphanFilter, PageCursor, ParentLink, ProviderAdmin,
     ProviderError, Retention,
 };
 
@@ -15,7 +14,7 @@ pub(crate) async fn list_page<A: ProviderAdmin + ?Sized>(
     admin: &A,
     query: InstanceQuery,
 ) -> Result<InstancePage, ProviderError> {
-    let refused = |error| AdminRefusal::Query(error).at(Operation::ListInstancesPage);
+    let refused = |error| AdminRefusal::Query(error).provider_error(Operation::ListInstancesPage);
     let size = usize::try_from(query.page_size().map_err(refused)?).unwrap_or(usize::MAX);
     let start = query.start().map_err(refused)?;
     let mut found = Vec::new();
@@ -71,7 +70,7 @@ async fn known_summary_of<A: ProviderAdmin + ?Sized>(
         custom_status: None,
         created_at: info.created_at,
         updated_at: info.updated_at,
-        completed_at: execution.completed_at.filter(|_| is_finished(status)),
+        completed_at: execution.completed_at.filter(|_| status.is_end()),
         parent_instance_id: info.parent_instance_id,
     })
 }
@@ -96,19 +95,15 @@ fn precedes(order: InstanceOrder, one: (u64, &str), other: (u64, &str)) -> Order
     }
 }
 
-const fn is_finished(status: ExecutionStatus) -> bool {
-    matches!(status, ExecutionStatus::Completed | ExecutionStatus::Failed)
-}
-
 pub(crate) async fn cleanup_orphaned_instances<A: ProviderAdmin + ?Sized>(
     admin: &A,
     filter: OrphanFilter,
 ) -> Result<DeleteInstanceResult, ProviderError> {
     let ends = filter
         .ends()
-        .map_err(|error| AdminRefusal::Orphans(error).at(Operation::CleanupOrphanedInstances))?;
+        .map_err(|error| AdminRefusal::Orphans(error).provider_error(Operation::CleanupOrphanedInstances))?;
     let mut total = DeleteInstanceResult::default();
-    let mut left = filter.limit.unwrap_or(DEFAULT_BULK);
+    let mut left = filter.at_most();
     for child in ended_children(admin, &ends).await? {
         if left == 0 {
             break;
@@ -124,11 +119,28 @@ pub(crate) async fn cleanup_orphaned_instances<A: ProviderAdmin + ?Sized>(
                 left -= 1;
             }
             Err(error) if error.is_retryable() => return Err(error),
-            // Something below it runs, or has come since: another time.
+            // Something below it runs, or has come since: another time. Anything else is the caller's to know.
+            Err(error) if tree_is_finished(admin, &tree).await? => return Err(error),
             Err(_) => {}
         }
     }
     Ok(total)
+}
+
+/// Whether this is still the whole tree, and all of it is finished.
+async fn tree_is_finished<A: ProviderAdmin + ?Sized>(
+    admin: &A,
+    tree: &InstanceTree,
+) -> Result<bool, ProviderError> {
+    if admin.get_instance_tree(&tree.root_id).await?.all_ids != tree.all_ids {
+        return Ok(false);
+    }
+    for id in &tree.all_ids {
+        if summary_of(admin, id).await?.is_none_or(|member| !member.status.is_end()) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// Children that ended like this, those that did so first first.
@@ -156,11 +168,15 @@ async fn is_orphan<A: ProviderAdmin + ?Sized>(
     let Some(asked_in) = asking_execution(admin, &child.instance_id).await? else {
         return Ok(false);
     };
-    let ended_at = match admin.get_execution_info(parent, asked_in).await {
-        Ok(asking) => asking.completed_at,
-        Err(error) if error.is_retryable() => return Err(error),
-        // The execution is not there, and perhaps its instance neither.
-        Err(_) => child.completed_at,
+    // Asked for, and not read from an error: nothing is deleted because something went wrong.
+    let ended_at = if admin.list_executions(parent).await?.contains(&asked_in) {
+        match admin.get_execution_info(parent, asked_in).await {
+            Ok(asking) => asking.completed_at,
+            Err(error) if error.is_retryable() => return Err(error),
+            Err(_) => None, // gone just now, or unreadable: another time
+        }
+    } else {
+        child.completed_at
     };
     Ok(ended_at.is_some_and(|ended_at| completed_before.is_none_or(|before| ended_at < before)))
 }
@@ -184,10 +200,5 @@ pub(crate) async fn enforce_retention<A: ProviderAdmin + ?Sized>(
     admin: &A,
     retention: Retention,
 ) -> Result<DeleteInstanceResult, ProviderError> {
-    let filter = InstanceFilter {
-        instance_ids: None,
-        completed_before: Some(retention.cutoff(retention.host_time)),
-        limit: Some(retention.limit),
-    };
-    admin.delete_instance_bulk(filter).await
+    admin.delete_instance_bulk(retention.filter(retention.host_time)).await
 }

@@ -13,7 +13,7 @@ pub enum AdminRefusal {
         instance: String,
     },
     /// There is no such execution.
-    #[error("Execution {execution_id} of instance {instance} not found")]
+    #[error("Execution {execution_id} not found for instance {instance}")]
     ExecutionNotFound {
         /// The instance.
         instance: String,
@@ -59,22 +59,19 @@ impl AdminRefusal {
 
     /// The refusal as the answer of a call.
     #[must_use]
-    pub fn of(&self, operation: Operation) -> StoreError {
+    pub fn store_error(&self, operation: Operation) -> StoreError {
         let rejection = match self {
-            Self::Running { .. } => Rejection::Busy,
+            Self::NotFound { .. } | Self::ExecutionNotFound { .. } => Rejection::NotFound,
+            Self::Running { .. } => Rejection::Running,
             Self::ChildLeftBehind { .. } => Rejection::Conflict,
-            Self::NotFound { .. }
-            | Self::ExecutionNotFound { .. }
-            | Self::IsChild { .. }
-            | Self::Query(_)
-            | Self::Orphans(_) => Rejection::Invalid,
+            Self::IsChild { .. } | Self::Query(_) | Self::Orphans(_) => Rejection::Invalid,
         };
         StoreError::rejected(operation, rejection, self.to_string())
     }
 
     /// The same in the form of the frozen methods.
     #[must_use]
-    pub fn at(&self, operation: Operation) -> ProviderError {
-        self.of(operation).into()
+    pub fn provider_error(&self, operation: Operation) -> ProviderError {
+        self.store_error(operation).into()
     }
 }

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use abide_model::{ExecutionStatus, Timestamp};
 
+use crate::InstanceFilter;
+
 /// How many instances a bulk operation removes if it is not told.
 pub const DEFAULT_BULK: u32 = 1_000;
 
@@ -30,13 +32,17 @@ impl OrphanFilter {
         if self.child_status.is_empty() {
             return Ok(vec![ExecutionStatus::Completed, ExecutionStatus::Failed]);
         }
-        let end = |text: &String| match text.parse() {
-            Ok(status @ (ExecutionStatus::Completed | ExecutionStatus::Failed)) => Ok(status),
-            Ok(ExecutionStatus::Running | ExecutionStatus::ContinuedAsNew) | Err(_) => {
-                Err(InvalidOrphanStatus { status: text.clone() })
-            }
+        let end = |text: &String| {
+            let status = text.parse().ok().filter(|status: &ExecutionStatus| status.is_end());
+            status.ok_or_else(|| InvalidOrphanStatus { status: text.clone() })
         };
         self.child_status.iter().map(end).collect()
+    }
+
+    /// How many are removed at most.
+    #[must_use]
+    pub fn at_most(&self) -> u32 {
+        self.limit.unwrap_or(DEFAULT_BULK)
     }
 }
 
@@ -60,9 +66,28 @@ pub struct Retention {
 }
 
 impl Retention {
-    /// What ended before this time goes, if it is `now`; in milliseconds since the Unix epoch.
+    /// The bulk deletion that this is, if it is `now`.
     #[must_use]
-    pub fn cutoff(&self, now: Timestamp) -> u64 {
-        now.saturating_sub(self.keep_for).as_millis()
+    pub fn filter(&self, now: Timestamp) -> InstanceFilter {
+        InstanceFilter {
+            instance_ids: None,
+            completed_before: Some(now.saturating_sub(self.keep_for).as_millis()),
+            limit: Some(self.limit),
+        }
+    }
+}
+
+/// Whether what runs is deleted too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Force {
+    /// Only what is finished.
+    No,
+    /// Whatever it is.
+    Yes,
+}
+
+impl From<bool> for Force {
+    fn from(force: bool) -> Self {
+        if force { Self::Yes } else { Self::No }
     }
 }

@@ -35,17 +35,23 @@ pub enum ErrorKind {
 
 /// Why a call was refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Rejection {
     /// The lease ran out, was given back, or was taken away with its row.
     LeaseLost,
     /// A fused step met a lease, newer mail, or an instance that has moved on: take the plain way.
     Busy,
-    /// What is to be appended is there already, or belongs to an execution that is over.
+    /// What is to be appended is there already, or belongs to an execution that is over; what is to be deleted has a child
+    /// that is not.
     Conflict,
     /// What is stored cannot be read.
     Corrupt,
     /// The call makes no sense.
     Invalid,
+    /// There is no such instance, or no such execution.
+    NotFound,
+    /// What is to be deleted runs.
+    Running,
 }
 
 impl StoreError {

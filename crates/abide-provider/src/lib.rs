@@ -40,7 +40,7 @@ pub use abide_model::{
 pub use ability::{Abilities, Ability};
 pub use admin::ProviderAdmin;
 pub use admin_refusal::AdminRefusal;
-pub use cleanup::{DEFAULT_BULK, InvalidOrphanStatus, OrphanFilter, Retention};
+pub use cleanup::{DEFAULT_BULK, Force, InvalidOrphanStatus, OrphanFilter, Retention};
 pub use error::{ErrorKind, Operation, ProviderError, Rejection, StoreError};
 pub use filter::{DispatcherCapabilityFilter, TagFilter};
 pub use item::{ExecutionMetadata, OrchestrationItem, SessionFetchConfig};

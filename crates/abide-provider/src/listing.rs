@@ -16,6 +16,11 @@ pub const LARGEST_PAGE: u32 = 1_000;
 
 /// Which instances to list, in which order, and from where. All that is set must hold.
 ///
+/// A page is one query, wherever it is. The stores of this project find by an index: statuses, name, the children of one
+/// instance and the time of creation, in the order of creation; and a prefix, in the order of ids. What else is asked is
+/// looked at instance by instance from there on, so a page of something rare (a version that hardly anybody has, and no name)
+/// goes through many.
+///
 /// ```
 /// use abide_model::ExecutionStatus;
 /// use abide_provider::{InstanceQuery, Parentage};

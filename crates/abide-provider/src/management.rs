@@ -83,6 +83,14 @@ pub struct InstanceFilter {
     pub limit: Option<u32>,
 }
 
+impl InstanceFilter {
+    /// How many instances are meant at most.
+    #[must_use]
+    pub fn at_most(&self) -> u32 {
+        self.limit.unwrap_or(crate::DEFAULT_BULK)
+    }
+}
+
 /// What was deleted.
 #[derive(Debug, Clone, Default)]
 pub struct DeleteInstanceResult {

@@ -101,7 +101,7 @@ pub trait Provider: Any + Send + Sync {
         new_events: Vec<Event>,
     ) -> Result<(), ProviderError>;
 
-    /// Enqueues an activity.
+    /// Enqueues an activity. Anything else is refused.
     async fn enqueue_for_worker(&self, item: WorkItem) -> Result<(), ProviderError>;
 
     /// Leases one activity, oldest first among those that are visible, not leased, and wanted.
@@ -116,7 +116,8 @@ pub trait Provider: Any + Send + Sync {
         tag_filter: &TagFilter,
     ) -> Result<Option<(WorkItem, String, u32)>, ProviderError>;
 
-    /// Removes a leased activity and tells its instance, in one transaction.
+    /// Removes a leased activity and tells its instance, in one transaction. A completion is `ActivityCompleted` or
+    /// `ActivityFailed`, for the instance that asked; anything else is refused.
     async fn ack_work_item(&self, token: &str, completion: Option<WorkItem>) -> Result<(), ProviderError>;
 
     /// Makes the lease on an activity last at least `extend_for` from now. A permanent error means it is lost.
@@ -150,7 +151,7 @@ pub trait Provider: Any + Send + Sync {
         extend_for: Duration,
     ) -> Result<(), ProviderError>;
 
-    /// Enqueues a message for an instance, which need not exist. Never creates one.
+    /// Enqueues a message for an instance, which need not exist. Never creates one. An activity is refused.
     async fn enqueue_for_orchestrator(
         &self,
         item: WorkItem,

@@ -42,14 +42,15 @@ CREATE UNIQUE INDEX mailbox_id ON mailbox (id);
 CREATE INDEX mailbox_ready  ON mailbox (pin, ready)      WHERE ready IS NOT NULL;
 CREATE INDEX mailbox_due    ON mailbox (due_at)          WHERE due_at IS NOT NULL AND lease IS NULL;
 CREATE INDEX mailbox_leased ON mailbox (leased_until)    WHERE lease IS NOT NULL;
--- For listings, which are in the order of creation: how instances stand, what they run, whose children they are.
-CREATE INDEX mailbox_status ON mailbox (status, created_at, no)       WHERE execution > 0;
-CREATE INDEX mailbox_name   ON mailbox (name, status, created_at, no) WHERE execution > 0;
-CREATE INDEX mailbox_parent ON mailbox (parent, created_at, no)       WHERE parent IS NOT NULL;
+-- For listings, which are in the order of creation (and, as in every index, of the number): how instances stand, whether they
+-- are roots, what they run, whose children they are.
+CREATE INDEX mailbox_status ON mailbox (status, parent IS NULL, created_at)       WHERE execution > 0;
+CREATE INDEX mailbox_name   ON mailbox (name, status, parent IS NULL, created_at) WHERE execution > 0;
+CREATE INDEX mailbox_parent ON mailbox (parent, created_at)                       WHERE parent IS NOT NULL;
 -- For removing what is old: roots that ended, children that ended, and instances with a past.
-CREATE INDEX mailbox_ended_root  ON mailbox (completed_at, no) WHERE completed_at IS NOT NULL AND parent IS NULL;
-CREATE INDEX mailbox_ended_child ON mailbox (completed_at, no) WHERE completed_at IS NOT NULL AND parent IS NOT NULL;
-CREATE INDEX mailbox_continued   ON mailbox (created_at, no)   WHERE execution > 1;
+CREATE INDEX mailbox_ended_root  ON mailbox (completed_at) WHERE completed_at IS NOT NULL AND parent IS NULL;
+CREATE INDEX mailbox_ended_child ON mailbox (completed_at) WHERE completed_at IS NOT NULL AND parent IS NOT NULL;
+CREATE INDEX mailbox_continued   ON mailbox (created_at)   WHERE execution > 1;
 
 -- Visible messages have `visible_at = 0`: once visible, a message does not depend on the clock any more.
 CREATE TABLE message (
@@ -122,8 +123,9 @@ CREATE TABLE turn (
     length      INTEGER NOT NULL,       -- how many events
     events      TEXT    NOT NULL
 ) STRICT;
--- With the length, so that counting events reads no events. That no event is appended twice is checked by every commit.
-CREATE INDEX turn_of_execution ON turn (mailbox, execution, first_event, length);
+-- With the length, so that counting events reads no events. A turn written twice is refused here, too; that no event is
+-- appended twice is checked by every commit.
+CREATE UNIQUE INDEX turn_of_execution ON turn (mailbox, execution, first_event, length);
 
 CREATE TABLE execution (
     mailbox      INTEGER NOT NULL,

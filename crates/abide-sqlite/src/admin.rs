@@ -3,9 +3,9 @@
 
 use abide_model::{Event, ExecutionStatus, PruneOptions, PruneResult};
 use abide_provider::{
-    AdminRefusal, DeleteInstanceResult, ExecutionInfo, InstanceFilter, InstanceInfo, InstancePage,
+    AdminRefusal, DeleteInstanceResult, ExecutionInfo, Force, InstanceFilter, InstanceInfo, InstancePage,
     InstanceQuery, InstanceTree, Operation, OrphanFilter, Provider, ProviderAdmin, ProviderError,
-    QueueDepths, Retention, SystemMetrics,
+    QueueDepths, Retention, StoreError, SystemMetrics,
 };
 use async_trait::async_trait;
 
@@ -13,7 +13,7 @@ use crate::SqliteProvider;
 use crate::bulk::Candidates;
 use crate::job::{Kind, Phase, job};
 use crate::statements::Sql;
-use crate::store::delete::{Before, Force, Meant};
+use crate::store::delete::{Before, Meant};
 use crate::store::listing::Listing;
 
 #[async_trait]
@@ -71,7 +71,7 @@ impl ProviderAdmin for SqliteProvider {
             None => AdminRefusal::not_found(instance),
             Some(_) => AdminRefusal::ExecutionNotFound { instance: instance.to_owned(), execution_id },
         };
-        execution.ok_or_else(|| refusal.at(operation))
+        execution.ok_or_else(|| refusal.provider_error(operation))
     }
 
     #[expect(
@@ -103,7 +103,7 @@ impl ProviderAdmin for SqliteProvider {
         force: bool,
     ) -> Result<DeleteInstanceResult, ProviderError> {
         let operation = Operation::DeleteInstancesAtomic;
-        let (ids, force) = (ids.to_vec(), Force::of(force));
+        let (ids, force) = (ids.to_vec(), Force::from(force));
         let kind = Kind::write(operation, Phase::Commit);
         Ok(self.run(job(kind, move |tx| tx.delete_set(&ids, force, operation))).await?)
     }
@@ -121,7 +121,7 @@ impl ProviderAdmin for SqliteProvider {
         instance_id: &str,
         force: bool,
     ) -> Result<DeleteInstanceResult, ProviderError> {
-        let (id, force) = (instance_id.to_owned(), Force::of(force));
+        let (id, force) = (instance_id.to_owned(), Force::from(force));
         let kind = Kind::write(Operation::DeleteInstance, Phase::Commit);
         Ok(self.run(job(kind, move |tx| tx.delete_root(&id, force))).await?)
     }
@@ -130,13 +130,7 @@ impl ProviderAdmin for SqliteProvider {
         &self,
         filter: InstanceFilter,
     ) -> Result<DeleteInstanceResult, ProviderError> {
-        let InstanceFilter { instance_ids, completed_before, limit } = filter;
-        let candidates = match instance_ids {
-            Some(ids) => Candidates::named(ids),
-            None => Candidates::ended(Sql::EndedRoots, completed_before),
-        };
-        let meant = Meant::Roots(Before::of(completed_before));
-        Ok(self.delete_in_parts(Operation::DeleteInstanceBulk, candidates, meant, limit).await?)
+        Ok(self.delete_roots(Operation::DeleteInstanceBulk, filter).await?)
     }
 
     async fn prune_executions(
@@ -154,17 +148,19 @@ impl ProviderAdmin for SqliteProvider {
         filter: InstanceFilter,
         options: PruneOptions,
     ) -> Result<PruneResult, ProviderError> {
-        let InstanceFilter { instance_ids, completed_before, limit } = filter;
+        let limit = filter.at_most();
+        let InstanceFilter { instance_ids, completed_before, .. } = filter;
         let candidates = match instance_ids {
             Some(ids) => Candidates::named(ids),
-            None => Candidates::prunable(&options),
+            None => Candidates::prunable(&options, completed_before),
         };
         Ok(self.prune_in_parts(candidates, Before::of(completed_before), options, limit).await?)
     }
 
     async fn list_instances_page(&self, query: InstanceQuery) -> Result<InstancePage, ProviderError> {
         let operation = Operation::ListInstancesPage;
-        let listing = Listing::of(&query).map_err(|error| AdminRefusal::Query(error).at(operation))?;
+        let listing =
+            Listing::of(&query).map_err(|error| AdminRefusal::Query(error).provider_error(operation))?;
         Ok(self.read_with(operation, move |sql| listing.read(sql)).await?)
     }
 
@@ -173,25 +169,37 @@ impl ProviderAdmin for SqliteProvider {
         filter: OrphanFilter,
     ) -> Result<DeleteInstanceResult, ProviderError> {
         let operation = Operation::CleanupOrphanedInstances;
-        let ends = filter.ends().map_err(|error| AdminRefusal::Orphans(error).at(operation))?;
+        let ends = filter.ends().map_err(|error| AdminRefusal::Orphans(error).provider_error(operation))?;
         let meant = Meant::Orphans { ends, before: Before::of(filter.parent_completed_before) };
         let candidates = Candidates::ended(Sql::EndedChildren, None);
-        Ok(self.delete_in_parts(operation, candidates, meant, filter.limit).await?)
+        Ok(self.delete_in_parts(operation, candidates, meant, filter.at_most()).await?)
     }
 
     async fn enforce_retention(&self, retention: Retention) -> Result<DeleteInstanceResult, ProviderError> {
-        let cutoff = retention.cutoff(self.shared.clock.wall());
-        let candidates = Candidates::ended(Sql::EndedRoots, Some(cutoff));
-        let meant = Meant::Roots(Before::Ago(retention.keep_for));
-        let limit = Some(retention.limit);
-        Ok(self.delete_in_parts(Operation::EnforceRetention, candidates, meant, limit).await?)
+        let filter = retention.filter(self.shared.clock.wall());
+        Ok(self.delete_roots(Operation::EnforceRetention, filter).await?)
     }
 }
 
 impl SqliteProvider {
+    async fn delete_roots(
+        &self,
+        operation: Operation,
+        filter: InstanceFilter,
+    ) -> Result<DeleteInstanceResult, StoreError> {
+        let limit = filter.at_most();
+        let InstanceFilter { instance_ids, completed_before, .. } = filter;
+        let candidates = match instance_ids {
+            Some(ids) => Candidates::named(ids),
+            None => Candidates::ended(Sql::EndedRoots, completed_before),
+        };
+        let meant = Meant::Roots(Before::of(completed_before));
+        self.delete_in_parts(operation, candidates, meant, limit).await
+    }
+
     async fn info(&self, instance: &str, operation: Operation) -> Result<InstanceInfo, ProviderError> {
         let id = instance.to_owned();
         let info = self.read_with(operation, move |sql| sql.instance_info(&id)).await?;
-        info.ok_or_else(|| AdminRefusal::not_found(instance).at(operation))
+        info.ok_or_else(|| AdminRefusal::not_found(instance).provider_error(operation))
     }
 }

@@ -6,17 +6,17 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use abide_model::{PruneOptions, PruneResult};
-use abide_provider::{DEFAULT_BULK, DeleteInstanceResult, Operation, StoreError};
+use abide_provider::{DeleteInstanceResult, ErrorKind, Operation, StoreError};
 use rusqlite::params;
 
 use crate::SqliteProvider;
 use crate::encode::column;
 use crate::job::{Kind, Phase, job};
 use crate::statements::{Sql, Statements};
-use crate::store::delete::{Before, Meant};
+use crate::store::delete::{Before, Deleted, Meant};
 use crate::text::lossy;
 
-/// How many candidates one transaction deals with.
+/// How many candidates one transaction deals with, at most.
 const PART: usize = 64;
 
 /// How many candidates one read finds.
@@ -35,11 +35,19 @@ pub(crate) struct Search {
     sql: Sql,
     /// Ended before this time.
     before: i64,
-    /// For pruning: how many executions to keep.
-    keep: Option<i64>,
+    prune: Option<ToPrune>,
     place: (i64, i64),
     found: VecDeque<String>,
     is_over: bool,
+}
+
+/// What a search for something to prune must know.
+#[derive(Debug, Clone, Copy)]
+struct ToPrune {
+    /// How many executions are kept.
+    keep: i64,
+    /// Only of instances that ended before this time.
+    ended_before: Option<i64>,
 }
 
 impl Candidates {
@@ -55,9 +63,9 @@ impl Candidates {
     }
 
     /// What has executions to prune, in the order of creation.
-    pub(crate) fn prunable(options: &PruneOptions) -> Self {
-        let keep = i64::from(options.keep_last.unwrap_or(1).max(1));
-        Self::Found(Search::new(Sql::PrunableInstances, options.completed_before, Some(keep)))
+    pub(crate) fn prunable(options: &PruneOptions, ended_before: Option<u64>) -> Self {
+        let prune = ToPrune { keep: i64::from(options.kept()), ended_before: ended_before.map(column) };
+        Self::Found(Search::new(Sql::PrunableInstances, options.completed_before, Some(prune)))
     }
 
     /// The next few; none at the end.
@@ -77,17 +85,28 @@ impl Candidates {
         };
         Ok(queue.drain(..queue.len().min(PART)).collect())
     }
+
+    /// Takes back what one transaction did not get to.
+    fn put_back(&mut self, rest: impl DoubleEndedIterator<Item = String>) {
+        let queue = match self {
+            Self::Named(ids) => ids,
+            Self::Found(search) => &mut search.found,
+        };
+        for id in rest.rev() {
+            queue.push_front(id);
+        }
+    }
 }
 
 impl Search {
-    fn new(sql: Sql, before: Option<u64>, keep: Option<i64>) -> Self {
+    fn new(sql: Sql, before: Option<u64>, prune: Option<ToPrune>) -> Self {
         let before = before.map_or(i64::MAX, column);
-        Self { sql, before, keep, place: (i64::MIN, 0), found: VecDeque::new(), is_over: false }
+        Self { sql, before, prune, place: (i64::MIN, 0), found: VecDeque::new(), is_over: false }
     }
 
     async fn go_on(&mut self, store: &SqliteProvider, operation: Operation) -> Result<(), StoreError> {
-        let (sql, place, before, keep) = (self.sql, self.place, self.before, self.keep);
-        let page = store.read_with(operation, move |statements| find(statements, sql, place, before, keep));
+        let (sql, place, before, prune) = (self.sql, self.place, self.before, self.prune);
+        let page = store.read_with(operation, move |statements| find(statements, sql, place, before, prune));
         let page = page.await?;
         self.is_over = i64::try_from(page.len()).unwrap_or(i64::MAX) < PAGE;
         if let Some((at, no, _)) = page.last() {
@@ -103,12 +122,14 @@ fn find(
     sql: Sql,
     (at, no): (i64, i64),
     before: i64,
-    keep: Option<i64>,
+    prune: Option<ToPrune>,
 ) -> rusqlite::Result<Vec<(i64, i64, String)>> {
     let read = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?, lossy(row, 2)?));
-    match keep {
+    match prune {
         None => statements.rows(sql, params![at, no, before, PAGE], read),
-        Some(keep) => statements.rows(sql, params![at, no, before, keep, PAGE], read),
+        Some(ToPrune { keep, ended_before }) => {
+            statements.rows(sql, params![at, no, before, keep, PAGE, ended_before], read)
+        }
     }
 }
 
@@ -118,22 +139,40 @@ impl SqliteProvider {
         operation: Operation,
         mut candidates: Candidates,
         meant: Meant,
-        limit: Option<u32>,
+        limit: u32,
     ) -> Result<DeleteInstanceResult, StoreError> {
         let mut total = DeleteInstanceResult::default();
-        let mut left = limit.unwrap_or(DEFAULT_BULK);
+        let mut left = limit;
         while left > 0 {
-            let part = candidates.next(self, operation).await?;
-            if part.is_empty() {
-                break;
+            match self.delete_part(operation, &mut candidates, &meant, left).await {
+                Ok(None) => break,
+                Ok(Some(deleted)) => {
+                    total.add(&deleted.result);
+                    left = left.saturating_sub(deleted.candidates);
+                }
+                Err(error) => return Err(half_way(error, total.instances_deleted, "deleted")),
             }
-            let meant = meant.clone();
-            let kind = Kind::write(operation, Phase::Commit);
-            let deleted = self.run(job(kind, move |tx| Ok(tx.delete_meant(&part, &meant, left)?))).await?;
-            total.add(&deleted.result);
-            left = left.saturating_sub(deleted.candidates);
         }
         Ok(total)
+    }
+
+    /// Deals with the next few candidates; `None` if there are none.
+    async fn delete_part(
+        &self,
+        operation: Operation,
+        candidates: &mut Candidates,
+        meant: &Meant,
+        limit: u32,
+    ) -> Result<Option<Deleted>, StoreError> {
+        let part = candidates.next(self, operation).await?;
+        if part.is_empty() {
+            return Ok(None);
+        }
+        let (meant, mine) = (meant.clone(), part.clone());
+        let kind = Kind::write(operation, Phase::Commit);
+        let deleted = self.run(job(kind, move |tx| Ok(tx.delete_meant(&mine, &meant, limit)?))).await?;
+        candidates.put_back(part.into_iter().skip(deleted.looked_at));
+        Ok(Some(deleted))
     }
 
     pub(crate) async fn prune_in_parts(
@@ -141,24 +180,47 @@ impl SqliteProvider {
         mut candidates: Candidates,
         before: Before,
         options: PruneOptions,
-        limit: Option<u32>,
+        limit: u32,
     ) -> Result<PruneResult, StoreError> {
         let operation = Operation::PruneExecutionsBulk;
         let mut total = PruneResult::default();
-        let limit = u64::from(limit.unwrap_or(DEFAULT_BULK));
-        while total.instances_processed < limit {
-            let part = candidates.next(self, operation).await?;
-            if part.is_empty() {
-                break;
+        let mut left = limit;
+        while left > 0 {
+            match self.prune_part(operation, &mut candidates, before, (options.clone(), left)).await {
+                Ok(None) => break,
+                Ok(Some((pruned, used))) => {
+                    total.add(&pruned);
+                    left = left.saturating_sub(used);
+                }
+                Err(error) => return Err(half_way(error, total.instances_processed, "pruned")),
             }
-            let (options, left) = (options.clone(), limit - total.instances_processed);
-            let kind = Kind::write(operation, Phase::Commit);
-            let prune = job(kind, move |tx| Ok(tx.prune_meant(&part, before, &options, left)?));
-            let pruned = self.run(prune).await?;
-            total.instances_processed += pruned.instances_processed;
-            total.executions_deleted += pruned.executions_deleted;
-            total.events_deleted += pruned.events_deleted;
         }
         Ok(total)
     }
+
+    async fn prune_part(
+        &self,
+        operation: Operation,
+        candidates: &mut Candidates,
+        before: Before,
+        (options, limit): (PruneOptions, u32),
+    ) -> Result<Option<(PruneResult, u32)>, StoreError> {
+        let part = candidates.next(self, operation).await?;
+        if part.is_empty() {
+            return Ok(None);
+        }
+        let kind = Kind::write(operation, Phase::Commit);
+        let prune = job(kind, move |tx| Ok(tx.prune_meant(&part, before, &options, limit)?));
+        self.run(prune).await.map(Some)
+    }
+}
+
+/// An error behind parts that are done: what is done stays done.
+fn half_way(error: StoreError, done: u64, how: &str) -> StoreError {
+    if done == 0 {
+        return error;
+    }
+    let kind = if error.kind == ErrorKind::NotApplied { ErrorKind::Unknown } else { error.kind };
+    let message = format!("{done} instances were {how} before this: {}", error.message);
+    StoreError { kind, message, ..error }
 }

@@ -49,6 +49,8 @@ pub(crate) fn queries(instances: usize, page: u32) -> Vec<(&'static str, Instanc
             page().parentage(Parentage::Root).status(ExecutionStatus::Completed),
         ),
         ("of a version, newest first", page().version("1.2.0")),
+        ("of a version nobody has: looks at all", page().version("9.9.9")),
+        ("failed, by id: looks at many", page().order(InstanceOrder::ById).status(failed)),
         ("by id, of a prefix", page().order(InstanceOrder::ById).id_prefix("order-000050")),
     ]
 }

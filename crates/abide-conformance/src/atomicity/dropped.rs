@@ -13,7 +13,7 @@ use crate::instance_locking::{lease_all, lease_all_work};
 use crate::support::{Ack, Job, Subject, activity, completed, signal};
 
 /// One call each is dropped after this many polls.
-const POLLS: std::ops::Range<usize> = 0..5;
+pub(crate) const POLLS: std::ops::Range<usize> = 0..5;
 
 /// A fetch that is dropped loses no message and leaves no lease beyond its time.
 pub async fn test_dropped_fetch_loses_nothing<F: ProviderFactory>(factory: &F) {
@@ -137,7 +137,7 @@ pub async fn test_dropped_enqueue_is_all_or_nothing<F: ProviderFactory>(factory:
 }
 
 /// An instance for each number of polls.
-async fn create_one_for_each(store: &Subject<'_>) -> Vec<String> {
+pub(crate) async fn create_one_for_each(store: &Subject<'_>) -> Vec<String> {
     let names: Vec<String> = POLLS.map(|polls| format!("after-{polls}-polls")).collect();
     for name in &names {
         store.create(name).await;
@@ -146,7 +146,7 @@ async fn create_one_for_each(store: &Subject<'_>) -> Vec<String> {
 }
 
 /// Polls a future so many times, lets others run in between, and drops it; its answer, if it had one by then.
-async fn drop_after<T>(polls: usize, future: impl Future<Output = T> + Send) -> Option<T> {
+pub(crate) async fn drop_after<T>(polls: usize, future: impl Future<Output = T> + Send) -> Option<T> {
     let mut future = Box::pin(future);
     for _ in 0..polls {
         if let Some(answer) = future.as_mut().now_or_never() {

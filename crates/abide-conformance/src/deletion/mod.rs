@@ -1,12 +1,14 @@
 //! Instances are deleted with everything they have, or not at all.
 
 mod atomic;
+mod dropped;
 mod family;
 mod late;
 mod tree;
 mod unborn;
 
 pub use atomic::*;
+pub use dropped::*;
 pub(crate) use family::*;
 pub use late::*;
 pub use tree::*;
@@ -41,13 +43,14 @@ area! {
     test_delete_judges_the_instance_that_is_there: Administration;
     test_stale_tree_is_refused: Administration;
     test_force_delete_beside_ack: Administration;
+    test_dropped_deletion_is_all_or_nothing: Administration;
     test_unreadable_history_is_deleted: Administration, Need::Hook(crate::Hook::CorruptHistory);
-    // A store that cannot tell one instance of a name from the next cannot be asked to know whose start a message is.
-    test_unborn_child_goes_with_its_parent: Administration, Need::Ability(abide_provider::Ability::Incarnations);
-    test_unborn_child_goes_with_its_leased_turn: Administration, Need::Ability(abide_provider::Ability::Incarnations);
-    test_unborn_child_takes_its_queue_along: Administration, Need::Ability(abide_provider::Ability::Incarnations);
-    test_unborn_child_of_a_tree: Administration, Need::Ability(abide_provider::Ability::Incarnations);
-    test_birth_beside_deletion: Administration, Need::Ability(abide_provider::Ability::Incarnations);
+    // A store may keep no parent beside a message: then it cannot find the starts of children.
+    test_unborn_child_goes_with_its_parent: Administration, Need::Ability(abide_provider::Ability::UnbornChildren);
+    test_unborn_child_goes_with_its_leased_turn: Administration, Need::Ability(abide_provider::Ability::UnbornChildren);
+    test_unborn_child_takes_its_queue_along: Administration, Need::Ability(abide_provider::Ability::UnbornChildren);
+    test_unborn_child_of_a_tree: Administration, Need::Ability(abide_provider::Ability::UnbornChildren);
+    test_birth_beside_deletion: Administration, Need::Ability(abide_provider::Ability::UnbornChildren);
     test_detached_start_outlives_its_author: Administration;
 }
 

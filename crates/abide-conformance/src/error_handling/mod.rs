@@ -26,4 +26,6 @@ area! {
     test_reading_the_unknown_is_empty;
     test_invalid_lock_token_on_work;
     test_wrong_completion_is_refused;
+    test_completion_for_another_instance_is_refused;
+    test_each_queue_refuses_what_belongs_to_the_other;
 }

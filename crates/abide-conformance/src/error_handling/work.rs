@@ -63,3 +63,35 @@ pub async fn test_wrong_completion_is_refused<F: ProviderFactory>(factory: &F) {
     store.expire_leases().await;
     store.assert_no_work("the activity is finished").await;
 }
+
+/// A completion goes to the instance that asked for the activity. One for another instance is refused for good: the
+/// activity stays leased, and nobody is told.
+pub async fn test_completion_for_another_instance_is_refused<F: ProviderFactory>(factory: &F) {
+    let store = Subject::new(factory).await;
+    store.create("b").await;
+    store.begin(Ack::first("a").scheduling(activity("a", 2))).await;
+    let job = store.fetch_work().await;
+    for other in ["b", "nobody", ""] {
+        let acked = store.ack_work_item(&job.token, Some(completed(other, 2))).await;
+        assert_refused(&acked, &format!("finishing an activity of 'a' with a completion for '{other}'"));
+        store.assert_no_turn("a refused ack tells nobody").await;
+        store.assert_no_work("a refused ack does not end the lease").await;
+    }
+    finish(&store, "a", &job).await;
+    assert_eq!(store.fetch("a").await.item.messages, [completed("a", 2)], "the right one is accepted");
+    store.assert_no_turn("nobody else was told").await;
+}
+
+/// Work is activities, and mail is everything else: each queue refuses for good what belongs to the other.
+pub async fn test_each_queue_refuses_what_belongs_to_the_other<F: ProviderFactory>(factory: &F) {
+    let store = Subject::new(factory).await;
+    store.create("a").await;
+    for item in [start("b"), signal("a", "hello"), queue_message("a", "hello"), cancel("a"), completed("a", 2)] {
+        let enqueued = store.enqueue_for_worker(item.clone()).await;
+        assert_refused(&enqueued, &format!("enqueueing {item:?} for workers"));
+    }
+    let enqueued = store.enqueue_for_orchestrator(activity("a", 2), None).await;
+    assert_refused(&enqueued, "enqueueing an activity for an instance");
+    store.assert_no_turn("what was refused is mail for nobody").await;
+    store.assert_no_work("what was refused is work for nobody").await;
+}

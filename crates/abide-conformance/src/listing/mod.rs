@@ -38,7 +38,7 @@ area! {
     test_page_times_move: Administration;
     test_page_with_an_unreadable_history: Administration, Need::Hook(crate::Hook::CorruptHistory);
     // The default listing is made of methods that do not tell a custom status.
-    test_page_says_the_custom_status: Administration, Need::Ability(abide_provider::Ability::Incarnations);
+    test_page_says_the_custom_status: Administration, Need::Ability(abide_provider::Ability::StatusInPages);
 }
 
 /// All orders there are.

@@ -1,9 +1,7 @@
 //! How much waits in the queues.
 
-use std::time::Duration;
-
 use crate::ProviderFactory;
-use crate::instance_locking::{give_back, give_back_work, lease_all, lease_all_work, put_off, put_off_work};
+use crate::instance_locking::{give_back, give_back_work, lease_all, lease_all_work};
 use crate::support::{Ack, Subject, activity, completed, signal, start, timer};
 
 /// Messages and activities that wait count; what is leased is being worked on, and does not.
@@ -68,11 +66,6 @@ pub async fn test_queue_depths_after_leases<F: ProviderFactory>(factory: &F) {
     assert_eq!(depths(&store).await, (0, 0), "what is leased again does not wait");
     store.expire_leases().await;
     assert_eq!(depths(&store).await, (1, 1), "what nobody holds any more waits again");
-
-    let delay = Duration::from_secs(3_600);
-    put_off(&store, &store.fetch("a").await, delay).await;
-    put_off_work(&store, &store.fetch_work().await, delay).await;
-    assert_eq!(depths(&store).await, (1, 1), "what was given back waits, even if it cannot be leased yet");
 }
 
 /// Messages and activities; the third number is always zero.

@@ -30,7 +30,7 @@ area! {
     test_prune_bulk_filters: Administration;
     test_prune_bulk_limit_makes_progress: Administration;
     // The end of an execution takes its work back, so a store that knows only the required methods has none to remove.
-    test_prune_removes_work_of_pruned_executions: Administration, Need::Ability(abide_provider::Ability::Incarnations);
+    test_prune_removes_work_of_pruned_executions: Administration;
 }
 
 /// Deleted is what is outside the latest `keep_last` executions, and ended before `completed_before`, strictly. None, zero

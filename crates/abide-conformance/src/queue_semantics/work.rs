@@ -161,17 +161,17 @@ pub async fn test_concurrent_work_acks_complete_once<F: ProviderFactory>(factory
 /// Workers that fetch at the same time get different activities, and together all of them.
 pub async fn test_concurrent_workers_get_different_work<F: ProviderFactory>(factory: &F) {
     let store = Subject::new(factory).await;
-    let ids: BTreeSet<u64> = (2..20).collect();
+    let ids: BTreeSet<u64> = (2..18).collect();
     for id in &ids {
         store.post_work(activity("a", *id)).await;
     }
     let mut leased = Vec::new();
-    // A store may leave one empty-handed who lost a race; it must not leave an activity.
-    for _round in 0..ids.len() {
+    for _round in 0..ids.len() / 4 {
         let workers: Vec<_> =
             (0..4).map(|_| beside(fetch_beside_others(store.shared(), store.lock()))).collect();
         for worker in workers {
-            leased.extend(worker.await.expect("a fetch answers, and does not panic"));
+            let job = worker.await.expect("a fetch answers, and does not panic");
+            leased.push(job.expect("who lost one activity to another was told that there is nothing, but there is"));
         }
     }
     let distinct: BTreeSet<u64> = leased.iter().map(Job::id).collect();

@@ -29,7 +29,7 @@ async fn the_default_listing_cleanup_and_retention_keep_the_contract() {
             let path = validation.path();
             match validation.run(&factory).await {
                 Outcome::Passed => passed += 1,
-                Outcome::NotApplicable(Need::Ability(Ability::Incarnations)) => {}
+                Outcome::NotApplicable(Need::Ability(Ability::StatusInPages)) => {}
                 outcome @ (Outcome::Failed(_) | Outcome::NotApplicable(_)) => panic!("{path}: {outcome:?}"),
             }
         }

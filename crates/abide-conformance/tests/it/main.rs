@@ -1,5 +1,11 @@
 //! The suite on the reference model, and proof that it can fail.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test that cannot go on should say where; clippy exempts the tests but not what they call"
+)]
+
 mod defaults;
 mod guide;
 mod model;

@@ -200,8 +200,7 @@ impl Tx<'_, '_> {
         if let Some(status) = turn.rows.instance.status {
             mailbox.status = Some(status);
             let completed_at = status.is_terminal().then_some(self.now);
-            // One that continues as new has not ended: only its execution has.
-            mailbox.completed_at = completed_at.filter(|_| status != ExecutionStatus::ContinuedAsNew);
+            mailbox.completed_at = status.is_end().then_some(self.now);
             self.sql.execute(
                 Sql::EndExecution,
                 params![mailbox.no, execution, status.as_str(), turn.rows.instance.output, completed_at],

@@ -3,10 +3,9 @@
 //! What may be deleted is checked here, in the transaction that deletes it.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
 
-use abide_model::{ExecutionStatus, INITIAL_EXECUTION_ID, PruneOptions, PruneResult};
-use abide_provider::{AdminRefusal, DeleteInstanceResult, Operation, StolenBecause};
+use abide_model::{ExecutionStatus, INITIAL_EXECUTION_ID};
+use abide_provider::{AdminRefusal, DeleteInstanceResult, Force, Operation, StolenBecause};
 use rusqlite::params;
 
 use super::Tx;
@@ -17,19 +16,8 @@ use crate::encode::{column, number};
 use crate::error::Failure;
 use crate::statements::Sql;
 
-/// Whether what runs is deleted too.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Force {
-    Yes,
-    No,
-}
-
-impl Force {
-    #[expect(clippy::fn_params_excessive_bools, reason = "this is where the frozen `bool` ends")]
-    pub(crate) const fn of(force: bool) -> Self {
-        if force { Self::Yes } else { Self::No }
-    }
-}
+/// How many instances one part of a bulk deletion deletes, but for the last tree, which goes as a whole.
+const ENOUGH: u64 = 256;
 
 /// Which candidates a bulk deletion means.
 #[derive(Debug, Clone)]
@@ -45,21 +33,37 @@ pub(crate) enum Meant {
 pub(crate) enum Before {
     Any,
     Time(i64),
-    /// Longer ago than this, by the time of the transaction.
-    Ago(Duration),
 }
 
 impl Before {
     pub(crate) fn of(time: Option<u64>) -> Self {
         time.map_or(Self::Any, |time| Self::Time(column(time)))
     }
+
+    /// Whether an instance ended before; any does if there is no such time.
+    pub(crate) fn admits(self, mailbox: &MailboxRow) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Time(_) => mailbox.completed_at.is_some_and(|ended_at| self.is_after(ended_at)),
+        }
+    }
+
+    fn is_after(self, time: i64) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Time(before) => time < before,
+        }
+    }
 }
 
-/// What a part of a bulk deletion deleted, and how many candidates that were.
+/// What a part of a bulk deletion deleted.
 #[derive(Debug, Default)]
 pub(crate) struct Deleted {
     pub(crate) result: DeleteInstanceResult,
+    /// How many candidates were deleted.
     pub(crate) candidates: u32,
+    /// How many were looked at; the others are for another transaction.
+    pub(crate) looked_at: usize,
 }
 
 impl Tx<'_, '_> {
@@ -70,7 +74,7 @@ impl Tx<'_, '_> {
         force: Force,
         operation: Operation,
     ) -> Result<DeleteInstanceResult, Failure> {
-        let refused = |refusal: AdminRefusal| Failure::Refused(refusal.of(operation));
+        let refused = |refusal: AdminRefusal| Failure::Refused(refusal.store_error(operation));
         let meant: BTreeSet<&str> = ids.iter().map(String::as_str).collect();
         let mut found = Vec::new();
         for id in ids {
@@ -81,7 +85,7 @@ impl Tx<'_, '_> {
         let instances: Vec<&MailboxRow> = found.iter().filter(|mailbox| mailbox.is_instance()).collect();
         if force == Force::No {
             for mailbox in &instances {
-                if !self.is_finished(mailbox)? {
+                if !self.is_finished(mailbox.no, mailbox.status)? {
                     return Err(refused(AdminRefusal::Running { instance: mailbox.id.clone() }));
                 }
             }
@@ -96,9 +100,11 @@ impl Tx<'_, '_> {
         match force {
             Force::No => Ok(self.erase(&members(found.into_iter().filter(MailboxRow::is_instance)))?),
             Force::Yes => {
-                let mut result = self.erase(&members(found.into_iter()))?;
-                // Also of names that have nothing themselves.
-                for id in meant {
+                let doomed = members(found.into_iter());
+                let mut result = self.erase(&doomed)?;
+                // Names that have nothing themselves may still have something in other places.
+                let nameless = meant.into_iter().filter(|id| doomed.iter().all(|member| member.id != **id));
+                for id in nameless {
                     result.queue_messages_deleted += self.erase_left_behind(id)?;
                 }
                 Ok(result)
@@ -109,7 +115,7 @@ impl Tx<'_, '_> {
     /// Deletes a root with everything below it.
     pub(crate) fn delete_root(&self, id: &str, force: Force) -> Result<DeleteInstanceResult, Failure> {
         let operation = Operation::DeleteInstance;
-        let refused = |refusal: AdminRefusal| Failure::Refused(refusal.of(operation));
+        let refused = |refusal: AdminRefusal| Failure::Refused(refusal.store_error(operation));
         let root = self.mailbox_by_id(id)?.filter(MailboxRow::is_instance);
         let root = root.ok_or_else(|| refused(AdminRefusal::not_found(id)))?;
         if root.parent.is_some() {
@@ -129,9 +135,10 @@ impl Tx<'_, '_> {
     ) -> rusqlite::Result<Deleted> {
         let mut deleted = Deleted::default();
         for id in candidates {
-            if deleted.candidates >= limit {
+            if deleted.candidates >= limit || deleted.result.instances_deleted >= ENOUGH {
                 break;
             }
+            deleted.looked_at += 1;
             let Some(mailbox) = self.mailbox_by_id(id)?.filter(MailboxRow::is_instance) else { continue };
             if self.is_meant(&mailbox, meant)?
                 && let Some(tree) = self.finished_tree(mailbox)?
@@ -143,33 +150,9 @@ impl Tx<'_, '_> {
         Ok(deleted)
     }
 
-    /// Prunes those candidates that ended before a time, if there is one; at most `limit`.
-    pub(crate) fn prune_meant(
-        &self,
-        candidates: &[String],
-        before: Before,
-        options: &PruneOptions,
-        limit: u64,
-    ) -> rusqlite::Result<PruneResult> {
-        let mut total = PruneResult::default();
-        for id in candidates {
-            if total.instances_processed >= limit {
-                break;
-            }
-            let Some(mailbox) = self.mailbox_by_id(id)?.filter(MailboxRow::is_instance) else { continue };
-            if self.has_ended(&mailbox, before) {
-                let pruned = self.prune(mailbox.no, mailbox.execution, options)?;
-                total.instances_processed += pruned.instances_processed;
-                total.executions_deleted += pruned.executions_deleted;
-                total.events_deleted += pruned.events_deleted;
-            }
-        }
-        Ok(total)
-    }
-
     fn is_meant(&self, mailbox: &MailboxRow, meant: &Meant) -> rusqlite::Result<bool> {
         match (meant, &mailbox.parent) {
-            (Meant::Roots(before), None) => Ok(self.has_ended(mailbox, *before)),
+            (Meant::Roots(before), None) => Ok(before.admits(mailbox)),
             (Meant::Orphans { ends, before }, Some(parent)) => {
                 if !mailbox.status.is_some_and(|status| ends.contains(&status)) {
                     return Ok(false);
@@ -179,35 +162,18 @@ impl Tx<'_, '_> {
                     row.get::<_, Option<i64>>(0)
                 })?;
                 let ended_at = asking.unwrap_or(mailbox.completed_at);
-                Ok(ended_at.is_some_and(|ended_at| self.is_before(ended_at, *before)))
+                Ok(ended_at.is_some_and(|ended_at| before.is_after(ended_at)))
             }
             (Meant::Roots(_), Some(_)) | (Meant::Orphans { .. }, None) => Ok(false),
         }
     }
 
-    fn has_ended(&self, mailbox: &MailboxRow, before: Before) -> bool {
-        match before {
-            Before::Any => true,
-            Before::Time(_) | Before::Ago(_) => {
-                mailbox.completed_at.is_some_and(|ended_at| self.is_before(ended_at, before))
-            }
-        }
-    }
-
-    fn is_before(&self, ended_at: i64, before: Before) -> bool {
-        match before {
-            Before::Any => true,
-            Before::Time(time) => ended_at < time,
-            Before::Ago(age) => ended_at < column(self.time().saturating_sub(age).as_millis()),
-        }
-    }
-
     /// Whether nothing will happen any more unless somebody wants it.
-    fn is_finished(&self, mailbox: &MailboxRow) -> rusqlite::Result<bool> {
-        match mailbox.status {
+    fn is_finished(&self, no: i64, status: Option<ExecutionStatus>) -> rusqlite::Result<bool> {
+        match status {
             Some(ExecutionStatus::Completed | ExecutionStatus::Failed) => Ok(true),
             Some(ExecutionStatus::ContinuedAsNew) => {
-                Ok(self.sql.row(Sql::HasSuccessor, [mailbox.no], |_| Ok(()))?.is_none())
+                Ok(self.sql.row(Sql::HasSuccessor, [no], |_| Ok(()))?.is_none())
             }
             Some(ExecutionStatus::Running) | None => Ok(false),
         }
@@ -215,20 +181,16 @@ impl Tx<'_, '_> {
 
     /// An instance with everything below it, if all of that is finished.
     fn finished_tree(&self, root: MailboxRow) -> rusqlite::Result<Option<Vec<Member>>> {
-        let mut tree = self.sql.descendants(&root.id)?;
-        for member in &tree {
-            let is_finished = match self.mailbox_by_no(member.no)? {
-                None => true,
-                Some(mailbox) => self.is_finished(&mailbox)?,
-            };
-            if !is_finished {
-                return Ok(None);
-            }
-        }
-        if !self.is_finished(&root)? {
+        if !self.is_finished(root.no, root.status)? {
             return Ok(None);
         }
-        tree.push(Member::of(root));
+        let mut tree = vec![Member::of(root)];
+        for member in self.sql.descendants(&tree[0].id)? {
+            if !self.is_finished(member.no, member.status)? {
+                return Ok(None);
+            }
+            tree.push(member);
+        }
         Ok(Some(tree))
     }
 
@@ -301,7 +263,7 @@ impl Tx<'_, '_> {
 
 impl Member {
     fn of(mailbox: MailboxRow) -> Self {
-        Self { no: mailbox.no, id: mailbox.id }
+        Self { no: mailbox.no, id: mailbox.id, status: mailbox.status }
     }
 }
 

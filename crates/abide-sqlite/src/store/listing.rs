@@ -1,9 +1,9 @@
 //! One page of instances, in one statement.
 //!
 //! The statement is put together from the parts that the query has, so that every shape of query gets the index made for
-//! it; values are bound, never written into the text. Instances of one status (and name) are an index in the order of
-//! creation, so a page of several statuses is a merge of as many short ranges, each no longer than the page. What is left
-//! over (version, prefix, being a root) is looked at row by row within those ranges.
+//! it; values are bound, never written into the text. Instances of one status (and name), roots and others apart, are an index
+//! in the order of creation, so a page is a merge of a few short ranges, each no longer than the page. What is left over
+//! (version, prefix) is looked at row by row within those ranges.
 
 use std::collections::BTreeSet;
 
@@ -138,8 +138,8 @@ impl Parts {
             InstanceOrder::NewestFirst | InstanceOrder::ById => "DESC",
         };
         let limit = self.bind(limit);
-        let mut rest = self.range(query.order, range);
-        rest.extend(self.unindexed(query));
+        let ranges = self.ranges(query.order, range);
+        let mut rest = self.unindexed(query);
         rest.extend(self.prefix(query));
         let order = format!("ORDER BY created_at {direction}, no {direction} LIMIT {limit}");
         let index = match query {
@@ -147,9 +147,10 @@ impl Parts {
             InstanceQuery { name: Some(_), .. } => "mailbox_name",
             InstanceQuery { name: None, .. } => "mailbox_status",
         };
-        let arms = self.places(query).into_iter().map(|mut place| {
-            place.extend(rest.iter().cloned());
-            let meant = place.join(" AND ");
+        let places = self.places(query);
+        let arms = places.iter().flat_map(|place| ranges.iter().map(move |range| (place, range)));
+        let arms = arms.map(|(place, range)| {
+            let meant = [&place[..], &range[..], &rest[..]].concat().join(" AND ");
             format!(
                 "SELECT * FROM (SELECT no, created_at FROM mailbox INDEXED BY {index} WHERE {meant} {order})"
             )
@@ -162,36 +163,44 @@ impl Parts {
     fn places(&mut self, query: &InstanceQuery) -> Vec<Vec<String>> {
         let mut place = vec!["execution > 0".to_owned()];
         place.extend(self.name(query));
-        if let Parentage::ChildOf(parent) = &query.parentage {
-            place.push(format!("parent = {}", self.bind(parent.clone())));
-            place.extend(self.statuses(query));
-            return vec![place];
-        }
+        let kinds = match &query.parentage {
+            Parentage::ChildOf(parent) => {
+                place.push(format!("parent = {}", self.bind(parent.clone())));
+                place.extend(self.statuses(query));
+                return vec![place];
+            }
+            Parentage::Root => &["(parent IS NULL) = 1"][..],
+            Parentage::Any => &["(parent IS NULL) = 1", "(parent IS NULL) = 0"][..],
+        };
         let statuses =
             if query.statuses.is_empty() { &ExecutionStatus::ALL[..] } else { &query.statuses[..] };
         let distinct: BTreeSet<&str> = statuses.iter().map(|status| status.as_str()).collect();
-        let of_status = |status: &str| {
+        let mut places = Vec::new();
+        for status in distinct {
             let status = format!("status = {}", self.bind(status.to_owned()));
-            place.iter().cloned().chain([status]).collect()
-        };
-        distinct.into_iter().map(of_status).collect()
+            for kind in kinds {
+                places.push([&place[..], &[status.clone(), (*kind).to_owned()]].concat());
+            }
+        }
+        places
     }
 
-    /// Where the page begins is a place; where it ends is a time.
-    fn range(&mut self, order: InstanceOrder, range: &Range) -> Vec<String> {
-        let mut place = |sign: &str, (at, no): (i64, i64)| {
-            format!("(created_at, no) {sign} ({}, {})", self.bind(at), self.bind(no))
-        };
-        let (begin, end) = match order {
-            InstanceOrder::OldestFirst => {
-                (range.after.map(|after| place(">", after)), range.before.map(|(time, _)| ("<", time)))
-            }
+    /// Where the page begins is a place, where it ends is a time. An index is searched for a time, and then for a number, but
+    /// not for both at once: what was created at the same time as the place, and what was created beyond, are two ranges.
+    fn ranges(&mut self, order: InstanceOrder, range: &Range) -> Vec<Vec<String>> {
+        let (begin, beyond, end) = match order {
+            InstanceOrder::OldestFirst => (range.after, ">", range.before.map(|(time, _)| ("<", time))),
             InstanceOrder::NewestFirst | InstanceOrder::ById => {
-                (range.before.map(|before| place("<", before)), range.after.map(|(time, _)| (">=", time)))
+                (range.before, "<", range.after.map(|(time, _)| (">=", time)))
             }
         };
-        let end = end.map(|(sign, time)| format!("created_at {sign} {}", self.bind(time)));
-        begin.into_iter().chain(end).collect()
+        let end: Vec<String> =
+            end.map(|(sign, time)| format!("created_at {sign} {}", self.bind(time))).into_iter().collect();
+        let Some((time, number)) = begin else { return vec![end] };
+        let (time, number) = (self.bind(time), self.bind(number));
+        let at_once = vec![format!("created_at = {time}"), format!("no {beyond} {number}")];
+        let later = vec![format!("created_at {beyond} {time}")];
+        vec![[at_once, end.clone()].concat(), [later, end].concat()]
     }
 
     fn by_id(&mut self, query: &InstanceQuery, start: Option<&PageCursor>, limit: i64) -> String {
@@ -205,8 +214,10 @@ impl Parts {
         meant.extend(self.name(query));
         meant.extend(self.statuses(query));
         meant.extend(self.unindexed(query));
-        if let Parentage::ChildOf(parent) = &query.parentage {
-            meant.push(format!("parent = {}", self.bind(parent.clone())));
+        match &query.parentage {
+            Parentage::Any => {}
+            Parentage::Root => meant.push("parent IS NULL".to_owned()),
+            Parentage::ChildOf(parent) => meant.push(format!("parent = {}", self.bind(parent.clone()))),
         }
         meant.extend(query.created_from.map(|from| format!("created_at >= {}", self.bind(column(from)))));
         meant
@@ -220,9 +231,7 @@ impl Parts {
 
     /// What no index knows.
     fn unindexed(&mut self, query: &InstanceQuery) -> Vec<String> {
-        let version = query.version.clone().map(|version| format!("version = {}", self.bind(version)));
-        let is_root = (query.parentage == Parentage::Root).then(|| "parent IS NULL".to_owned());
-        version.into_iter().chain(is_root).collect()
+        query.version.clone().map(|version| format!("version = {}", self.bind(version))).into_iter().collect()
     }
 
     fn prefix(&mut self, query: &InstanceQuery) -> Vec<String> {

@@ -1,6 +1,6 @@
 //! What the store does inside a transaction, as plain functions over statements.
 //!
-//! One module per subject of `docs/spec/store.md`. Everything but `read`, `overview` and `listing` runs on the writer thread, between `BEGIN` and
+//! One module per subject of `docs/spec/store.md`. Everything but `read`, `listing` and most of `overview` runs on the writer thread, between `BEGIN` and
 //! `COMMIT`, with one reading of the clock. A refusal comes before the first write of its operation.
 //!
 //! Deliberately absent: threads, waiting and answering. See [`writer`](crate::writer).

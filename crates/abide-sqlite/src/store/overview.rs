@@ -16,12 +16,14 @@ use crate::text::{lossy, lossy_or_null};
 pub(crate) struct Member {
     pub(crate) no: i64,
     pub(crate) id: String,
+    /// How it stands; `None` if that cannot be read.
+    pub(crate) status: Option<ExecutionStatus>,
 }
 
 impl Member {
-    /// Reads number and name.
+    /// Reads number, name and status.
     fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
-        Ok(Self { no: row.get(0)?, id: lossy(row, 1)? })
+        Ok(Self { no: row.get(0)?, id: lossy(row, 1)?, status: lossy(row, 2)?.parse().ok() })
     }
 }
 

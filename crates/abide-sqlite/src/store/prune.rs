@@ -5,6 +5,7 @@ use abide_provider::{AdminRefusal, Operation, StolenBecause};
 use rusqlite::params;
 
 use super::Tx;
+use super::delete::Before;
 use super::mailbox::MailboxRow;
 use super::work::RemovedWork;
 use crate::encode::{column, number};
@@ -15,9 +16,34 @@ impl Tx<'_, '_> {
     /// Prunes an instance that must exist.
     pub(crate) fn prune_instance(&self, id: &str, options: &PruneOptions) -> Result<PruneResult, Failure> {
         let mailbox = self.mailbox_by_id(id)?.filter(MailboxRow::is_instance);
-        let refusal = || AdminRefusal::not_found(id).of(Operation::PruneExecutions);
+        let refusal = || AdminRefusal::not_found(id).store_error(Operation::PruneExecutions);
         let mailbox = mailbox.ok_or_else(refusal)?;
         Ok(self.prune(mailbox.no, mailbox.execution, options)?)
+    }
+
+    /// Prunes those candidates that ended before a time, if there is one, until `limit` of them had something to prune; says
+    /// how many had.
+    pub(crate) fn prune_meant(
+        &self,
+        candidates: &[String],
+        before: Before,
+        options: &PruneOptions,
+        limit: u32,
+    ) -> rusqlite::Result<(PruneResult, u32)> {
+        let mut total = PruneResult::default();
+        let mut used = 0;
+        for id in candidates {
+            if used >= limit {
+                break;
+            }
+            let mailbox = self.mailbox_by_id(id)?.filter(MailboxRow::is_instance);
+            if let Some(mailbox) = mailbox.filter(|mailbox| before.admits(mailbox)) {
+                let pruned = self.prune(mailbox.no, mailbox.execution, options)?;
+                total.add(&pruned);
+                used += u32::from(pruned.executions_deleted > 0);
+            }
+        }
+        Ok((total, used))
     }
 
     /// Never deletes the current execution or a running one.
@@ -27,7 +53,7 @@ impl Tx<'_, '_> {
         current: i64,
         options: &PruneOptions,
     ) -> rusqlite::Result<PruneResult> {
-        let keep = i64::from(options.keep_last.unwrap_or(1).max(1));
+        let keep = i64::from(options.kept());
         let before = options.completed_before.map_or(i64::MAX, column);
         let doomed: Vec<i64> =
             self.sql

@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
+use abide_conformance::Polling;
 use abide_model::{Event, KvEntry, PruneOptions, PruneResult, SystemStats, Timestamp, WorkItem};
 use abide_provider::{
     Abilities, Committed, DeleteInstanceResult, Enqueue, ErrorKind, ExecutionInfo, FinishedWork,
@@ -27,6 +28,11 @@ pub(super) type StoreAnswer<T> = Result<T, StoreError>;
 pub(super) trait Bug: Send + Sync {
     fn abilities(&self) -> Abilities {
         Abilities::ALL
+    }
+
+    /// What the provider's author says about fetches that find nothing.
+    fn polling(&self) -> Polling {
+        Polling::Long
     }
 
     // Turns.

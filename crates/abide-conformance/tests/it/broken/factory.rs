@@ -66,7 +66,7 @@ impl ProviderFactory for BrokenFactory {
     }
 
     fn polling(&self) -> Polling {
-        self.model.polling()
+        (self.plant)().polling()
     }
 
     async fn pass_time(&self, duration: Duration) {

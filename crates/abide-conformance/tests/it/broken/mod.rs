@@ -26,7 +26,7 @@ static CAUGHT: LazyLock<Vec<Caught>> = LazyLock::new(|| try_all(&bugs::all()));
 
 #[test]
 fn without_a_bug_everything_passes() {
-    let failures = failures_of(plant::<Healthy>, |_, _| true);
+    let failures = failures_of(plant::<Healthy>, |_| true);
     assert!(failures.is_empty(), "{failures:#?}");
 }
 

@@ -1,6 +1,7 @@
 //! The list of bugs: what each is, and who must catch it.
 
 use super::bug::Bug;
+use super::run::IN_REAL_TIME;
 
 /// One bug.
 pub(super) struct Planted {
@@ -13,6 +14,11 @@ pub(super) struct Planted {
 }
 
 impl Planted {
+    /// Whether only who waits can notice.
+    pub(super) fn is_about_waiting(&self) -> bool {
+        IN_REAL_TIME.contains(&self.area())
+    }
+
     /// The area of the validation that must fail.
     pub(super) fn area(&self) -> &'static str {
         self.catcher.split_once("::").map_or(self.catcher, |(area, _)| area)

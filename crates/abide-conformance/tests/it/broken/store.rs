@@ -46,6 +46,11 @@ impl Store {
         Self { model, clock, turns: Mutex::default(), jobs: Mutex::default() }
     }
 
+    /// The model itself, for what outlives a call.
+    pub(super) fn model(&self) -> Arc<InMemoryProvider> {
+        Arc::clone(&self.model)
+    }
+
     pub(super) fn now(&self) -> Timestamp {
         self.clock.wall()
     }

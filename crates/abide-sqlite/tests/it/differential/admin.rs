@@ -48,11 +48,18 @@ pub(crate) enum LookOp {
     },
 }
 
+/// Whether what runs is deleted too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Force {
+    Yes,
+    No,
+}
+
 /// What deletes something.
 #[derive(Debug, Clone)]
 pub(crate) enum DeleteOp {
-    One { instance: String, force: bool },
-    Set { ids: Vec<String>, force: bool },
+    One { instance: String, force: Force },
+    Set { ids: Vec<String>, force: Force },
     Bulk(InstanceFilter),
     Orphans(OrphanFilter),
     Retention(Retention),

@@ -4,7 +4,7 @@ use std::fmt::Debug;
 
 use abide_provider::{InstancePage, InstanceQuery, LARGEST_PAGE, PageCursor, ProviderAdmin, ProviderError};
 
-use super::admin::{DeleteOp, LookOp};
+use super::admin::{DeleteOp, Force, LookOp};
 use super::apply::{Answer, Caller};
 
 impl Caller<'_> {
@@ -44,8 +44,12 @@ impl Caller<'_> {
     pub(crate) async fn delete(self, op: &DeleteOp) -> Answer {
         let admin = self.admin();
         match op.clone() {
-            DeleteOp::One { instance, force } => in_words(admin.delete_instance(&instance, force).await),
-            DeleteOp::Set { ids, force } => in_words(admin.delete_instances_atomic(&ids, force).await),
+            DeleteOp::One { instance, force } => {
+                in_words(admin.delete_instance(&instance, force == Force::Yes).await)
+            }
+            DeleteOp::Set { ids, force } => {
+                in_words(admin.delete_instances_atomic(&ids, force == Force::Yes).await)
+            }
             DeleteOp::Bulk(filter) => in_words(admin.delete_instance_bulk(filter).await),
             DeleteOp::Orphans(filter) => in_words(admin.cleanup_orphaned_instances(filter).await),
             DeleteOp::Retention(retention) => in_words(admin.enforce_retention(retention).await),
@@ -104,6 +108,8 @@ async fn contradiction(
     let in_pieces: Vec<_> = read.iter().flat_map(|page| page.instances.clone()).collect();
     query.limit = Some(LARGEST_PAGE);
     query.after = None;
-    let all = admin.list_instances_page(query).await.ok()?.instances;
+    let InstancePage { instances: all, next: None } = admin.list_instances_page(query).await.ok()? else {
+        return None;
+    };
     (!all.ends_with(&in_pieces)).then(|| format!("pages {in_pieces:?} of {all:?}"))
 }

@@ -42,7 +42,7 @@ impl Habits {
         match mix(seed ^ 2) % 16 {
             0..=1 => return Self { seed, names: 1, pace: Pace::Jumps, subject: Subject::Damage },
             2..=4 => return Self { seed, names: 2, pace: Pace::Crawls, subject: Subject::Turns },
-            5..=9 => {
+            5..=8 => {
                 let names = *pick(mix(seed), &[3, 5, 7, 9]);
                 let pace = *pick(mix(seed ^ 1), &[Pace::Crawls, Pace::Crawls, Pace::Any]);
                 return Self { seed, names, pace, subject: Subject::Families };

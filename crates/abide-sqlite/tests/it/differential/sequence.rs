@@ -34,9 +34,9 @@ impl Sequence {
         let habits = Habits::of(seed);
         let mut rng = Rng::new(seed, habits);
         let length = match habits.subject {
-            Subject::Damage => 80,
-            Subject::Families => 80 + rng.below(61),
-            Subject::Everything | Subject::Turns => 30 + rng.below(51),
+            Subject::Damage => 100,
+            Subject::Families => 100 + rng.below(81),
+            Subject::Everything | Subject::Turns => 50 + rng.below(61),
         };
         let steps = (0..length).map(|_| rng.next()).collect();
         Self { seed, steps, folder: seed.is_multiple_of(ON_FILE).then(|| folder.to_owned()) }

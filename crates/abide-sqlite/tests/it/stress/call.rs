@@ -10,11 +10,13 @@ use abide_provider::{
     StoreError, TagFilter, TurnCommit, WorkLease,
 };
 
+use crate::differential::admin::Force;
+
 /// So long that none runs out: what is lost was taken away.
 pub(crate) const LEASE: Duration = Duration::from_secs(3_600);
 
 /// How long a lease call waits for something to come.
-const WAIT: Duration = Duration::from_millis(10);
+const WAIT: Duration = Duration::from_millis(2);
 
 #[derive(Debug, Clone)]
 pub(crate) enum Call {
@@ -25,8 +27,8 @@ pub(crate) enum Call {
     LeaseWork { limit: usize },
     Finish(FinishedWork),
     AbandonWork { token: String },
-    Delete { instance: String, force: bool },
-    DeleteSet { ids: Vec<String>, force: bool },
+    Delete { instance: String, force: Force },
+    DeleteSet { ids: Vec<String>, force: Force },
     DeleteBulk(InstanceFilter),
     Orphans(OrphanFilter),
     Retention(Retention),
@@ -141,8 +143,8 @@ impl Call {
 
     async fn delete(&self, admin: &dyn ProviderAdmin) -> Result<DeleteInstanceResult, ProviderError> {
         match self {
-            Self::Delete { instance, force } => admin.delete_instance(instance, *force).await,
-            Self::DeleteSet { ids, force } => admin.delete_instances_atomic(ids, *force).await,
+            Self::Delete { instance, force } => admin.delete_instance(instance, *force == Force::Yes).await,
+            Self::DeleteSet { ids, force } => admin.delete_instances_atomic(ids, *force == Force::Yes).await,
             Self::DeleteBulk(filter) => admin.delete_instance_bulk(filter.clone()).await,
             Self::Orphans(filter) => admin.cleanup_orphaned_instances(filter.clone()).await,
             Self::Retention(retention) => admin.enforce_retention(*retention).await,

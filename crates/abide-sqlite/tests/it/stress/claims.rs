@@ -106,10 +106,10 @@ pub(crate) fn is_nothing(deleted: &DeleteInstanceResult) -> bool {
 /// Whether the lease of a call is lost by now. Extending it by nothing asks just that.
 fn is_lost(call: &Call, model: &InMemoryProvider, tokens: &HashMap<String, String>) -> bool {
     let Some(token) = call.token().and_then(|token| tokens.get(token)) else { return false };
-    let is_of_work = match call {
-        Call::Commit(commit) => matches!(commit.authority, Authority::FinishedWork { .. }),
-        Call::Finish(_) | Call::AbandonWork { .. } => true,
-        _ => false,
+    let is_of_work = if let Call::Commit(commit) = call {
+        matches!(commit.authority, Authority::FinishedWork { .. })
+    } else {
+        matches!(call, Call::Finish(_) | Call::AbandonWork { .. })
     };
     if is_of_work {
         block_on(model.renew_work_item_lock(token, Duration::ZERO)).is_err()

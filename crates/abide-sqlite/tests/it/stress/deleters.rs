@@ -7,17 +7,18 @@ use abide_provider::{InstanceFilter, OrphanFilter, Retention};
 
 use super::call::{Call, Look, Outcome};
 use super::crowd::{DELETERS, Entry, Member, ROOTS, names_below};
+use crate::differential::admin::Force;
 
 pub(crate) fn delete(mut member: Member<'_>, number: u64) -> Vec<Entry> {
     while !member.is_done() {
         let root = own_root(&mut member, number);
         let call = match member.dice.below(30) {
-            0..=3 => Call::Delete { instance: root, force: member.dice.percent(20) },
-            4 => Call::Delete { instance: member.dice.below_of(root), force: member.dice.percent(50) },
+            0..=3 => Call::Delete { instance: root, force: force(&mut member, 20) },
+            4 => Call::Delete { instance: member.dice.below_of(root), force: force(&mut member, 50) },
             5..=9 => tree(&mut member, &root),
             10 => {
                 let ids = vec![member.dice.below_of(root)];
-                Call::DeleteSet { ids, force: member.dice.percent(50) }
+                Call::DeleteSet { ids, force: force(&mut member, 50) }
             }
             11..=12 => Call::DeleteBulk(filter(&mut member, number)),
             13..=14 => retention(&mut member),
@@ -38,7 +39,7 @@ pub(crate) fn delete(mut member: Member<'_>, number: u64) -> Vec<Entry> {
 /// Deletes a tree by name: all that can be in it, or what was seen, or not quite all.
 fn tree(member: &mut Member<'_>, root: &str) -> Call {
     let mut ids = names_below(root);
-    let force = member.dice.percent(25);
+    let force = force(member, 25);
     if member.dice.percent(50) {
         // As it stands now, which may be over before it is used.
         let seen = member.make(Call::Look(Look::Tree { instance: root.to_owned() }));
@@ -53,6 +54,10 @@ fn tree(member: &mut Member<'_>, root: &str) -> Call {
         ids.extend(ids.first().cloned());
     }
     Call::DeleteSet { ids, force }
+}
+
+fn force(member: &mut Member<'_>, chance: u64) -> Force {
+    if member.dice.percent(chance) { Force::Yes } else { Force::No }
 }
 
 fn own_root(member: &mut Member<'_>, number: u64) -> String {

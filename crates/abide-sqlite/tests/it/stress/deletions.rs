@@ -5,6 +5,7 @@ use abide_provider::{DeleteInstanceResult, InstanceFilter, OrphanFilter};
 use super::call::{Call, Outcome};
 use super::crowd::Entry;
 use super::order::Windows;
+use crate::differential::admin::Force;
 
 /// What went together.
 #[derive(Debug, Clone)]
@@ -59,19 +60,17 @@ pub(crate) fn check(entries: &[Entry], windows: &Windows, mut deletions: Vec<Del
             !deletion.is_claimed && window.holds(deletion.step) && deletion.counts == told
         };
         let mut fitting = deletions.iter_mut().filter(is_at_once);
-        let found = match &entry.call {
-            Call::Delete { instance, force } => fitting.find(|deletion| is_tree(deletion, instance, *force)),
-            Call::DeleteSet { ids, force } => fitting.find(|deletion| is_set(deletion, ids, *force)),
-            _ => {
-                in_bulk.push((entry, told));
-                continue;
-            }
+        let found = if let Call::Delete { instance, force } = &entry.call {
+            fitting.find(|deletion| is_tree(deletion, instance, *force))
+        } else if let Call::DeleteSet { ids, force } = &entry.call {
+            fitting.find(|deletion| is_set(deletion, ids, *force))
+        } else {
+            in_bulk.push((entry, told));
+            continue;
         };
         match found {
             Some(deletion) => deletion.is_claimed = true,
-            None => {
-                assert_eq!(told, [0; 4], "what was deleted is not what was told: {entry:?}\n{deletions:#?}")
-            }
+            None => assert_eq!(told, [0; 4], "not what was deleted: {entry:?}\n{deletions:#?}"),
         }
     }
     check_bulk(&in_bulk, windows, &deletions);
@@ -92,16 +91,16 @@ fn check_bulk(in_bulk: &[(&Entry, Counts)], windows: &Windows, deletions: &[Dele
 }
 
 /// Whether this is a root with everything below it.
-fn is_tree(deletion: &Deletion, root: &str, force: bool) -> bool {
+fn is_tree(deletion: &Deletion, root: &str, force: Force) -> bool {
     let [top] = deletion.tops.as_slice() else { return false };
-    top.id == root && !top.is_child && (force || !deletion.needs_force)
+    top.id == root && !top.is_child && (force == Force::Yes || !deletion.needs_force)
 }
 
 /// Whether these are all of the set that were there, and nobody else.
-fn is_set(deletion: &Deletion, ids: &[String], force: bool) -> bool {
+fn is_set(deletion: &Deletion, ids: &[String], force: Force) -> bool {
     deletion.ids.iter().all(|id| ids.contains(id))
         && deletion.there.iter().all(|id| !ids.contains(id) || deletion.ids.contains(id))
-        && (force || !deletion.needs_force)
+        && (force == Force::Yes || !deletion.needs_force)
 }
 
 /// Whether a call for many means this one.
@@ -113,25 +112,23 @@ fn is_meant(call: &Call, until: u64, deletion: &Deletion) -> bool {
     if deletion.needs_force {
         return false;
     }
-    match call {
-        Call::DeleteBulk(InstanceFilter { instance_ids, completed_before, .. }) => {
-            let is_named = instance_ids.as_ref().map(|ids| ids.contains(&top.id));
-            let has_ended = is_named.is_some() || top.ended.is_some();
-            !top.is_child && is_named != Some(false) && has_ended && is_before(top.ended, *completed_before)
-        }
-        Call::Retention(retention) => {
-            let keep_for = u64::try_from(retention.keep_for.as_millis()).unwrap();
-            !top.is_child && is_before(top.ended.map(|ended| ended + keep_for), Some(until))
-        }
-        Call::Orphans(OrphanFilter { parent_completed_before, child_status, .. }) => {
-            let has_status = child_status.is_empty()
-                || top.status.as_ref().is_some_and(|status| child_status.contains(status));
-            top.is_child
-                && has_status
-                && top.ended.is_some()
-                && top.asking_ended.is_some()
-                && is_before(top.asking_ended, *parent_completed_before)
-        }
-        _ => false,
+    if let Call::DeleteBulk(InstanceFilter { instance_ids, completed_before, .. }) = call {
+        // Without names, those that ended are looked for; by name also those that continued as nothing are found.
+        let is_named = instance_ids.as_ref().map_or(top.ended.is_some(), |ids| ids.contains(&top.id));
+        return !top.is_child && is_named && is_before(top.ended, *completed_before);
     }
+    if let Call::Retention(retention) = call {
+        let keep_for = u64::try_from(retention.keep_for.as_millis()).unwrap();
+        return !top.is_child && is_before(top.ended.map(|ended| ended + keep_for), Some(until));
+    }
+    let Call::Orphans(OrphanFilter { parent_completed_before, child_status, .. }) = call else {
+        return false;
+    };
+    let has_status =
+        child_status.is_empty() || top.status.as_ref().is_some_and(|status| child_status.contains(status));
+    top.is_child
+        && has_status
+        && top.ended.is_some()
+        && top.asking_ended.is_some()
+        && is_before(top.asking_ended, *parent_completed_before)
 }

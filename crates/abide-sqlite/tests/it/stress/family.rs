@@ -1,8 +1,10 @@
 //! The rules of deletion, once more: what the model would say to a deletion without doing it.
 
 use abide_memory::InMemoryProvider;
-use abide_provider::{AdminRefusal, ProviderAdmin as _};
+use abide_provider::{AdminRefusal, ExecutionInfo, ProviderAdmin as _};
 use futures::executor::block_on;
+
+use crate::differential::admin::Force;
 
 /// Looks at the model and never changes it.
 #[derive(Clone, Copy)]
@@ -51,16 +53,15 @@ impl Family<'_> {
         if info.status != "Completed" && info.status != "Failed" {
             return None;
         }
-        self.execution_ended(id, info.current_execution_id).flatten()
+        self.execution(id, info.current_execution_id)?.completed_at
     }
 
-    /// When an execution ended, if it has; nothing at all if it is not there.
-    pub(crate) fn execution_ended(self, id: &str, execution: u64) -> Option<Option<u64>> {
-        block_on(self.0.get_execution_info(id, execution)).ok().map(|info| info.completed_at)
+    pub(crate) fn execution(self, id: &str, number: u64) -> Option<ExecutionInfo> {
+        block_on(self.0.get_execution_info(id, number)).ok()
     }
 
     /// Why a root would not be deleted.
-    pub(crate) fn refusal_of_root(self, id: &str, force: bool) -> Option<AdminRefusal> {
+    pub(crate) fn refusal_of_root(self, id: &str, force: Force) -> Option<AdminRefusal> {
         if !self.is_instance(id) {
             return Some(AdminRefusal::not_found(id));
         }
@@ -71,9 +72,11 @@ impl Family<'_> {
     }
 
     /// Why these would not be deleted.
-    pub(crate) fn refusal_of_set(self, ids: &[String], force: bool) -> Option<AdminRefusal> {
+    pub(crate) fn refusal_of_set(self, ids: &[String], force: Force) -> Option<AdminRefusal> {
         let mut existing = ids.iter().filter(|id| self.is_instance(id));
-        if !force && let Some(running) = existing.clone().find(|id| !self.is_finished(id)) {
+        if force == Force::No
+            && let Some(running) = existing.clone().find(|id| !self.is_finished(id))
+        {
             return Some(AdminRefusal::Running { instance: running.clone() });
         }
         existing.find_map(|parent| {

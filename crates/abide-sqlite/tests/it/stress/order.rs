@@ -135,11 +135,9 @@ impl<'a> Index<'a> {
     /// Where the rows of a commit end, and its time.
     fn end_of_commit(&self, at: usize, mailbox: i64) -> (usize, u64) {
         let rest = self.noted[at..].iter().enumerate();
-        let mut ends = rest.filter_map(|(offset, noted)| match noted {
-            Noted::Progress { mailbox: of, at: time } if *of == mailbox => {
-                Some((at + offset, time.unsigned_abs()))
-            }
-            _ => None,
+        let mut ends = rest.filter_map(|(offset, noted)| {
+            let Noted::Progress { mailbox: of, at: time } = noted else { return None };
+            (*of == mailbox).then(|| (at + offset, time.unsigned_abs()))
         });
         ends.next().expect("a commit ends")
     }
@@ -174,17 +172,18 @@ fn removals(noted: &[Noted]) -> Vec<Step> {
     let mut steps = Vec::new();
     let mut gone = Vec::new();
     for (at, row) in noted.iter().enumerate() {
-        match row {
-            Noted::MailboxGone { mailbox, id } => gone.push((mailbox.unsigned_abs(), id.clone())),
-            Noted::DeadLetterGone if !gone.is_empty() => steps.push(Step::Delete(std::mem::take(&mut gone))),
-            Noted::ExecutionGone { mailbox, execution } if !goes_with_its_mailbox(&noted[at..], *mailbox) => {
-                let (of, execution) = (mailbox.unsigned_abs(), execution.unsigned_abs());
-                match steps.last_mut() {
-                    Some(Step::Prune { mailbox, executions }) if *mailbox == of => executions.push(execution),
-                    Some(_) | None => steps.push(Step::Prune { mailbox: of, executions: vec![execution] }),
-                }
+        if let Noted::MailboxGone { mailbox, id } = row {
+            gone.push((mailbox.unsigned_abs(), id.clone()));
+        } else if matches!(row, Noted::DeadLetterGone) && !gone.is_empty() {
+            steps.push(Step::Delete(std::mem::take(&mut gone)));
+        } else if let Noted::ExecutionGone { mailbox, execution } = row
+            && !goes_with_its_mailbox(&noted[at..], *mailbox)
+        {
+            let (of, execution) = (mailbox.unsigned_abs(), execution.unsigned_abs());
+            match steps.last_mut() {
+                Some(Step::Prune { mailbox, executions }) if *mailbox == of => executions.push(execution),
+                Some(_) | None => steps.push(Step::Prune { mailbox: of, executions: vec![execution] }),
             }
-            _ => {}
         }
     }
     assert!(gone.is_empty(), "a deletion without an end: {gone:?}");

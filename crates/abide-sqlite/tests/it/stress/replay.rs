@@ -114,7 +114,12 @@ impl<'a> Replay<'a> {
                 self.tokens.insert(theirs.token.clone(), ours.token.clone());
                 (plain_work(theirs.clone()), plain_work(ours))
             }
-            outcome => {
+            outcome @ (Outcome::Done
+            | Outcome::Committed(_)
+            | Outcome::Deleted(_)
+            | Outcome::Pruned(_)
+            | Outcome::Seen(_)
+            | Outcome::Refused(_)) => {
                 let ours = block_on(entry.call.with_token(&self.tokens).make(&self.model));
                 (outcome.plain(), ours.plain())
             }
@@ -159,9 +164,9 @@ impl<'a> Replay<'a> {
         let link = dump.instances.get(id).and_then(|instance| instance.parent.clone());
         let is_child = link.is_some();
         let asking =
-            link.and_then(|(parent, execution, _)| family.execution_ended(&parent, execution.unwrap_or(1)));
+            link.and_then(|(parent, execution, _)| family.execution(&parent, execution.unwrap_or(1)));
         let ended = family.ended(id);
-        let asking_ended = asking.unwrap_or(ended);
+        let asking_ended = asking.map_or(ended, |asking| asking.completed_at);
         Top { id: id.to_owned(), is_child, status: family.status(id), ended, asking_ended }
     }
 
@@ -229,9 +234,8 @@ impl<'a> Replay<'a> {
         let line = |number: usize| match &self.steps[number] {
             Step::Call { entry, index, .. } => {
                 let Entry { began, ended, call, outcome, .. } = &self.entries[*entry];
-                let mut text = format!("{number}. [{began}, {ended}] {call:?} #{index}: {}", outcome.plain());
-                text.truncate(text.floor_char_boundary(1_000));
-                text
+                let text = format!("{number}. [{began}, {ended}] {call:?} #{index}: {}", outcome.plain());
+                text.chars().take(1_000).collect()
             }
             step @ (Step::Delete(_) | Step::Prune { .. }) => format!("{number}. {step:?}"),
         };
@@ -241,14 +245,12 @@ impl<'a> Replay<'a> {
 
 /// How a call for pruning would prune this instance.
 fn options_for(call: &Call, id: &String) -> Option<PruneOptions> {
-    match call {
-        Call::Prune { instance, options } if instance == id => Some(options.clone()),
-        Call::PruneBulk { filter: InstanceFilter { instance_ids, .. }, options } => {
-            let is_meant = instance_ids.as_ref().is_none_or(|ids| ids.contains(id));
-            is_meant.then(|| options.clone())
-        }
-        _ => None,
+    if let Call::Prune { instance, options } = call {
+        return (instance == id).then(|| options.clone());
     }
+    let Call::PruneBulk { filter: InstanceFilter { instance_ids, .. }, options } = call else { return None };
+    let is_meant = instance_ids.as_ref().is_none_or(|ids| ids.contains(id));
+    is_meant.then(|| options.clone())
 }
 
 /// An execution that may be pruned.

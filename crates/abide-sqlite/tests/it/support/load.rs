@@ -206,7 +206,7 @@ impl<'a> Load<'a> {
                     self.journal.note(&format!("refused {verb} {:?}", error.kind));
                     return None;
                 }
-                ErrorKind::Rejected(Rejection::Conflict | Rejection::Corrupt | Rejection::Invalid) => {
+                ErrorKind::Rejected(_) => {
                     self.journal.note(&format!("bad {verb} {:?}: {}", error.kind, error.message));
                     return None;
                 }

@@ -34,13 +34,13 @@ bugs! {
     /// The lease has the attempts of its first message, not the most.
     AttemptOfFirstMessage => "poison_message::max_attempt_count_across_message_batch";
     /// A delayed turn comes back at once.
-    DelayForgotten => "";
+    DelayForgotten => "lock_expiration::test_abandon_orchestration_item_with_delay";
     /// A delayed activity comes back at once.
     DelayOfWorkForgotten => "lock_expiration::test_abandon_work_item_with_delay";
     /// A delayed turn hides all mail of the instance, also what was not leased.
     DelayHidesAllMail => "poison_message::orchestration_delayed_abandon_preserves_unlocked_rows";
     /// Giving a turn back counts an attempt for mail that was not leased.
-    AbandonCountsAllMail => "";
+    AbandonCountsAllMail => "poison_message::orchestration_delayed_abandon_preserves_unlocked_rows";
 }
 
 #[async_trait]

@@ -13,15 +13,17 @@ bugs! {
     /// Bulk deletion takes what runs, if it is named.
     BulkTakesRunning => "bulk_deletion::test_delete_instance_bulk_safety_and_limits";
     /// Bulk deletion takes a finished instance with a child that runs.
-    BulkTakesRunningChild => "bulk_deletion::";
+    BulkTakesRunningChild => "bulk_deletion::test_delete_instance_bulk_cascades_to_children";
     /// Bulk deletion takes an instance between two executions.
-    BulkTakesBetweenExecutions => "bulk_deletion::";
+    BulkTakesBetweenExecutions => "bulk_deletion::test_delete_instance_bulk_spares_what_goes_on";
     /// Bulk deletion takes children for themselves.
-    BulkTakesChildren => "bulk_deletion::";
+    BulkTakesChildren => "bulk_deletion::test_delete_instance_bulk_safety_and_limits";
     /// Bulk deletion leaves the children of what it deletes.
     BulkLeavesChildren => "bulk_deletion::test_delete_instance_bulk_cascades_to_children";
     /// Bulk deletion has no limit.
     BulkIgnoresLimit => "bulk_deletion::test_delete_instance_bulk_safety_and_limits";
+    /// Bulk deletion that is not told how many takes all.
+    BulkWithoutDefault => "bulk_deletion::test_delete_instance_bulk_default_limit";
     /// Bulk deletion takes everything, whatever is named.
     BulkIgnoresIds => "bulk_deletion::test_delete_instance_bulk_filter_combinations";
     /// Bulk deletion takes what is named, whenever it ended.
@@ -31,35 +33,33 @@ bugs! {
     /// Bulk deletion goes by when an instance was created.
     BulkGoesByCreation => "bulk_deletion::test_delete_instance_bulk_completed_before_filter";
     /// Bulk deletion counts what is not deleted towards its limit.
-    BulkCountsSkipped => "bulk_deletion::";
+    BulkCountsSkipped => "bulk_deletion::test_delete_instance_bulk_limit_makes_progress";
     /// Bulk deletion stops at the first it cannot delete.
-    BulkStopsAtRunning => "bulk_deletion::";
+    BulkStopsAtRunning => "bulk_deletion::test_delete_instance_bulk_limit_makes_progress";
     /// Children are removed while the execution that asked for them runs.
-    OrphanOfRunningParent => "orphans::";
+    OrphanOfRunningParent => "orphans::test_children_of_what_runs_are_no_orphans";
     /// Only children whose parent is gone are removed.
-    OrphanNeedsNoParent => "orphans::";
+    OrphanNeedsNoParent => "orphans::test_orphans_of_ended_parents";
     /// Only children whose parent is there are removed.
-    OrphanNeedsParent => "orphans::";
+    OrphanNeedsParent => "orphans::test_orphans_of_a_missing_parent";
     /// Any number of orphans is removed.
-    OrphansIgnoreLimit => "orphans::";
+    OrphansIgnoreLimit => "orphans::test_orphans_limit_makes_progress";
     /// Orphans are removed however they ended.
-    OrphansIgnoreStatus => "orphans::";
+    OrphansIgnoreStatus => "orphans::test_orphans_by_status";
     /// Orphans are removed whenever their parent ended.
-    OrphansIgnoreTime => "orphans::";
+    OrphansIgnoreTime => "orphans::test_orphans_by_the_end_of_the_parent";
     /// Orphans whose parent ended at the given time are removed too.
-    OrphanTimeIncluded => "orphans::";
+    OrphanTimeIncluded => "orphans::test_orphans_by_the_end_of_the_parent";
     /// Asking for orphans that run is no mistake.
-    OrphansOfAnyStatus => "orphans::";
+    OrphansOfAnyStatus => "orphans::test_orphans_of_a_wrong_status_are_refused";
     /// Finished instances are removed at once.
-    RetentionIgnored => "retention::";
+    RetentionIgnored => "retention::test_retention_removes_what_ended_long_ago";
     /// Nothing is old enough to be removed.
-    RetentionForEver => "retention::";
-    /// The age of instances goes by the caller's clock.
-    RetentionByHostTime => "retention::";
+    RetentionForEver => "retention::test_retention_removes_what_ended_long_ago";
     /// Any number of old instances is removed.
-    RetentionIgnoresLimit => "retention::";
+    RetentionIgnoresLimit => "retention::test_retention_limit_makes_progress";
     /// What ended exactly as long ago as instances are kept is removed.
-    RetentionTimeIncluded => "retention::";
+    RetentionTimeIncluded => "retention::test_retention_age_is_strict";
 }
 
 /// Deletes by filter, and then by force what the bug finds besides.
@@ -169,6 +169,18 @@ impl Bug for BulkIgnoresLimit {
 }
 
 #[async_trait]
+impl Bug for BulkWithoutDefault {
+    async fn delete_instance_bulk(
+        &self,
+        store: &Store,
+        filter: InstanceFilter,
+    ) -> Answer<DeleteInstanceResult> {
+        let limit = filter.limit.or(Some(u32::MAX));
+        store.delete_instance_bulk(InstanceFilter { limit, ..filter }).await
+    }
+}
+
+#[async_trait]
 impl Bug for BulkIgnoresIds {
     async fn delete_instance_bulk(
         &self,
@@ -238,13 +250,14 @@ impl Bug for BulkStopsAtRunning {
         store: &Store,
         mut filter: InstanceFilter,
     ) -> Answer<DeleteInstanceResult> {
-        let instances = store.dump().instances;
-        let runs = |id: &String| {
-            instances.get(id).is_some_and(|dump| dump.status.as_deref() == Some("Running"))
-        };
+        let over = standing(store, |status| matches!(status, "Completed" | "Failed"));
         if let Some(ids) = &mut filter.instance_ids {
-            let first = ids.iter().position(runs).unwrap_or(ids.len());
-            ids.truncate(first);
+            let mut deletable = Vec::new();
+            for id in ids.iter() {
+                let tree = store.get_instance_tree(id).await?.all_ids;
+                deletable.push(tree.iter().all(|id| over.contains(id)));
+            }
+            ids.truncate(deletable.iter().position(|deletable| !deletable).unwrap_or(ids.len()));
         }
         store.delete_instance_bulk(filter).await
     }
@@ -387,17 +400,13 @@ retains!(RetentionIgnored, |retention| Retention {
 });
 retains!(RetentionForEver, |retention| Retention { keep_for: Duration::MAX, ..retention });
 retains!(RetentionIgnoresLimit, |retention| Retention { limit: u32::MAX, ..retention });
-retains!(RetentionTimeIncluded, |retention| Retention {
-    keep_for: retention.keep_for.saturating_sub(Duration::from_millis(1)),
-    ..retention
-});
 
 #[async_trait]
-impl Bug for RetentionByHostTime {
+impl Bug for RetentionTimeIncluded {
     async fn enforce_retention(&self, store: &Store, retention: Retention) -> Answer<DeleteInstanceResult> {
         let filter = InstanceFilter {
             instance_ids: None,
-            completed_before: Some(retention.cutoff(retention.host_time)),
+            completed_before: Some(retention.cutoff(store.now()) + 1),
             limit: Some(retention.limit),
         };
         store.delete_instance_bulk(filter).await

@@ -25,6 +25,8 @@ bugs! {
     RefusedAckCancels => "cancellation::test_cancelling_with_a_refused_commit_takes_nothing_back";
     /// A refused first ack leaves an instance behind.
     RefusedAckMakesInstance { refused: Mutex<Vec<String>> } => "atomicity::test_refused_first_turn_creates_nothing";
+    /// The activities of an ack are enqueued before its transaction: a dropped ack leaves them behind.
+    DroppedAckLeavesWork => "atomicity::test_dropped_ack_is_all_or_nothing";
     /// Activities of an ack are not enqueued.
     AckLosesWork => "atomicity::test_multi_operation_atomic_ack";
     /// Messages of an ack are not sent.
@@ -45,6 +47,8 @@ bugs! {
     CancelIgnoresExecution => "cancellation::test_cancelling_names_instance_execution_and_activity";
     /// Only the first of several activities is taken back.
     CancelTakesOne => "cancellation::test_batch_cancellation_deletes_multiple_activities";
+    /// Of many activities only a thousand are taken back.
+    CancelTakesThousand => "cancellation::test_cancelling_thousands_of_activities_in_one_commit";
     /// Taking back what is not there fails the ack.
     CancelOfNothingFails => "cancellation::test_cancelling_nonexistent_activities_is_idempotent";
     /// An execution that ends takes all its activities with it.
@@ -168,6 +172,18 @@ impl Bug for RefusedAckMakesInstance {
 }
 
 #[async_trait]
+impl Bug for DroppedAckLeavesWork {
+    async fn commit(&self, store: &Store, mut commit: TurnCommit) -> StoreAnswer<Committed> {
+        for item in commit.turn.worker_items.drain(..) {
+            // What is no activity is lost.
+            drop(store.enqueue_for_worker(item).await);
+        }
+        tokio::task::yield_now().await;
+        store.commit(commit).await
+    }
+}
+
+#[async_trait]
 impl Bug for AckLosesWork {
     async fn commit(&self, store: &Store, mut commit: TurnCommit) -> StoreAnswer<Committed> {
         commit.turn.worker_items.clear();
@@ -270,6 +286,14 @@ impl Bug for CancelIgnoresExecution {
 impl Bug for CancelTakesOne {
     async fn commit(&self, store: &Store, mut commit: TurnCommit) -> StoreAnswer<Committed> {
         commit.turn.cancelled_activities.truncate(1);
+        store.commit(commit).await
+    }
+}
+
+#[async_trait]
+impl Bug for CancelTakesThousand {
+    async fn commit(&self, store: &Store, mut commit: TurnCommit) -> StoreAnswer<Committed> {
+        commit.turn.cancelled_activities.truncate(1_000);
         store.commit(commit).await
     }
 }

@@ -30,7 +30,7 @@ bugs! {
     /// Grandchildren outlive the instance that is deleted.
     DeleteLeavesGrandchildren => "deletion::test_cascade_delete_hierarchy";
     /// Mail outlives the instance that is deleted.
-    DeleteLeavesMail => "deletion::test_delete_cleans_queues_and_locks";
+    DeleteLeavesMail => "deletion::test_deleted_name_begins_anew";
     /// Activities outlive the instance that is deleted.
     DeleteLeavesWork => "deletion::test_delete_cleans_queues_and_locks";
     /// Mail of another instance goes with the one that is deleted.
@@ -46,7 +46,7 @@ bugs! {
     /// Deleting some instances refuses names that are none.
     AtomicDeleteNeedsAll => "deletion::test_delete_instances_atomic_passes_over_what_is_no_instance";
     /// Whether an instance runs is looked at before the transaction that deletes it.
-    DeleteChecksOutside => "deletion::";
+    DeleteChecksOutside => "deletion::test_birth_beside_deletion";
     /// What is below an instance is looked up before the transaction that deletes it, and not looked at again.
     TreeReadOutside => "deletion::test_stale_tree_is_refused";
     /// A deletion does not say how much it deleted.
@@ -259,7 +259,8 @@ impl Bug for DeleteTakesMailOfOthers {
         force: bool,
     ) -> Answer<DeleteInstanceResult> {
         let deleted = store.delete_instance(instance, force).await?;
-        for other in store.list_instances().await? {
+        let others: Vec<String> = store.dump().instances.into_keys().collect();
+        for other in others {
             store.remove_mail(&other, |_| true).await;
         }
         Ok(deleted)
@@ -360,9 +361,10 @@ impl Bug for DeleteChecksOutside {
         instance: &str,
         force: bool,
     ) -> Answer<DeleteInstanceResult> {
-        let status = status_of(store, instance);
+        let tree = store.get_instance_tree(instance).await?.all_ids;
+        let is_over = |id| matches!(status_of(store, id).as_deref(), Some("Completed" | "Failed"));
+        let was_over = tree.iter().all(|id| is_over(id));
         tokio::task::yield_now().await;
-        let was_over = matches!(status.as_deref(), Some("Completed" | "Failed"));
         store.delete_instance(instance, force || was_over).await
     }
 }

@@ -22,7 +22,7 @@ bugs! {
     /// A later turn moves a child to another parent.
     ParentMoves { parents: Mutex<HashMap<String, String>> } => "instance_creation::test_parent_link_is_kept";
     /// A lease says that the execution is the first one for ever.
-    ExecutionNeverAdvances => "multi_execution::test_continue_as_new_creates_new_execution";
+    ExecutionNeverAdvances => "multi_execution::test_execution_id_sequencing";
     /// Reading gives the events of all executions.
     ReadGivesAllExecutions => "multi_execution::test_execution_isolation";
     /// Reading the latest history gives the first execution's.

@@ -1,5 +1,6 @@
 //! Listing instances page by page.
 
+use std::collections::HashMap;
 use std::sync::Mutex;
 
 use abide_provider::{
@@ -14,47 +15,49 @@ use crate::broken::store::Store;
 
 bugs! {
     /// What is created at the same time as the end of a page is skipped.
-    PageSkipsTies => "listing::";
+    PageSkipsTies => "listing::test_page_ties_of_creation";
     /// The last instance of a page is the first of the next.
-    PageRepeatsLast => "listing::";
+    PageRepeatsLast => "listing::test_page_orders";
     /// Every page is the first.
-    CursorIgnored => "listing::";
+    CursorIgnored => "listing::test_page_orders";
     /// The last page says that there is another.
-    LastPageGoesOn => "listing::";
+    LastPageGoesOn => "listing::test_page_ends";
+    /// A page of nothing says that there is another.
+    EmptyPageGoesOn => "listing::test_page_of_an_empty_store";
     /// A cursor points to an instance: once that is deleted, the listing ends.
-    CursorNeedsInstance { last: Mutex<Option<String>> } => "listing::";
+    CursorNeedsInstance { last: Mutex<HashMap<String, String>> } => "listing::test_page_cursor_of_a_deleted_instance";
     /// A page has any number of instances.
-    AnyPageSize => "listing::";
+    AnyPageSize => "listing::test_page_size_is_refused";
     /// A page has as many instances as there are.
-    LimitIgnored => "listing::";
+    LimitIgnored => "listing::test_page_default_size";
     /// A page can go on in another order.
-    OrderOfCursorIgnored => "listing::";
+    OrderOfCursorIgnored => "listing::test_page_cursor_of_another_order_is_refused";
     /// The order of a listing is always the same.
-    OrderIgnored => "listing::";
+    OrderIgnored => "listing::test_page_orders";
     /// The listing does not look at the name.
-    NameNotLookedAt => "listing::";
+    NameNotLookedAt => "listing::test_page_filter_by_name_and_version";
     /// The listing does not look at the version.
-    VersionNotLookedAt => "listing::";
+    VersionNotLookedAt => "listing::test_page_filter_by_name_and_version";
     /// The listing does not look at the beginning of the id.
-    PrefixNotLookedAt => "listing::";
+    PrefixNotLookedAt => "listing::test_page_filter_by_prefix";
     /// The beginning of the id is looked for anywhere in it.
-    PrefixAnywhere => "listing::";
+    PrefixAnywhere => "listing::test_page_filter_by_prefix";
     /// Underscore and percent are wildcards in the beginning of an id.
-    PrefixWithWildcards => "listing::";
+    PrefixWithWildcards => "listing::test_page_filter_by_prefix";
     /// The listing does not look at parents.
-    ParentageNotLookedAt => "listing::";
+    ParentageNotLookedAt => "listing::test_page_filter_by_parentage";
     /// The listing looks at one of several statuses.
-    OneStatusOnly => "listing::";
+    OneStatusOnly => "listing::test_page_filter_by_status";
     /// What was created at the upper end of a time span is listed.
-    CreatedBeforeIncluded => "listing::";
+    CreatedBeforeIncluded => "listing::test_page_filter_by_creation";
     /// What was created at the lower end of a time span is not listed.
-    CreatedFromExcluded => "listing::";
+    CreatedFromExcluded => "listing::test_page_filter_by_creation";
     /// The listing does not show custom statuses.
-    ListingWithoutStatus => "listing::";
+    ListingWithoutStatus => "listing::test_page_says_the_custom_status";
     /// The listing shows an end for an instance that goes on.
-    EndOfWhatGoesOn => "listing::";
+    EndOfWhatGoesOn => "listing::test_page_says_what_is_known";
     /// The limit is applied before the filter, so a page has less than there is.
-    LimitBeforeFilter => "listing::";
+    LimitBeforeFilter => "listing::test_page_filters_hold_on_every_page";
 }
 
 /// Lists by another query.
@@ -172,14 +175,26 @@ impl Bug for LastPageGoesOn {
 }
 
 #[async_trait]
+impl Bug for EmptyPageGoesOn {
+    async fn list_instances_page(&self, store: &Store, query: InstanceQuery) -> Answer<InstancePage> {
+        let page = store.list_instances_page(query).await?;
+        let next = page.next.or_else(|| page.instances.is_empty().then(|| PageCursor::id("")));
+        Ok(InstancePage { next, ..page })
+    }
+}
+
+#[async_trait]
 impl Bug for CursorNeedsInstance {
     async fn list_instances_page(&self, store: &Store, query: InstanceQuery) -> Answer<InstancePage> {
-        let last = self.last.lock().unwrap().clone();
-        if query.after.is_some() && last.is_some_and(|last| !store.is_instance(&last)) {
+        let cursor = query.after.as_ref().map(ToString::to_string);
+        let last = cursor.and_then(|cursor| self.last.lock().unwrap().get(&cursor).cloned());
+        if last.is_some_and(|last| !store.is_instance(&last)) {
             return Ok(InstancePage::default());
         }
         let page = store.list_instances_page(query).await?;
-        *self.last.lock().unwrap() = page.instances.last().map(|last| last.instance_id.clone());
+        if let (Some(next), Some(last)) = (&page.next, page.instances.last()) {
+            self.last.lock().unwrap().insert(next.to_string(), last.instance_id.clone());
+        }
         Ok(page)
     }
 }

@@ -21,7 +21,7 @@ bugs! {
     /// The youngest execution is listed first.
     YoungestExecutionFirst => "management::test_list_executions";
     /// What does not exist has an execution.
-    ExecutionOfNothing => "management::";
+    ExecutionOfNothing => "management::test_what_is_no_instance_is_not_found";
     /// An instance says when it was created as zero.
     TimesAreZero => "management::test_times_of_an_instance";
     /// An instance was last changed when it was created.
@@ -37,7 +37,7 @@ bugs! {
     /// An instance does not show its output.
     NoOutput => "management::test_get_instance_info";
     /// An instance between two executions counts as completed.
-    BetweenIsCompleted => "management::test_metrics_follow_what_happens";
+    BetweenIsCompleted => "management::test_get_system_metrics";
     /// The number of executions is the number of instances.
     OneExecutionEach => "management::test_get_system_metrics";
     /// Failed instances count as completed.

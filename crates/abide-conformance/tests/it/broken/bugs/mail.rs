@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use abide_model::{SystemStats, WorkItem};
+use abide_model::{SystemStats, Timestamp, WorkItem};
 use abide_provider::{
-    Committed, Consumed, Enqueue, InstanceLease, LeaseInstances, Operation, OrchestrationItem, Provider,
+    BATCH_BYTES, Committed, Consumed, Enqueue, InstanceLease, LeaseInstances, Operation, OrchestrationItem, Provider,
     ProviderAdmin, Rejection, RequestKey, StoreError, TurnCommit,
 };
 use async_trait::async_trait;
@@ -17,29 +17,37 @@ use crate::broken::store::{Store, addressee};
 
 bugs! {
     /// The messages of a batch come in the wrong order.
-    MailReversed => "";
+    MailReversed => "queue_semantics::test_messages_arrive_in_order_of_enqueueing";
     /// A batch has one message only, so mail is handed out over many turns.
-    OneMessageABatch => "";
+    OneMessageABatch => "instance_locking::test_message_tagging_during_lock";
     /// Mail that arrives during a turn is removed with its ack.
     AckRemovesNewMail => "instance_locking::test_ack_only_affects_locked_messages";
     /// An ack leaves the messages of its turn in the queue.
     AckLeavesMail => "atomicity::test_multi_operation_atomic_ack";
+    /// Mail that does not fit into a batch is lost.
+    OverflowLost { overflow: Mutex<HashMap<String, Vec<u64>>> } => "batches::test_large_messages_are_leased_in_order_and_once";
+    /// A message that is larger than a batch may be is never handed out.
+    OversizeNeverLeased => "unread_mail::test_lease_hands_out_a_bounded_size_of_messages";
+    /// Text ends at its first zero.
+    TextEndsAtZero => "error_handling::test_awkward_text_survives";
+    /// Two fetches choose the same instance, and the one that comes too late says that there is nothing.
+    LostRaceIsEmpty => "instance_locking::test_concurrent_instance_fetching";
     /// A timer is visible when it is enqueued, not when it is due.
     TimersAtOnce { due: Mutex<HashMap<(String, u64, u64), u64>> } => "queue_semantics::test_timer_delayed_visibility";
     /// A message that is sent with a delay is visible at once.
-    DelayedMailAtOnce => "";
+    DelayedMailAtOnce => "queue_semantics::test_delayed_message_waits_its_time";
     /// A message that is sent with a delay is lost.
-    DelayedMailLost => "";
+    DelayedMailLost => "queue_semantics::test_delayed_message_waits_its_time";
     /// Mail for what does not exist stands at the head of the queue, and nobody behind it is served.
-    OrphanBlocksQueue => "orphan_mail::";
+    OrphanBlocksQueue => "orphan_mail::test_signal_for_nobody_blocks_nobody";
     /// An instance that is leased stands at the head of the queue, and nobody behind it is served.
     FirstCandidateOnly => "instance_locking::test_cross_instance_lock_isolation";
     /// Queue messages for what does not exist are kept, and read by whoever gets that name.
     OrphanQueueMessagesKept { kept: Mutex<Vec<WorkItem>> } => "queue_semantics::test_orphan_queue_messages_dropped";
     /// All mail for what does not exist is dropped, signals and cancellations too.
-    OrphanMailDropped => "";
+    OrphanMailDropped => "orphan_mail::test_mail_for_nobody_waits_for_a_start";
     /// Mail for what does not exist can be leased, without a start.
-    OrphanMailLeased => "";
+    OrphanMailLeased => "orphan_mail::test_mail_for_nobody_is_never_fetched_alone";
     /// A message that is enqueued makes an instance.
     EnqueueMakesInstance => "instance_creation::test_no_instance_creation_on_enqueue";
     /// A version that was left to the registry shows as an empty one.
@@ -47,19 +55,21 @@ bugs! {
     /// A start for an instance that exists renames it.
     SecondStartRenames => "instance_creation::test_second_start_is_mail";
     /// An unreadable message fails every fetch.
-    UnreadableMailFailsFetch => "unreadable_rows::";
+    UnreadableMailFailsFetch => "unreadable_rows::test_unreadable_message_blocks_no_other_instance";
     /// Unreadable mail of one instance hides the mail of all others.
-    UnreadableMailBlocksQueue => "unreadable_rows::";
+    UnreadableMailBlocksQueue => "unreadable_rows::test_unreadable_message_blocks_no_other_instance";
+    /// A message that cannot be read is tried for ever.
+    UnreadableMailForEver { stopped: Mutex<Option<Timestamp>> } => "unreadable_rows::test_unreadable_message_is_put_aside_after_ten_attempts";
     /// A repeated request is sent again.
-    RepeatedRequestSent => "keyed_requests::";
+    RepeatedRequestSent => "keyed_requests::test_repeated_request_is_sent_once";
     /// A repeated request is refused.
-    RepeatedRequestRefused { seen: Mutex<Vec<RequestKey>> } => "keyed_requests::";
+    RepeatedRequestRefused { seen: Mutex<Vec<RequestKey>> } => "keyed_requests::test_repeated_request_is_sent_once";
     /// A repeated request is known only while its message waits.
-    KeyForgottenWithMessage => "keyed_requests::";
+    KeyForgottenWithMessage => "keyed_requests::test_repetition_is_known_after_the_message_was_consumed";
     /// The key of a refused request is remembered, so its correction is not sent.
-    RefusedKeyRemembered { refused: Mutex<Vec<RequestKey>> } => "keyed_requests::";
+    RefusedKeyRemembered { refused: Mutex<Vec<RequestKey>> } => "keyed_requests::test_refused_request_is_not_remembered";
     /// Two messages with the same text are taken for repetitions, whatever their keys.
-    KeyedByText { seen: Mutex<Vec<WorkItem>> } => "keyed_requests::";
+    KeyedByText { seen: Mutex<Vec<WorkItem>> } => "keyed_requests::test_requests_with_different_keys_are_all_sent";
 }
 
 #[async_trait]
@@ -119,6 +129,81 @@ impl Bug for AckRemovesNewMail {
 impl Bug for AckLeavesMail {
     async fn commit(&self, store: &Store, commit: TurnCommit) -> StoreAnswer<Committed> {
         store.commit(TurnCommit { consumed: Consumed::These(Vec::new()), ..commit }).await
+    }
+}
+
+#[async_trait]
+impl Bug for OverflowLost {
+    async fn lease_instances(
+        &self,
+        store: &Store,
+        request: LeaseInstances,
+    ) -> StoreAnswer<Vec<InstanceLease>> {
+        let leases = store.lease_instances(request).await?;
+        for lease in &leases {
+            let overflow = store.unleased_mail(&lease.instance);
+            self.overflow.lock().unwrap().insert(lease.token.clone(), overflow);
+        }
+        Ok(leases)
+    }
+
+    async fn commit(&self, store: &Store, commit: TurnCommit) -> StoreAnswer<Committed> {
+        let instance = commit.instance.clone();
+        let token = store.last_turn_of(&instance).map(|turn| turn.lease.token).unwrap_or_default();
+        let committed = store.commit(commit).await?;
+        let overflow = self.overflow.lock().unwrap().remove(&token).unwrap_or_default();
+        if !overflow.is_empty() {
+            store.remove_mail(&instance, |number| overflow.contains(&number)).await;
+        }
+        Ok(committed)
+    }
+}
+
+#[async_trait]
+impl Bug for OversizeNeverLeased {
+    async fn lease_instances(
+        &self,
+        store: &Store,
+        request: LeaseInstances,
+    ) -> StoreAnswer<Vec<InstanceLease>> {
+        let is_large = |item: &WorkItem| {
+            matches!(item, WorkItem::ExternalRaised { data, .. } if data.len() > BATCH_BYTES)
+        };
+        store
+            .lease_instances_but(request, |lease| {
+                lease.messages.iter().any(|message| is_large(&message.item))
+            })
+            .await
+    }
+}
+
+#[async_trait]
+impl Bug for TextEndsAtZero {
+    async fn enqueue_for_orchestrator(
+        &self,
+        store: &Store,
+        mut item: WorkItem,
+        delay: Option<Duration>,
+    ) -> Answer<()> {
+        if let WorkItem::ExternalRaised { data, .. } = &mut item {
+            data.truncate(data.find('\0').unwrap_or(data.len()));
+        }
+        store.enqueue_for_orchestrator(item, delay).await
+    }
+}
+
+#[async_trait]
+impl Bug for LostRaceIsEmpty {
+    async fn lease_instances(
+        &self,
+        store: &Store,
+        request: LeaseInstances,
+    ) -> StoreAnswer<Vec<InstanceLease>> {
+        let chosen = store.lease_instances(LeaseInstances { limit: 1, ..request.clone() }).await?;
+        let Some(chosen) = chosen.into_iter().next() else { return Ok(Vec::new()) };
+        store.give_back(&chosen.token).await;
+        tokio::task::yield_now().await;
+        store.lease_instances_but(request, |lease| lease.instance != chosen.instance).await
     }
 }
 
@@ -256,6 +341,9 @@ impl Bug for OrphanQueueMessagesKept {
             return Ok(());
         }
         store.enqueue_for_orchestrator(item, delay).await?;
+        if is_orphan(store, &name) {
+            return Ok(());
+        }
         let kept: Vec<WorkItem> = self.kept.lock().unwrap().clone();
         self.kept.lock().unwrap().retain(|item| addressee(item) != name);
         for item in kept.into_iter().filter(|item| addressee(item) == name) {
@@ -397,6 +485,27 @@ impl Bug for UnreadableMailBlocksQueue {
             return Ok(Vec::new());
         }
         store.lease_instances(request).await
+    }
+}
+
+#[async_trait]
+impl Bug for UnreadableMailForEver {
+    async fn lease_instances(
+        &self,
+        store: &Store,
+        request: LeaseInstances,
+    ) -> StoreAnswer<Vec<InstanceLease>> {
+        // Time stands still before the attempt after which it would be put aside.
+        let stopped = *self.stopped.lock().unwrap();
+        if let Some(stopped) = stopped {
+            let lease_for = request.lease_for + store.now().saturating_duration_since(stopped);
+            return store.at(stopped, store.lease_instances(LeaseInstances { lease_for, ..request }));
+        }
+        let leases = store.lease_instances(request).await?;
+        if store.dump().messages.values().any(|message| message.json == "{" && message.attempts == 10) {
+            *self.stopped.lock().unwrap() = Some(store.now());
+        }
+        Ok(leases)
     }
 }
 

@@ -16,13 +16,15 @@ use crate::broken::store::{Store, commit_of};
 
 bugs! {
     /// A lease call gives one more instance than asked for.
-    OneInstanceMore => "batches::";
+    OneInstanceMore => "batches::test_lease_instances_gives_each_instance_once";
     /// A lease call gives one more activity than asked for.
-    OneActivityMore => "batches::";
-    /// A lease call gives one at a time, however many are asked for.
-    OneInstanceOnly => "batches::";
+    OneActivityMore => "batches::test_lease_work_gives_each_activity_once_and_the_oldest_first";
     /// The answers to several turns come in the wrong order.
     AnswersReversed => "batches::test_commit_turns_answers_each_in_order";
+    /// The answers to several activities come in the wrong order.
+    AnswersOfWorkReversed => "batches::test_finish_work_answers_each_in_order";
+    /// A batch of nothing is refused.
+    NothingRefused => "batches::test_commit_turns_and_finish_work_of_nothing_answer_nothing";
     /// One refused turn makes all turns of its batch refused.
     OneRefusedSpoilsAll => "batches::test_commit_turns_answers_each_in_order";
     /// After one refused activity the rest of its batch is not finished.
@@ -64,17 +66,17 @@ bugs! {
     /// Timers that nobody waits for fire.
     TimersStay => "timer_removal::test_named_timers_are_removed";
     /// Removing one timer removes all of its execution.
-    AllTimersRemoved => "timer_removal::test_removing_timers_spares_everything_else";
+    AllTimersRemoved => "timer_removal::test_named_timers_are_removed";
     /// A timer is removed only while it is not due.
     DueTimersStay => "timer_removal::test_timers_that_are_due_are_removed_too";
     /// An instance that is deleted and started anew is the same.
-    SameIncarnation => "incarnations::";
+    SameIncarnation => "incarnations::test_next_instance_of_a_name_is_another_incarnation";
     /// The history of another instance of the same name is read under an old lease.
-    OldLeaseReads => "incarnations::";
+    OldLeaseReads => "incarnations::test_history_of_a_deleted_instance_is_not_read_from_the_next";
     /// A lease does not say what time it is.
-    LeaseWithoutTime => "incarnations::";
+    LeaseWithoutTime => "incarnations::test_lease_tells_the_time_of_the_store";
     /// Work does not say for which orchestration it is.
-    WorkWithoutName => "incarnations::";
+    WorkWithoutName => "incarnations::test_lease_of_work_names_the_orchestration";
 }
 
 #[async_trait]
@@ -100,22 +102,31 @@ impl Bug for OneActivityMore {
 }
 
 #[async_trait]
-impl Bug for OneInstanceOnly {
-    async fn lease_instances(
-        &self,
-        store: &Store,
-        request: LeaseInstances,
-    ) -> StoreAnswer<Vec<InstanceLease>> {
-        store.lease_instances(LeaseInstances { limit: request.limit.min(1), ..request }).await
-    }
-}
-
-#[async_trait]
 impl Bug for AnswersReversed {
     async fn commit_turns(&self, store: &Store, turns: Vec<TurnCommit>) -> Vec<StoreAnswer<Committed>> {
         let mut answers = store.commit_turns(turns).await;
         answers.reverse();
         answers
+    }
+}
+
+#[async_trait]
+impl Bug for AnswersOfWorkReversed {
+    async fn finish_work(&self, store: &Store, finished: Vec<FinishedWork>) -> Vec<StoreAnswer<()>> {
+        let mut answers = store.finish_work(finished).await;
+        answers.reverse();
+        answers
+    }
+}
+
+#[async_trait]
+impl Bug for NothingRefused {
+    async fn commit_turns(&self, store: &Store, turns: Vec<TurnCommit>) -> Vec<StoreAnswer<Committed>> {
+        if turns.is_empty() {
+            let why = "there is nothing to commit";
+            return vec![Err(StoreError::rejected(Operation::CommitTurn, Rejection::Invalid, why))];
+        }
+        store.commit_turns(turns).await
     }
 }
 

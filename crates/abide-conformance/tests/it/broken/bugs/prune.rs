@@ -12,7 +12,7 @@ bugs! {
     /// Pruning takes the current execution if it has ended.
     PruneTakesCurrent => "prune::test_prune_safety";
     /// Pruning takes an execution that runs.
-    PruneTakesRunning => "prune::";
+    PruneTakesRunning => "prune::test_prune_keeps_running_executions";
     /// Pruning keeps one execution more than it should.
     PruneKeepsOneMore => "prune::test_prune_options_combinations";
     /// Pruning keeps one execution less than it should.
@@ -24,17 +24,17 @@ bugs! {
     /// Pruning takes nothing.
     PruneDoesNothing => "prune::test_prune_options_combinations";
     /// Pruning what does not exist says that it is done.
-    PrunesNothing => "prune::";
+    PrunesNothing => "prune::test_prune_safety";
     /// Bulk pruning leaves instances alone that run.
     BulkPruneSkipsRunning => "prune::test_prune_bulk_includes_running_instances";
     /// Bulk pruning has no limit.
-    BulkPruneIgnoresLimit => "prune::test_prune_bulk";
+    BulkPruneIgnoresLimit => "prune::test_prune_bulk_limit_makes_progress";
     /// Bulk pruning takes all instances, whatever is named.
-    BulkPruneIgnoresIds => "prune::test_prune_bulk";
+    BulkPruneIgnoresIds => "prune::test_prune_bulk_filters";
     /// A commit that asks for pruning does not prune.
     CommitDoesNotPrune => "prune_with_commit::test_commit_prunes_all_but_the_last";
     /// A commit that asks for pruning does not say what it pruned.
-    CommitPrunesInSilence => "prune_with_commit::";
+    CommitPrunesInSilence => "prune_with_commit::test_commit_prunes_all_but_the_last";
     /// Every commit prunes.
     CommitAlwaysPrunes => "prune_with_commit::test_commit_without_prune_prunes_nothing";
     /// A refused commit prunes.

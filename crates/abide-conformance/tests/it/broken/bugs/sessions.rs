@@ -22,11 +22,11 @@ bugs! {
     /// A worker that takes sessions gets nothing else.
     SessionsOnly => "sessions::test_non_session_items_returned_with_session_config";
     /// A session belongs to its worker half as long as it should.
-    SessionTakenTooEarly => "sessions::test_session_lock_lasts_as_long-as";
+    SessionTakenTooEarly => "sessions::test_taking_more_work_extends_the_session_lock";
     /// A session belongs to its worker for ever.
     SessionNeverFree => "sessions::test_session_takeover_after_lock_expiry";
     /// A session belongs to its worker as long as the activity is leased.
-    SessionLockedLikeActivity => "sessions::";
+    SessionLockedLikeActivity => "sessions::test_session_lock_lasts_as_long_as_the_fetch_says";
     /// Taking more work of a session does not lock it longer.
     MoreWorkDoesNotExtend => "sessions::test_taking_more_work_extends_the_session_lock";
     /// Sessions of one name are kept apart by instance.
@@ -56,7 +56,7 @@ bugs! {
     /// Cleaning up waits until a session was idle long enough, though nobody owns it.
     CleanupWaitsForIdle => "sessions::test_cleanup_ignores_the_idle_time_of_expired_sessions";
     /// An activity can be finished only while its session is locked.
-    AckNeedsSession => "sessions::test_session_lock_expires_activity_lock_valid_ack_succeeds";
+    AckNeedsSession => "sessions::test_ack_after_session_expiry_does_not_revive_the_session";
     /// An activity that is given back leaves its session.
     AbandonLeavesSession => "sessions::test_abandoned_session_item_retryable";
     /// An activity with an unwanted tag claims its session.

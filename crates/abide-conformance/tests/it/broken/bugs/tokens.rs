@@ -29,11 +29,11 @@ bugs! {
     /// Renewing says yes to any token.
     RenewTakesAnyToken => "lock_expiration::test_worker_lock_renewal_invalid_token";
     /// Renewing a lease on an instance does not make it longer.
-    RenewDoesNothing => "";
+    RenewDoesNothing => "lock_expiration::test_orchestration_lock_renewal_extends_timeout";
     /// Renewing a lease on an activity does not make it longer.
     RenewOfWorkDoesNothing => "lock_expiration::test_worker_lock_renewal_extends_timeout";
     /// Renewing adds to the end of a lease instead of counting from now.
-    RenewAddsUp => "";
+    RenewAddsUp => "lock_expiration::test_orchestration_lock_renewal_extends_timeout";
     /// A lease on an instance has run out when it is given.
     TurnBornExpired => "lock_expiration::test_lock_expires_after_timeout";
     /// A lease on an activity has run out when it is given.
@@ -49,9 +49,9 @@ bugs! {
     /// Giving an activity back removes it.
     AbandonRemovesWork => "lock_expiration::test_abandon_work_item_releases_lock";
     /// Who lost a lease on an instance gives back the lease of its successor.
-    StaleAbandonAccepted => "";
+    StaleAbandonAccepted => "instance_locking::test_stale_token_after_another_took_the_lease";
     /// Giving an activity back says yes to any token.
-    AbandonOfWorkTakesAnyToken => "";
+    AbandonOfWorkTakesAnyToken => "error_handling::test_invalid_lock_token_on_work";
     /// All leases on one instance have the same token.
     TokenPerInstance { last: Mutex<Vec<(String, String)>> } => "instance_locking::test_lock_token_uniqueness";
     /// The lease stays when its turn is acked.

@@ -48,7 +48,7 @@ bugs! {
     ValuesShared => "kv_store::test_kv_instance_isolation";
     /// An empty value is none.
     EmptyValueIsNone => "kv_store::test_kv_empty_value";
-    /// Values are cut off after 64 KiB.
+    /// Values are cut off after 30,000 characters.
     LargeValueCut => "kv_store::test_kv_large_value";
     /// Keys are compared without regard to case.
     KeysIgnoreCase => "kv_store::test_kv_special_chars_in_key";
@@ -64,6 +64,8 @@ bugs! {
     DeleteLeavesValues { left: Mutex<HashMap<String, HashMap<String, String>>> } => "kv_store::test_kv_delete_instance_cascades";
     /// Values that a pruned execution wrote go with it.
     PruneTakesValues { pruned: Mutex<Vec<String>> } => "kv_store::test_kv_prune_preserves_all_keys";
+    /// A turn replaces what earlier turns of its execution wrote.
+    LastTurnOnly { last: Mutex<HashMap<String, Vec<String>>> } => "kv_store::test_kv_keys_accumulate_over_turns";
     /// Statistics count the values of earlier executions only.
     StatsOfStoreOnly => "management::test_get_instance_stats_kv_delta_only";
     /// Statistics count removed values.
@@ -118,14 +120,18 @@ impl Bug for QuietTurnClearsStatus {
 
 #[async_trait]
 impl Bug for StatusNeverCleared {
+    async fn commit(&self, store: &Store, commit: TurnCommit) -> StoreAnswer<Committed> {
+        let instance = commit.instance.clone();
+        let committed = store.commit(commit).await?;
+        let status = store.dump().instances.remove(&instance).and_then(|dump| dump.custom_status);
+        self.last.lock().unwrap().extend(status.map(|status| (instance, status)));
+        Ok(committed)
+    }
+
     async fn get_custom_status(&self, store: &Store, instance: &str, last_seen: u64) -> Answer<Status> {
-        let Some((status, version)) = store.get_custom_status(instance, last_seen).await? else {
-            return Ok(None);
-        };
-        let mut last = self.last.lock().unwrap();
-        let status = status.or_else(|| last.get(instance).cloned());
-        last.extend(status.clone().map(|status| (instance.to_owned(), status)));
-        Ok(Some((status, version)))
+        let last = self.last.lock().unwrap().get(instance).cloned();
+        let status = store.get_custom_status(instance, last_seen).await?;
+        Ok(status.map(|(status, version)| (status.or(last), version)))
     }
 }
 
@@ -295,7 +301,7 @@ impl Bug for EmptyValueIsNone {
 impl Bug for LargeValueCut {
     async fn kv_values(&self, store: &Store, instance: &str) -> Answer<HashMap<String, String>> {
         let values = store.get_kv_all_values(instance).await?;
-        let cut = |value: String| value.chars().take(64 * 1024).collect();
+        let cut = |value: String| value.chars().take(30_000).collect();
         Ok(values.into_iter().map(|(key, value)| (key, cut(value))).collect())
     }
 }
@@ -419,6 +425,30 @@ impl Bug for PruneTakesValues {
         let is_pruned = self.pruned.lock().unwrap().iter().any(|name| name == instance);
         let current = changed(store, instance);
         Ok(values.into_iter().filter(|(key, _)| !is_pruned || current.contains_key(key)).collect())
+    }
+}
+
+#[async_trait]
+impl Bug for LastTurnOnly {
+    async fn commit(&self, store: &Store, commit: TurnCommit) -> StoreAnswer<Committed> {
+        let set = commit.turn.events.iter().filter_map(|event| {
+            let EventKind::KeyValueSet { key, .. } = &event.kind else { return None };
+            Some(key.clone())
+        });
+        let (set, instance): (Vec<String>, _) = (set.collect(), commit.instance.clone());
+        let committed = store.commit(commit).await?;
+        if !set.is_empty() {
+            self.last.lock().unwrap().insert(instance, set);
+        }
+        Ok(committed)
+    }
+
+    async fn kv_values(&self, store: &Store, instance: &str) -> Answer<HashMap<String, String>> {
+        let values = store.get_kv_all_values(instance).await?;
+        let last = self.last.lock().unwrap().get(instance).cloned().unwrap_or_default();
+        let changed = changed(store, instance);
+        let is_kept = |key: &String| last.contains(key) || !changed.contains_key(key);
+        Ok(values.into_iter().filter(|(key, _)| is_kept(key)).collect())
     }
 }
 

@@ -1,7 +1,10 @@
 //! Waiting: parked fetches, due times, and word of leases that were taken away.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use abide_conformance::Polling;
 use abide_model::Timestamp;
 use abide_provider::{
     InstanceLease, Lane, LeaseInstances, LeaseWork, Provider, StolenBecause, StolenLeases, WorkLease,
@@ -17,8 +20,10 @@ use crate::broken::store::Store;
 bugs! {
     /// A fetch that finds nothing answers at once.
     NeverWaits => "long_polling::test_long_poll_waits_for_timeout";
-    /// A fetch waits although it should answer at once.
+    /// A fetch waits a moment although it should answer at once.
     AlwaysWaits => "long_polling::test_zero_timeout_returns_immediately";
+    /// A fetch waits until there is something, although it should answer at once.
+    WaitsForMail => "parking::test_lease_calls_that_may_not_wait_answer_at_once";
     /// A fetch waits twice as long as it should.
     WaitsTooLong => "long_polling::test_fetch_respects_timeout_upper_bound";
     /// A fetch that waits for mail is not woken by it.
@@ -27,18 +32,30 @@ bugs! {
     NotWokenByWork => "long_polling::test_long_poll_ends_with_new_work";
     /// A fetch waits although there is something.
     WaitsDespiteMail => "long_polling::test_fetch_with_mail_does_not_wait";
+    /// A store that says that it answers at once waits.
+    WaitsUnexpectedly => "long_polling::test_short_poll_returns_immediately";
+    /// A fetch that waits is not woken when a lease is given back.
+    NotWokenByAbandon => "parking::test_lease_on_an_instance_given_back_wakes_who_waits";
+    /// A fetch that waits is not woken when a timer is due.
+    NotWokenByTime => "parking::test_timer_wakes_who_waits";
+    /// A fetch that is woken by mail of somebody else answers that there is nothing.
+    WokenForNothing => "parking::test_mail_for_nobody_wakes_nobody";
+    /// A fetch that nobody waits for any more takes work along.
+    DroppedFetchTakesWork => "parking::test_dropping_a_parked_call_loses_nothing";
     /// The store says that something is due later than it is.
-    DueTooLate => "due_times::";
+    DueTooLate => "due_times::test_due_times_lead_to_a_timer";
     /// The store says that nothing will ever be due.
-    NothingDue => "due_times::";
+    NothingDue => "due_times::test_due_times_lead_to_delayed_messages";
+    /// The store says that something will be due though there is nothing.
+    AlwaysDue => "due_times::test_nothing_is_due_in_an_empty_store";
     /// The end of a lease is not known as a due time.
-    EndOfLeaseNotDue => "due_times::";
+    EndOfLeaseNotDue => "due_times::test_due_times_lead_to_the_end_of_a_lease_on_an_instance";
     /// What is due in one queue is told of the other.
-    DueOfOtherLane => "due_times::";
+    DueOfOtherLane => "due_times::test_due_times_lead_to_the_end_of_a_lease_on_work";
     /// Who listens for leases that are taken away hears nothing.
-    StolenNotTold => "pushed_cancellations::";
+    StolenNotTold => "pushed_cancellations::test_revoked_activity_is_told_as_dropped";
     /// Word of a lease that was taken away does not say why.
-    StolenWithoutReason => "pushed_cancellations::";
+    StolenWithoutReason => "pushed_cancellations::test_end_of_an_execution_is_told";
 }
 
 #[async_trait]
@@ -68,13 +85,25 @@ impl Bug for AlwaysWaits {
         store: &Store,
         request: LeaseInstances,
     ) -> StoreAnswer<Vec<InstanceLease>> {
-        let wait = request.wait.max(Duration::from_millis(500));
+        let wait = request.wait.max(Duration::from_secs(1));
         store.lease_instances(LeaseInstances { wait, ..request }).await
     }
 
     async fn lease_work(&self, store: &Store, request: LeaseWork) -> StoreAnswer<Vec<WorkLease>> {
-        let wait = request.wait.max(Duration::from_millis(500));
+        let wait = request.wait.max(Duration::from_secs(1));
         store.lease_work(LeaseWork { wait, ..request }).await
+    }
+}
+
+#[async_trait]
+impl Bug for WaitsForMail {
+    async fn lease_instances(
+        &self,
+        store: &Store,
+        request: LeaseInstances,
+    ) -> StoreAnswer<Vec<InstanceLease>> {
+        let wait = request.wait.max(Duration::from_secs(12));
+        store.lease_instances(LeaseInstances { wait, ..request }).await
     }
 }
 
@@ -136,6 +165,152 @@ impl Bug for WaitsDespiteMail {
             pause(store, request.wait).await;
         }
         store.lease_instances(LeaseInstances { wait: Duration::ZERO, ..request }).await
+    }
+}
+
+impl Bug for WaitsUnexpectedly {
+    fn polling(&self) -> Polling {
+        Polling::Short
+    }
+}
+
+/// What one who waits looks at again and again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Seen {
+    last_message: Option<u64>,
+    leases: usize,
+    visible: usize,
+}
+
+impl Seen {
+    fn of(store: &Store) -> Self {
+        let dump = store.dump();
+        Self {
+            last_message: dump.messages.last_key_value().map(|(number, _)| *number),
+            leases: dump.instances.values().filter(|dump| dump.leased_until.is_some()).count(),
+            visible: dump.messages.values().filter(|message| message.visible_at.is_none()).count(),
+        }
+    }
+}
+
+/// What one who waits does after a look.
+enum Next {
+    Wait,
+    Try,
+    Answer,
+}
+
+/// Leases when a look at the store says so.
+async fn lease_when(
+    store: &Store,
+    request: LeaseInstances,
+    decide: impl Fn(&Seen, &Seen) -> Next + Send,
+) -> StoreAnswer<Vec<InstanceLease>> {
+    let deadline = store.clock().monotonic().saturating_add(request.wait);
+    let at_once = LeaseInstances { wait: Duration::ZERO, ..request };
+    loop {
+        let before = Seen::of(store);
+        let leases = store.lease_instances(at_once.clone()).await?;
+        if !leases.is_empty() {
+            return Ok(leases);
+        }
+        loop {
+            if store.clock().monotonic() >= deadline {
+                return Ok(Vec::new());
+            }
+            match decide(&before, &Seen::of(store)) {
+                Next::Wait => pause(store, Duration::from_millis(5)).await,
+                Next::Try => break,
+                Next::Answer => return store.lease_instances(at_once).await,
+            }
+        }
+    }
+}
+
+#[async_trait]
+impl Bug for NotWokenByAbandon {
+    async fn lease_instances(
+        &self,
+        store: &Store,
+        request: LeaseInstances,
+    ) -> StoreAnswer<Vec<InstanceLease>> {
+        lease_when(store, request, |before, now| {
+            if before.last_message != now.last_message || before.visible < now.visible {
+                Next::Try
+            } else {
+                Next::Wait
+            }
+        })
+        .await
+    }
+}
+
+#[async_trait]
+impl Bug for NotWokenByTime {
+    async fn lease_instances(
+        &self,
+        store: &Store,
+        request: LeaseInstances,
+    ) -> StoreAnswer<Vec<InstanceLease>> {
+        lease_when(store, request, |before, now| {
+            if before.last_message != now.last_message || before.leases > now.leases {
+                Next::Try
+            } else {
+                Next::Wait
+            }
+        })
+        .await
+    }
+}
+
+#[async_trait]
+impl Bug for WokenForNothing {
+    async fn lease_instances(
+        &self,
+        store: &Store,
+        request: LeaseInstances,
+    ) -> StoreAnswer<Vec<InstanceLease>> {
+        lease_when(store, request, |before, now| if before == now { Next::Wait } else { Next::Answer }).await
+    }
+}
+
+/// Notes that a future was dropped.
+struct Dropped(Arc<AtomicBool>);
+
+impl Drop for Dropped {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+#[async_trait]
+impl Bug for DroppedFetchTakesWork {
+    #[expect(clippy::disallowed_methods, reason = "that nobody supervises it is the mistake")]
+    async fn lease_work(&self, store: &Store, request: LeaseWork) -> StoreAnswer<Vec<WorkLease>> {
+        let is_dropped = Arc::new(AtomicBool::new(false));
+        let guard = Dropped(Arc::clone(&is_dropped));
+        let model = store.model();
+        let leased = tokio::spawn(async move {
+            let leases = model.lease_work(request).await?;
+            tokio::task::yield_now().await;
+            if is_dropped.load(Ordering::Relaxed) {
+                for lease in &leases {
+                    model.ack_work_item(&lease.token, None).await.expect("the lease is held");
+                }
+            }
+            Ok(leases)
+        });
+        let leases = leased.await.expect("the model does not panic");
+        drop(guard);
+        leases
+    }
+}
+
+#[async_trait]
+impl Bug for AlwaysDue {
+    async fn next_due(&self, store: &Store, lane: Lane) -> StoreAnswer<Option<Timestamp>> {
+        let due = store.next_due(lane).await?;
+        Ok(due.or_else(|| Some(store.now().saturating_add(Duration::from_secs(1)))))
     }
 }
 

@@ -29,20 +29,22 @@ bugs! {
     CompletionOfRefusedAck => "queue_semantics::test_worker_ack_atomicity";
     /// An ack of an activity leaves it in the queue.
     AckLeavesWork => "queue_semantics::test_worker_ack_atomicity";
+    /// The instance is told before the activity is removed: a dropped ack tells it, and the activity comes back.
+    DroppedAckTells => "atomicity::test_dropped_work_ack_is_all_or_nothing";
+    /// An activity is removed when it is leased, so one whose worker dies is lost.
+    WorkRemovedOnLease { taken: Mutex<Vec<String>> } => "atomicity::test_dropped_work_fetch_loses_nothing";
+    /// An unreadable activity is put aside, and its instance waits for ever.
+    UnreadableWorkNotTold => "unreadable_rows::test_unreadable_work_is_put_aside_and_told_after_ten_attempts";
     /// An ack without a completion does nothing.
     SilentAckIgnored => "cancellation::test_ack_work_item_none_deletes_without_enqueue";
-    /// A completion for another instance is taken.
-    ForeignCompletion => "error_handling::test_wrong_completion_is_refused";
-    /// Anything can be enqueued for workers.
-    AnythingIsWork => "error_handling::";
     /// An activity of what does not exist cannot be finished.
     OrphanWorkStuck => "cancellation::test_activity_of_unknown_instance_can_be_finished";
     /// Activities of an instance that is leased wait until its turn is over.
     WorkWaitsForTurn => "instance_locking::test_work_of_a_leased_instance_goes_on";
     /// An unreadable activity fails every fetch.
-    UnreadableWorkFailsFetch => "unreadable_rows::";
+    UnreadableWorkFailsFetch => "unreadable_rows::test_unreadable_work_blocks_no_other_work";
     /// An unreadable activity holds up those behind it.
-    UnreadableWorkBlocksQueue => "unreadable_rows::";
+    UnreadableWorkBlocksQueue => "unreadable_rows::test_unreadable_work_blocks_no_other_work";
     /// A worker that takes any tag gets no activities without one.
     AnyExcludesUntagged => "tag_filtering::test_any_filter_fetches_everything";
     /// A worker that takes no tags gets activities without one.
@@ -156,36 +158,102 @@ impl Bug for AckLeavesWork {
 }
 
 #[async_trait]
+impl Bug for DroppedAckTells {
+    async fn finish(&self, store: &Store, finished: FinishedWork) -> StoreAnswer<()> {
+        let FinishedWork { token, completion } = finished;
+        if store.renew_work_item_lock(&token, Duration::ZERO).await.is_ok() {
+            if let Some(item) = completion {
+                // What is no message is lost.
+                drop(store.enqueue_for_orchestrator(item, None).await);
+            }
+            tokio::task::yield_now().await;
+            return store.finish(FinishedWork { token, completion: None }).await;
+        }
+        store.finish(FinishedWork { token, completion }).await
+    }
+}
+
+impl WorkRemovedOnLease {
+    /// What was taken with this token, if it is not finished and its time is not over.
+    fn taken(&self, store: &Store, token: &str) -> Option<WorkItem> {
+        let is_taken = self.taken.lock().unwrap().iter().any(|taken| taken == token);
+        let job = store.job(token).filter(|job| is_taken && job.until > store.now());
+        job.map(|job| job.lease.item)
+    }
+
+    fn forget(&self, token: &str) {
+        self.taken.lock().unwrap().retain(|taken| taken != token);
+    }
+}
+
+#[async_trait]
+impl Bug for WorkRemovedOnLease {
+    async fn lease_work(&self, store: &Store, request: LeaseWork) -> StoreAnswer<Vec<WorkLease>> {
+        let leases = store.lease_work(request).await?;
+        for lease in &leases {
+            store.ack_work_item(&lease.token, None).await.expect("the lease is held");
+            self.taken.lock().unwrap().push(lease.token.clone());
+        }
+        tokio::task::yield_now().await;
+        Ok(leases)
+    }
+
+    async fn finish(&self, store: &Store, finished: FinishedWork) -> StoreAnswer<()> {
+        if self.taken(store, &finished.token).is_none() {
+            return store.finish(finished).await;
+        }
+        self.forget(&finished.token);
+        if let Some(completion) = finished.completion {
+            store.enqueue_for_orchestrator(completion, None).await.expect("a completion can be sent");
+        }
+        Ok(())
+    }
+
+    async fn abandon_work_item(
+        &self,
+        store: &Store,
+        token: &str,
+        delay: Option<Duration>,
+        ignore_attempt: bool,
+    ) -> Answer<()> {
+        match self.taken(store, token) {
+            None => store.abandon_work_item(token, delay, ignore_attempt).await,
+            Some(item) => {
+                self.forget(token);
+                store.enqueue_for_worker(item).await
+            }
+        }
+    }
+
+    async fn renew_work_item_lock(&self, store: &Store, token: &str, extend_for: Duration) -> Answer<()> {
+        match self.taken(store, token) {
+            None => store.renew_work_item_lock(token, extend_for).await,
+            Some(_) => Ok(()),
+        }
+    }
+}
+
+#[async_trait]
+impl Bug for UnreadableWorkNotTold {
+    async fn lease_work(&self, store: &Store, request: LeaseWork) -> StoreAnswer<Vec<WorkLease>> {
+        let before = store.dump();
+        let leases = store.lease_work(request).await?;
+        let after = store.dump();
+        let told = after.messages.iter().filter(|(number, _)| !before.messages.contains_key(number));
+        for (number, message) in told {
+            store.remove_mail(&message.mailbox, |other| other == *number).await;
+        }
+        Ok(leases)
+    }
+}
+
+#[async_trait]
 impl Bug for SilentAckIgnored {
     async fn finish(&self, store: &Store, finished: FinishedWork) -> StoreAnswer<()> {
         if finished.completion.is_none() {
             return Ok(());
         }
         store.finish(finished).await
-    }
-}
-
-#[async_trait]
-impl Bug for ForeignCompletion {
-    async fn finish(&self, store: &Store, finished: FinishedWork) -> StoreAnswer<()> {
-        let FinishedWork { token, completion } = finished.clone();
-        let answer = store.finish(finished).await;
-        match (completion, store.job(&token)) {
-            (Some(completion), Some(job)) if addressee(&completion) != addressee(&job.lease.item) => {
-                store.finish(FinishedWork { token, completion: None }).await?;
-                // What is no message is refused once more.
-                drop(store.enqueue_for_orchestrator(completion, None).await);
-                Ok(())
-            }
-            (_, _) => answer,
-        }
-    }
-}
-
-#[async_trait]
-impl Bug for AnythingIsWork {
-    async fn enqueue_for_worker(&self, store: &Store, item: WorkItem) -> Answer<()> {
-        store.enqueue_for_worker(item).await.or(Ok(()))
     }
 }
 

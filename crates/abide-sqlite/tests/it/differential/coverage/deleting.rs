@@ -7,7 +7,7 @@ use abide_memory::dump::{InstanceDump, MessageDump};
 use abide_model::WorkItem;
 use abide_provider::Lane;
 
-use super::super::admin::DeleteOp;
+use super::super::admin::{DeleteOp, Force};
 use super::super::op::{InstanceOp, Op, Token, WorkOp};
 use super::{Coverage, Scene};
 
@@ -19,7 +19,7 @@ impl Coverage {
                 self.note("a child was not deleted alone", scene.is_refused_as("sub-orchestration"));
                 self.note("nobody was not deleted", scene.is_refused_as("not found"));
                 let is_child = scene.before.is_child(instance);
-                self.note("a child was not deleted alone, even by force", *force && is_child);
+                self.note("a child was not deleted alone, even by force", *force == Force::Yes && is_child);
                 self.refused(scene);
             }
             DeleteOp::Set { ids, force } => {
@@ -35,7 +35,7 @@ impl Coverage {
         self.gone(scene);
     }
 
-    fn set(&mut self, ids: &[String], force: bool, scene: Scene<'_>) {
+    fn set(&mut self, ids: &[String], force: Force, scene: Scene<'_>) {
         let Scene { before, .. } = scene;
         let gone = scene.gone();
         let distinct: BTreeSet<&String> = ids.iter().collect();
@@ -44,8 +44,11 @@ impl Coverage {
         self.note("a set was deleted", scene.is_done() && gone.len() > 1);
         self.note("an instance was named twice", scene.is_done() && distinct.len() < ids.len());
         self.note("nobody was passed over", scene.is_done() && gone.is_empty() && !ids.is_empty());
-        self.note("a mere mailbox was passed over", scene.is_done() && !force && mailboxes > 0);
-        self.note("a mere mailbox was deleted by force", scene.is_done() && force && mailboxes > 0);
+        self.note("a mere mailbox was passed over", scene.is_done() && force == Force::No && mailboxes > 0);
+        self.note(
+            "a mere mailbox was deleted by force",
+            scene.is_done() && force == Force::Yes && mailboxes > 0,
+        );
         let parent_stays = |name: &&String| {
             let parent = before.instances[*name].parent.as_ref();
             parent.is_some_and(|(parent, ..)| before.is_instance(parent) && !gone.contains(&parent))
@@ -53,7 +56,7 @@ impl Coverage {
         self.note("a child was deleted without its parent", gone.iter().any(parent_stays));
         let left_behind = scene.is_refused_as("created after tree traversal");
         self.note("a set without a child was refused", left_behind);
-        self.note("a set without a child was refused, even by force", left_behind && force);
+        self.note("a set without a child was refused, even by force", left_behind && force == Force::Yes);
     }
 
     fn refused(&mut self, scene: Scene<'_>) {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use abide_model::{PruneOptions, Timestamp};
 use abide_provider::{InstanceFilter, OrphanFilter, Retention};
 
-use super::super::admin::DeleteOp;
+use super::super::admin::{DeleteOp, Force};
 use super::super::alphabet;
 use super::super::rng::Rng;
 use super::super::world::World;
@@ -18,7 +18,11 @@ pub(super) fn one(rng: &mut Rng, world: &World) -> DeleteOp {
         Some(root) if rng.percent(75) => (*root).clone(),
         Some(_) | None => mail::some_instance(rng, world),
     };
-    DeleteOp::One { instance, force: rng.percent(25) }
+    DeleteOp::One { instance, force: force(rng, 25) }
+}
+
+fn force(rng: &mut Rng, chance: u64) -> Force {
+    if rng.percent(chance) { Force::Yes } else { Force::No }
 }
 
 pub(super) fn set(rng: &mut Rng, world: &World) -> DeleteOp {
@@ -31,7 +35,7 @@ pub(super) fn set(rng: &mut Rng, world: &World) -> DeleteOp {
     if rng.percent(15) {
         ids.insert(rng.index(ids.len() + 1), alphabet::instance(rng));
     }
-    DeleteOp::Set { ids, force: rng.percent(40) }
+    DeleteOp::Set { ids, force: force(rng, 40) }
 }
 
 fn some_set(rng: &mut Rng, world: &World) -> Vec<String> {
@@ -60,6 +64,15 @@ fn some_set(rng: &mut Rng, world: &World) -> Vec<String> {
 }
 
 pub(super) fn bulk(rng: &mut Rng, world: &World) -> DeleteOp {
+    let is_between = |name: &&String| {
+        let instance = world.instance(name);
+        instance.is_some_and(|instance| instance.status.as_deref() == Some("ContinuedAsNew"))
+    };
+    if rng.percent(20) {
+        // Some of these go on, and some do not.
+        let ids = world.dump.instances.keys().filter(is_between).cloned().collect();
+        return DeleteOp::Bulk(InstanceFilter { instance_ids: Some(ids), ..InstanceFilter::default() });
+    }
     DeleteOp::Bulk(filter(rng, world))
 }
 
@@ -99,6 +112,11 @@ pub(super) fn prune(rng: &mut Rng, world: &World) -> DeleteOp {
 }
 
 pub(super) fn prune_bulk(rng: &mut Rng, world: &World) -> DeleteOp {
+    if rng.percent(30) {
+        // Everything, but only of the first.
+        let filter = InstanceFilter { limit: Some(1), ..InstanceFilter::default() };
+        return DeleteOp::PruneBulk { filter, options: PruneOptions::default() };
+    }
     DeleteOp::PruneBulk { filter: filter(rng, world), options: prune_options(rng, world) }
 }
 

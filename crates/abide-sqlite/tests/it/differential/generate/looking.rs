@@ -7,7 +7,7 @@ use super::super::admin::LookOp;
 use super::super::alphabet;
 use super::super::rng::Rng;
 use super::super::world::World;
-use super::{deleting, mail, reads};
+use super::{deleting, items, mail, reads};
 
 const STATUSES: [&str; 6] = ["Running", "Completed", "Failed", "ContinuedAsNew", "running", ""];
 const ORDERS: [InstanceOrder; 3] =
@@ -28,6 +28,7 @@ pub(super) fn look(rng: &mut Rng, world: &World) -> LookOp {
         6 => LookOp::Info { instance },
         7 => {
             let (instance, execution_id) = reads::known_execution(rng, world);
+            let execution_id = if rng.percent(30) { items::execution_id(rng) } else { execution_id };
             LookOp::ExecutionInfo { instance, execution_id }
         }
         8 => LookOp::Metrics,

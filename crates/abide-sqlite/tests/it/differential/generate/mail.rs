@@ -1,6 +1,7 @@
 //! Sending messages and activities from outside of any turn.
 
 use abide_model::WorkItem;
+use abide_provider::Lane;
 
 use super::super::alphabet;
 use super::super::habits::Subject;
@@ -50,6 +51,14 @@ pub(super) fn enqueue_work(rng: &mut Rng, world: &World) -> MailOp {
     let instance = some_instance(rng, world);
     if rng.percent(4) {
         return MailOp::EnqueueWork { item: items::message(rng, &instance, world.now) };
+    }
+    let taken = world.taken(Lane::Work);
+    let item = rng.pick_any(&taken).and_then(|order| world.issued[*order].memory.item.clone());
+    if rng.habits.subject == Subject::Families
+        && rng.percent(40)
+        && let Some(item) = item
+    {
+        return MailOp::EnqueueWork { item }; // the same again
     }
     let execution_id = items::execution_id(rng);
     let id = items::event_id(rng);

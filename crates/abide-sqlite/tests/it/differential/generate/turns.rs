@@ -245,7 +245,8 @@ impl Maker<'_> {
         }
         self.turn.metadata.status = Some(status.to_owned());
         self.turn.metadata.output = self.rng.maybe(90, |_| output);
-        if status == "ContinuedAsNew" && self.rng.percent(90) {
+        let chance_of_successor = if self.is_about_families() { 75 } else { 90 };
+        if status == "ContinuedAsNew" && self.rng.percent(chance_of_successor) {
             let successor = items::continue_as_new(self.rng, self.instance);
             self.turn.orchestrator_items.push(successor);
         }
