@@ -15,6 +15,7 @@ use crate::job::{Kind, Phase, job};
 use crate::statements::Sql;
 use crate::store::delete::{Before, Meant};
 use crate::store::listing::Listing;
+use crate::text::Text;
 
 #[async_trait]
 impl ProviderAdmin for SqliteProvider {
@@ -88,9 +89,9 @@ impl ProviderAdmin for SqliteProvider {
     }
 
     async fn list_children(&self, instance_id: &str) -> Result<Vec<String>, ProviderError> {
-        let id = instance_id.to_owned();
+        let id = Text::from(instance_id);
         let children = self.read_with(Operation::ListChildren, move |sql| sql.children(&id)).await?;
-        Ok(children.into_iter().map(|child| child.id).collect())
+        Ok(children.iter().map(|child| child.id.lossy()).collect())
     }
 
     async fn get_parent_id(&self, instance_id: &str) -> Result<Option<String>, ProviderError> {
@@ -109,10 +110,10 @@ impl ProviderAdmin for SqliteProvider {
     }
 
     async fn get_instance_tree(&self, instance_id: &str) -> Result<InstanceTree, ProviderError> {
-        let id = instance_id.to_owned();
+        let id = Text::from(instance_id);
         let below = self.read_with(Operation::GetInstanceTree, move |sql| sql.descendants(&id)).await?;
         let mut all_ids = vec![instance_id.to_owned()];
-        all_ids.extend(below.into_iter().map(|member| member.id));
+        all_ids.extend(below.iter().map(|member| member.id.lossy()));
         Ok(InstanceTree { root_id: instance_id.to_owned(), all_ids })
     }
 

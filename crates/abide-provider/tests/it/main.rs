@@ -8,6 +8,7 @@
     reason = "a test that meets something unexpected should stop right there"
 )]
 
+mod administration;
 mod fake;
 mod items;
 

@@ -15,6 +15,7 @@ use super::work::RemovedWork;
 use crate::encode::{column, number};
 use crate::error::Failure;
 use crate::statements::Sql;
+use crate::text::Text;
 
 /// How many instances one part of a bulk deletion deletes, but for the last tree, which goes as a whole.
 const ENOUGH: u64 = 256;
@@ -75,7 +76,7 @@ impl Tx<'_, '_> {
         operation: Operation,
     ) -> Result<DeleteInstanceResult, Failure> {
         let refused = |refusal: AdminRefusal| Failure::Refused(refusal.store_error(operation));
-        let meant: BTreeSet<&str> = ids.iter().map(String::as_str).collect();
+        let meant: BTreeSet<Text> = ids.iter().map(|id| Text::from(id.as_str())).collect();
         let mut found = Vec::new();
         for id in ids {
             if let Some(mailbox) = self.mailbox_by_id(id)? {
@@ -91,10 +92,10 @@ impl Tx<'_, '_> {
             }
         }
         for parent in &instances {
-            let children = self.sql.children(&parent.id)?;
-            if let Some(child) = children.into_iter().find(|child| !meant.contains(child.id.as_str())) {
+            let children = self.sql.children(&Text::from(parent.id.as_str()))?;
+            if let Some(child) = children.iter().find(|child| !meant.contains(&child.id)) {
                 let parent = parent.id.clone();
-                return Err(refused(AdminRefusal::ChildLeftBehind { parent, child: child.id }));
+                return Err(refused(AdminRefusal::ChildLeftBehind { parent, child: child.id.lossy() }));
             }
         }
         match force {
@@ -103,7 +104,7 @@ impl Tx<'_, '_> {
                 let doomed = members(found.into_iter());
                 let mut result = self.erase(&doomed)?;
                 // Names that have nothing themselves may still have something in other places.
-                let nameless = meant.into_iter().filter(|id| doomed.iter().all(|member| member.id != **id));
+                let nameless = meant.iter().filter(|id| doomed.iter().all(|member| member.id != **id));
                 for id in nameless {
                     result.queue_messages_deleted += self.erase_left_behind(id)?;
                 }
@@ -121,9 +122,17 @@ impl Tx<'_, '_> {
         if root.parent.is_some() {
             return Err(refused(AdminRefusal::IsChild { instance: id.to_owned() }));
         }
-        let mut tree = vec![root.id];
-        tree.extend(self.sql.descendants(id)?.into_iter().map(|member| member.id));
-        self.delete_set(&tree, force, operation)
+        let root = Member::of(root);
+        let below = self.sql.descendants(&root.id)?;
+        let tree: Vec<Member> = [root].into_iter().chain(below).collect();
+        if force == Force::No {
+            for member in &tree {
+                if !self.is_finished(member.no, member.status)? {
+                    return Err(refused(AdminRefusal::Running { instance: member.id.lossy() }));
+                }
+            }
+        }
+        Ok(self.erase(&tree)?)
     }
 
     /// Deletes those candidates that are meant and finished, each with everything below it; at most `limit`.
@@ -222,13 +231,13 @@ impl Tx<'_, '_> {
     }
 
     /// What a name leaves in other places: dead letters, and children that were not yet born.
-    fn erase_left_behind(&self, id: &str) -> rusqlite::Result<u64> {
+    fn erase_left_behind(&self, id: &Text) -> rusqlite::Result<u64> {
         self.sql.execute(Sql::DeleteDeadLetters, [id])?;
         self.erase_unborn(id)
     }
 
     /// Children of a deleted parent whose start is still in the queue would come to life as orphans.
-    fn erase_unborn(&self, parent: &str) -> rusqlite::Result<u64> {
+    fn erase_unborn(&self, parent: &Text) -> rusqlite::Result<u64> {
         let unborn: Vec<[i64; 3]> = self
             .sql
             .rows(Sql::UnbornChildren, [parent], |row| Ok([row.get(0)?, row.get(1)?, row.get(2)?]))?;
@@ -263,7 +272,7 @@ impl Tx<'_, '_> {
 
 impl Member {
     fn of(mailbox: MailboxRow) -> Self {
-        Self { no: mailbox.no, id: mailbox.id, status: mailbox.status }
+        Self { no: mailbox.no, id: mailbox.id.into(), status: mailbox.status }
     }
 }
 

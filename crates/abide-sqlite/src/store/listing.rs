@@ -246,8 +246,8 @@ impl Parts {
     }
 
     fn statuses(&mut self, query: &InstanceQuery) -> Option<String> {
-        let statuses = query.statuses.iter().map(|status| self.bind(status.as_str().to_owned()));
-        let statuses: Vec<_> = statuses.collect();
+        let distinct: BTreeSet<&str> = query.statuses.iter().map(|status| status.as_str()).collect();
+        let statuses: Vec<_> = distinct.into_iter().map(|status| self.bind(status.to_owned())).collect();
         (!statuses.is_empty()).then(|| format!("status IN ({})", statuses.join(", ")))
     }
 }

@@ -9,13 +9,14 @@ use rusqlite::{Row, params};
 use super::mailbox::parse_batch;
 use crate::encode::{column, number};
 use crate::statements::{Sql, Statements};
-use crate::text::{lossy, lossy_or_null};
+use crate::text::{Text, lossy, lossy_or_null};
 
 /// An instance in a tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Member {
     pub(crate) no: i64,
-    pub(crate) id: String,
+    /// As stored: a damaged name must not be taken for another one.
+    pub(crate) id: Text,
     /// How it stands; `None` if that cannot be read.
     pub(crate) status: Option<ExecutionStatus>,
 }
@@ -23,7 +24,7 @@ pub(crate) struct Member {
 impl Member {
     /// Reads number, name and status.
     fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
-        Ok(Self { no: row.get(0)?, id: lossy(row, 1)?, status: lossy(row, 2)?.parse().ok() })
+        Ok(Self { no: row.get(0)?, id: row.get(1)?, status: lossy(row, 2)?.parse().ok() })
     }
 }
 
@@ -114,16 +115,16 @@ impl Statements<'_> {
         Ok(self.row(sql, params, |row| row.get::<_, i64>(0))?.map_or(0, number))
     }
 
-    pub(crate) fn children(&self, id: &str) -> rusqlite::Result<Vec<Member>> {
+    pub(crate) fn children(&self, id: &Text) -> rusqlite::Result<Vec<Member>> {
         self.rows(Sql::Children, [id], Member::read)
     }
 
     /// Everything below an instance, parents before children.
-    pub(crate) fn descendants(&self, id: &str) -> rusqlite::Result<Vec<Member>> {
-        let mut seen = BTreeSet::from([id.to_owned()]);
+    pub(crate) fn descendants(&self, id: &Text) -> rusqlite::Result<Vec<Member>> {
+        let mut seen = BTreeSet::from([id.clone()]);
         let mut found: Vec<Member> = Vec::new();
         let mut next = 0;
-        let mut parent = Some(id.to_owned());
+        let mut parent = Some(id.clone());
         while let Some(id) = parent {
             // Links that form a ring, by damage, must not be followed for ever.
             found.extend(self.children(&id)?.into_iter().filter(|child| seen.insert(child.id.clone())));

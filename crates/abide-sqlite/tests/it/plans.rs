@@ -32,8 +32,13 @@ const MAY_SCAN: &[(&str, &str)] = &[
 ];
 
 /// Statements that sort, and why they may.
-const MAY_SORT: &[(&str, &str)] =
-    &[("list_newest", "the only list of everything, which no index is worth being kept for")];
+const MAY_SORT: &[(&str, &str)] = &[
+    (
+        "list_newest",
+        "a list of everything, which no index is worth being kept for; pages are for those who want a few",
+    ),
+    ("list_by_status", "all of a status: roots and others are apart in the index, and both are wanted"),
+];
 
 type Plans = BTreeMap<&'static str, Vec<String>>;
 

@@ -1,7 +1,7 @@
 //! Steps of administration: looking, deleting, pruning.
 
 use abide_model::PruneOptions;
-use abide_provider::{InstanceFilter, InstanceQuery, OrphanFilter, Retention};
+use abide_provider::{Force, InstanceFilter, InstanceQuery, OrphanFilter, Retention};
 
 /// What changes nothing.
 #[derive(Debug, Clone)]
@@ -46,13 +46,6 @@ pub(crate) enum LookOp {
         query: Box<InstanceQuery>,
         most: usize,
     },
-}
-
-/// Whether what runs is deleted too.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Force {
-    Yes,
-    No,
 }
 
 /// What deletes something.

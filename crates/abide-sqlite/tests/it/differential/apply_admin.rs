@@ -2,9 +2,11 @@
 
 use std::fmt::Debug;
 
-use abide_provider::{InstancePage, InstanceQuery, LARGEST_PAGE, PageCursor, ProviderAdmin, ProviderError};
+use abide_provider::{
+    Force, InstancePage, InstanceQuery, LARGEST_PAGE, PageCursor, ProviderAdmin, ProviderError,
+};
 
-use super::admin::{DeleteOp, Force, LookOp};
+use super::admin::{DeleteOp, LookOp};
 use super::apply::{Answer, Caller};
 
 impl Caller<'_> {

@@ -8,7 +8,7 @@
 //! `ABIDE_DIFFERENTIAL_SEQUENCES` sets how many sequences run, `ABIDE_DIFFERENTIAL_FIRST` the first seed. A failure is
 //! reported with its seed, made as short as leaving out steps makes it; running that seed alone shows all of it.
 
-pub(crate) mod admin;
+mod admin;
 mod alphabet;
 mod apply;
 mod apply_admin;

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use abide_memory::{Dump, InMemoryProvider};
-use abide_provider::{Provider as _, StolenLeases};
+use abide_model::Timestamp;
+use abide_provider::{Lane, Provider as _, StolenLeases};
 use abide_sqlite::{Durability, SqliteProvider};
 use futures::executor::block_on;
 use futures::{FutureExt as _, StreamExt as _};
@@ -88,7 +89,7 @@ impl Pair {
     pub(crate) fn step(&mut self, op: &Op) -> Done {
         let (memory, sqlite) = self.call_both(op);
         let mut differences = Vec::new();
-        if memory.text != sqlite.text {
+        if memory.text != sqlite.text && !self.may_be_early(op, &sqlite) {
             differences.push("the answers differ".to_owned());
         }
         differences
@@ -97,6 +98,18 @@ impl Pair {
         differences.extend(self.compare_states());
         let stolen = self.compare_stolen(&mut differences);
         Done { memory, sqlite, stolen, differences }
+    }
+
+    /// What is due next may be told too early: at the end of a lease whose mail has gone with somebody else.
+    fn may_be_early(&self, op: &Op, answer: &Answer) -> bool {
+        let mut leased =
+            self.world.dump.instances.iter().filter(|(name, _)| !self.world.has_visible_mail(name));
+        let is_told = |until: u64| {
+            let told: Result<_, String> = Ok(Some(Timestamp::from_millis(until)));
+            answer.text == format!("{told:?}")
+        };
+        matches!(op, Op::Read(ReadOp::NextDue(Lane::Instances)))
+            && leased.any(|(_, mailbox)| mailbox.leased_until.is_some_and(is_told))
     }
 
     /// Does one step to both stores, and leaves the looking to the next.

@@ -1,7 +1,7 @@
 //! A page of instances costs the same out of ten thousand and out of many more: one statement, and as many rows as the page.
 
 use abide_model::ExecutionStatus;
-use abide_provider::{InstanceOrder, InstancePage, InstanceQuery, Parentage, ProviderAdmin};
+use abide_provider::{InstanceOrder, InstancePage, InstanceQuery, PageCursor, Parentage, ProviderAdmin};
 use futures::executor::block_on;
 
 use super::{many, put_behind};
@@ -89,4 +89,30 @@ fn the_last_page_costs_what_the_first_does() {
         assert!(pages > 50, "{name}: only {pages} pages");
         assert!(dearest <= cheapest * 2, "{name}: a page costs {cheapest} to {dearest} instructions");
     }
+}
+
+#[test]
+fn instances_of_one_moment_cost_what_others_do() {
+    let store = filled(FEW);
+    let first = cost(&store, &InstanceQuery::new().limit(PAGE).created_before(1_600_000_002_000));
+    store.damage("UPDATE mailbox SET created_at = 7");
+    for order in [InstanceOrder::NewestFirst, InstanceOrder::OldestFirst] {
+        let middle = PageCursor::created(order, 7, (FEW / 2).to_string());
+        let query = InstanceQuery::new().limit(PAGE).order(order).after(middle);
+        let deep = cost(&store, &query);
+        assert!(
+            deep <= first * 2,
+            "{order:?}: {deep} instructions in the middle of a tie, {first} elsewhere"
+        );
+    }
+}
+
+#[test]
+fn roots_are_found_among_many_children() {
+    let store = filled(FEW);
+    let roots = || InstanceQuery::new().limit(PAGE).parentage(Parentage::Root);
+    let many = cost(&store, &roots());
+    store.damage("UPDATE mailbox SET parent = 'order-00000010' WHERE no > 100");
+    let few = cost(&store, &roots());
+    assert!(few <= many + many / 5 + 40, "{few} instructions for a page of few roots, {many} of many");
 }

@@ -5,12 +5,10 @@ use std::time::Duration;
 
 use abide_model::{PruneOptions, PruneResult, WorkItem};
 use abide_provider::{
-    Authority, Committed, DeleteInstanceResult, ErrorKind, FinishedWork, InstanceFilter, InstanceLease,
-    LeaseInstances, LeaseWork, OrphanFilter, Provider, ProviderAdmin, ProviderError, Rejection, Retention,
-    StoreError, TagFilter, TurnCommit, WorkLease,
+    Authority, Committed, DeleteInstanceResult, ErrorKind, FinishedWork, Force, InstanceFilter,
+    InstanceLease, LeaseInstances, LeaseWork, OrphanFilter, Provider, ProviderAdmin, ProviderError,
+    Rejection, Retention, StoreError, TagFilter, TurnCommit, WorkLease,
 };
-
-use crate::differential::admin::Force;
 
 /// So long that none runs out: what is lost was taken away.
 pub(crate) const LEASE: Duration = Duration::from_secs(3_600);

@@ -91,7 +91,7 @@ fn is_true(entry: &Entry, model: &InMemoryProvider, tokens: &HashMap<String, Str
         (_, Outcome::Refused(refusal)) => match refusal.rejection {
             Some(Rejection::LeaseLost) => is_lost(&entry.call, model, tokens),
             Some(Rejection::Busy) => true,
-            Some(Rejection::Conflict | Rejection::Corrupt | Rejection::Invalid) | None => false,
+            Some(_) | None => false,
         },
         // Found nothing to do, or is dealt with where it is replayed.
         (_, Outcome::Instances(_) | Outcome::Work(_) | Outcome::Deleted(_) | Outcome::Pruned(_)) => true,

@@ -3,11 +3,10 @@
 use std::time::Duration;
 
 use abide_model::{Clock as _, PruneOptions};
-use abide_provider::{InstanceFilter, OrphanFilter, Retention};
+use abide_provider::{Force, InstanceFilter, OrphanFilter, Retention};
 
 use super::call::{Call, Look, Outcome};
 use super::crowd::{DELETERS, Entry, Member, ROOTS, names_below};
-use crate::differential::admin::Force;
 
 pub(crate) fn delete(mut member: Member<'_>, number: u64) -> Vec<Entry> {
     while !member.is_done() {
@@ -57,7 +56,7 @@ fn tree(member: &mut Member<'_>, root: &str) -> Call {
 }
 
 fn force(member: &mut Member<'_>, chance: u64) -> Force {
-    if member.dice.percent(chance) { Force::Yes } else { Force::No }
+    member.dice.percent(chance).into()
 }
 
 fn own_root(member: &mut Member<'_>, number: u64) -> String {

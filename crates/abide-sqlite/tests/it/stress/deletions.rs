@@ -1,11 +1,10 @@
 //! Which call deleted what: everything that went, went because somebody asked for it, and was counted once.
 
-use abide_provider::{DeleteInstanceResult, InstanceFilter, OrphanFilter};
+use abide_provider::{DeleteInstanceResult, Force, InstanceFilter, OrphanFilter};
 
 use super::call::{Call, Outcome};
 use super::crowd::Entry;
 use super::order::Windows;
-use crate::differential::admin::Force;
 
 /// What went together.
 #[derive(Debug, Clone)]

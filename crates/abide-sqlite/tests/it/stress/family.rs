@@ -1,10 +1,8 @@
 //! The rules of deletion, once more: what the model would say to a deletion without doing it.
 
 use abide_memory::InMemoryProvider;
-use abide_provider::{AdminRefusal, ExecutionInfo, ProviderAdmin as _};
+use abide_provider::{AdminRefusal, ExecutionInfo, Force, ProviderAdmin as _};
 use futures::executor::block_on;
-
-use crate::differential::admin::Force;
 
 /// Looks at the model and never changes it.
 #[derive(Clone, Copy)]

@@ -404,11 +404,8 @@ retains!(RetentionIgnoresLimit, |retention| Retention { limit: u32::MAX, ..reten
 #[async_trait]
 impl Bug for RetentionTimeIncluded {
     async fn enforce_retention(&self, store: &Store, retention: Retention) -> Answer<DeleteInstanceResult> {
-        let filter = InstanceFilter {
-            instance_ids: None,
-            completed_before: Some(retention.cutoff(store.now()) + 1),
-            limit: Some(retention.limit),
-        };
+        let mut filter = retention.filter(store.now());
+        filter.completed_before = filter.completed_before.map(|time| time + 1);
         store.delete_instance_bulk(filter).await
     }
 }

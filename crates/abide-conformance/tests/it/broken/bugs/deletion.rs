@@ -49,6 +49,8 @@ bugs! {
     DeleteChecksOutside => "deletion::test_birth_beside_deletion";
     /// What is below an instance is looked up before the transaction that deletes it, and not looked at again.
     TreeReadOutside => "deletion::test_stale_tree_is_refused";
+    /// A tree is deleted piece by piece: a deletion that is dropped leaves a part of it.
+    DeletesPieceByPiece => "deletion::test_dropped_deletion_is_all_or_nothing";
     /// A deletion does not say how much it deleted.
     DeleteCountsNothing => "deletion::test_delete_terminal_instances";
     /// A history that cannot be read cannot be deleted.
@@ -347,7 +349,7 @@ impl Bug for AtomicDeleteNeedsAll {
         force: bool,
     ) -> Answer<DeleteInstanceResult> {
         match ids.iter().find(|id| !store.is_instance(id)) {
-            Some(id) => Err(AdminRefusal::not_found(id).at(Operation::DeleteInstancesAtomic)),
+            Some(id) => Err(AdminRefusal::not_found(id).provider_error(Operation::DeleteInstancesAtomic)),
             None => store.delete_instances_atomic(ids, force).await,
         }
     }
@@ -389,6 +391,29 @@ impl Bug for TreeReadOutside {
         let before = store.get_instance_tree(instance).await?;
         tokio::task::yield_now().await;
         delete_but(store, instance, force, |_, id| !before.all_ids.iter().any(|known| known == id)).await
+    }
+}
+
+#[async_trait]
+impl Bug for DeletesPieceByPiece {
+    async fn delete_instance(
+        &self,
+        store: &Store,
+        instance: &str,
+        force: bool,
+    ) -> Answer<DeleteInstanceResult> {
+        let tree = store.get_instance_tree(instance).await?.all_ids;
+        let is_over = |id| matches!(status_of(store, id).as_deref(), Some("Completed" | "Failed"));
+        let is_child = store.get_parent_id(instance).await?.is_some();
+        if is_child || !force && !tree.iter().all(|id| is_over(id)) {
+            return store.delete_instance(instance, force).await;
+        }
+        let mut total = DeleteInstanceResult::default();
+        for id in tree.into_iter().rev() {
+            total.add(&store.delete_instances_atomic(&[id], force).await?);
+            tokio::task::yield_now().await;
+        }
+        Ok(total)
     }
 }
 

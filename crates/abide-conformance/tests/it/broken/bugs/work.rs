@@ -37,6 +37,12 @@ bugs! {
     UnreadableWorkNotTold => "unreadable_rows::test_unreadable_work_is_put_aside_and_told_after_ten_attempts";
     /// An ack without a completion does nothing.
     SilentAckIgnored => "cancellation::test_ack_work_item_none_deletes_without_enqueue";
+    /// A completion for another instance is taken.
+    ForeignCompletion => "error_handling::test_completion_for_another_instance_is_refused";
+    /// Anything can be enqueued for workers.
+    AnythingIsWork => "error_handling::test_each_queue_refuses_what_belongs_to_the_other";
+    /// An activity can be sent as a message.
+    ActivityIsMail => "error_handling::test_each_queue_refuses_what_belongs_to_the_other";
     /// An activity of what does not exist cannot be finished.
     OrphanWorkStuck => "cancellation::test_activity_of_unknown_instance_can_be_finished";
     /// Activities of an instance that is leased wait until its turn is over.
@@ -254,6 +260,42 @@ impl Bug for SilentAckIgnored {
             return Ok(());
         }
         store.finish(finished).await
+    }
+}
+
+#[async_trait]
+impl Bug for ForeignCompletion {
+    async fn finish(&self, store: &Store, finished: FinishedWork) -> StoreAnswer<()> {
+        let FinishedWork { token, completion } = finished.clone();
+        match (completion, store.job(&token)) {
+            (Some(completion @ WorkItem::ActivityCompleted { .. }), Some(job))
+                if addressee(&completion) != addressee(&job.lease.item) =>
+            {
+                store.finish(FinishedWork { token, completion: None }).await?;
+                store.enqueue_for_orchestrator(completion, None).await.expect("a completion can be sent");
+                Ok(())
+            }
+            (_, _) => store.finish(finished).await,
+        }
+    }
+}
+
+#[async_trait]
+impl Bug for AnythingIsWork {
+    async fn enqueue_for_worker(&self, store: &Store, item: WorkItem) -> Answer<()> {
+        store.enqueue_for_worker(item).await.or(Ok(()))
+    }
+}
+
+#[async_trait]
+impl Bug for ActivityIsMail {
+    async fn enqueue_for_orchestrator(
+        &self,
+        store: &Store,
+        item: WorkItem,
+        delay: Option<Duration>,
+    ) -> Answer<()> {
+        store.enqueue_for_orchestrator(item, delay).await.or(Ok(()))
     }
 }
 

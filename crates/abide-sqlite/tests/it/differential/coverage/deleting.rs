@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use abide_memory::Dump;
 use abide_memory::dump::{InstanceDump, MessageDump};
 use abide_model::WorkItem;
-use abide_provider::Lane;
+use abide_provider::{Force, Lane};
 
-use super::super::admin::{DeleteOp, Force};
+use super::super::admin::DeleteOp;
 use super::super::op::{InstanceOp, Op, Token, WorkOp};
 use super::{Coverage, Scene};
 

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use abide_model::{PruneOptions, Timestamp};
-use abide_provider::{InstanceFilter, OrphanFilter, Retention};
+use abide_provider::{Force, InstanceFilter, OrphanFilter, Retention};
 
-use super::super::admin::{DeleteOp, Force};
+use super::super::admin::DeleteOp;
 use super::super::alphabet;
 use super::super::rng::Rng;
 use super::super::world::World;
@@ -22,7 +22,7 @@ pub(super) fn one(rng: &mut Rng, world: &World) -> DeleteOp {
 }
 
 fn force(rng: &mut Rng, chance: u64) -> Force {
-    if rng.percent(chance) { Force::Yes } else { Force::No }
+    rng.percent(chance).into()
 }
 
 pub(super) fn set(rng: &mut Rng, world: &World) -> DeleteOp {
