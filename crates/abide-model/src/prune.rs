@@ -34,8 +34,8 @@ impl PruneOptions {
 impl PruneResult {
     /// Adds what another prune deleted.
     pub fn add(&mut self, other: &Self) {
-        self.instances_processed += other.instances_processed;
-        self.executions_deleted += other.executions_deleted;
-        self.events_deleted += other.events_deleted;
+        self.instances_processed = self.instances_processed.saturating_add(other.instances_processed);
+        self.executions_deleted = self.executions_deleted.saturating_add(other.executions_deleted);
+        self.events_deleted = self.events_deleted.saturating_add(other.events_deleted);
     }
 }

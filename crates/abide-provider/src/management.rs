@@ -107,10 +107,11 @@ pub struct DeleteInstanceResult {
 impl DeleteInstanceResult {
     /// Adds what another deletion deleted.
     pub fn add(&mut self, other: &Self) {
-        self.instances_deleted += other.instances_deleted;
-        self.executions_deleted += other.executions_deleted;
-        self.events_deleted += other.events_deleted;
-        self.queue_messages_deleted += other.queue_messages_deleted;
+        self.instances_deleted = self.instances_deleted.saturating_add(other.instances_deleted);
+        self.executions_deleted = self.executions_deleted.saturating_add(other.executions_deleted);
+        self.events_deleted = self.events_deleted.saturating_add(other.events_deleted);
+        self.queue_messages_deleted =
+            self.queue_messages_deleted.saturating_add(other.queue_messages_deleted);
     }
 }
 

@@ -1,2 +1,2 @@
 -- Plan: turn_of_execution.
-SELECT coalesce(sum(length), 0) FROM turn INDEXED BY turn_of_execution
+SELECT CAST(total(length) AS INTEGER) FROM turn INDEXED BY turn_of_execution

@@ -1,2 +1,2 @@
 -- Plan: turn_of_execution.
-SELECT coalesce(sum(length), 0) FROM turn WHERE mailbox = ?1
+SELECT CAST(total(length) AS INTEGER) FROM turn WHERE mailbox = ?1

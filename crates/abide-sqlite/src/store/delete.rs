@@ -209,7 +209,7 @@ impl Tx<'_, '_> {
         for member in doomed {
             let no = [member.no];
             let events = self.sql.row(Sql::CountEventsOfInstance, no, |row| row.get::<_, i64>(0))?;
-            result.events_deleted += events.map_or(0, number);
+            result.events_deleted = result.events_deleted.saturating_add(events.map_or(0, number));
             self.sql.execute(Sql::DeleteAllTurns, no)?;
             let executions = self.sql.execute(Sql::DeleteAllExecutions, no)?;
             result.executions_deleted += count(executions);

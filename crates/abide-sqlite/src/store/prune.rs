@@ -61,7 +61,8 @@ impl Tx<'_, '_> {
         let mut result = PruneResult { instances_processed: 1, ..PruneResult::default() };
         for execution in doomed {
             result.executions_deleted += 1;
-            result.events_deleted += self.delete_execution(mailbox, execution)?;
+            let events = self.delete_execution(mailbox, execution)?;
+            result.events_deleted = result.events_deleted.saturating_add(events);
         }
         Ok(result)
     }

@@ -207,6 +207,10 @@ pub(super) trait Bug: Send + Sync {
         store.get_custom_status(instance, last_seen).await
     }
 
+    async fn kv_value(&self, store: &Store, instance: &str, key: &str) -> Answer<Option<String>> {
+        Ok(self.kv_values(store, instance).await?.remove(key))
+    }
+
     async fn kv_values(&self, store: &Store, instance: &str) -> Answer<HashMap<String, String>> {
         store.get_kv_all_values(instance).await
     }

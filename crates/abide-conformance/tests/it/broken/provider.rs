@@ -199,7 +199,7 @@ impl Provider for Broken {
     }
 
     async fn get_kv_value(&self, instance: &str, key: &str) -> Answer<Option<String>> {
-        Ok(self.bug().kv_values(&self.store, instance).await?.remove(key))
+        self.bug().kv_value(&self.store, instance, key).await
     }
 
     async fn get_kv_all_values(&self, instance: &str) -> Answer<HashMap<String, String>> {

@@ -22,12 +22,15 @@ pub(super) const IN_REAL_TIME: [&str; 2] = ["long_polling", "parking"];
 /// Where word that does not come is waited for in real time. Tried on bugs that name this area.
 const PATIENT: &str = "pushed_cancellations";
 
-/// Validations that move megabytes or thousands of rows. Tried on bugs that name them.
-const SLOW: [&str; 5] = [
+/// Validations that move megabytes or many rows. Tried on bugs that name them.
+const SLOW: [&str; 8] = [
     "batches::test_large_messages_are_leased_in_order_and_once",
     "bulk_deletion::test_delete_instance_bulk_default_limit",
+    "capability_filtering::test_fetch_filter_finds_compatible_behind_many_incompatible",
     "cancellation::test_cancelling_thousands_of_activities_in_one_commit",
     "error_handling::test_awkward_text_survives",
+    "kv_store::test_kv_keys_accumulate_over_turns",
+    "listing::test_page_default_size",
     "unread_mail::test_lease_hands_out_a_bounded_size_of_messages",
 ];
 

@@ -38,6 +38,8 @@ bugs! {
     BulkStopsAtRunning => "bulk_deletion::test_delete_instance_bulk_limit_makes_progress";
     /// Children are removed while the execution that asked for them runs.
     OrphanOfRunningParent => "orphans::test_children_of_what_runs_are_no_orphans";
+    /// Instances that nobody started as a child are orphans.
+    RootsAreOrphans => "orphans::test_roots_are_no_orphans";
     /// Only children whose parent is gone are removed.
     OrphanNeedsNoParent => "orphans::test_orphans_of_ended_parents";
     /// Only children whose parent is there are removed.
@@ -296,6 +298,19 @@ impl Bug for OrphanOfRunningParent {
     ) -> Answer<DeleteInstanceResult> {
         let running = standing(store, |status| status == "Running");
         remove_besides(store, filter, |parent| running.iter().any(|name| name == parent)).await
+    }
+}
+
+#[async_trait]
+impl Bug for RootsAreOrphans {
+    async fn cleanup_orphaned_instances(
+        &self,
+        store: &Store,
+        filter: OrphanFilter,
+    ) -> Answer<DeleteInstanceResult> {
+        let mut total = store.cleanup_orphaned_instances(filter).await?;
+        total.add(&store.delete_instance_bulk(InstanceFilter::default()).await?);
+        Ok(total)
     }
 }
 

@@ -39,6 +39,8 @@ bugs! {
     StatsOfAllExecutions => "management::test_get_instance_stats_history";
     /// Statistics do not count messages that were carried forward.
     StatsForgetCarried => "management::test_get_instance_stats_carry_forward";
+    /// Statistics of a history that cannot be read are zeros.
+    StatsOfUnreadableHistory => "management::test_get_instance_stats_of_unreadable_history";
     /// Statistics of what does not exist are zeros.
     StatsOfNothing => "management::test_get_instance_stats_nonexistent";
 }
@@ -196,6 +198,13 @@ impl Bug for StatsForgetCarried {
     async fn get_instance_stats(&self, store: &Store, instance: &str) -> Answer<Option<SystemStats>> {
         let stats = store.get_instance_stats(instance).await?;
         Ok(stats.map(|stats| SystemStats { queue_pending_count: 0, ..stats }))
+    }
+}
+
+#[async_trait]
+impl Bug for StatsOfUnreadableHistory {
+    async fn get_instance_stats(&self, store: &Store, instance: &str) -> Answer<Option<SystemStats>> {
+        Ok(store.get_instance_stats(instance).await.unwrap_or_else(|_| Some(SystemStats::default())))
     }
 }
 

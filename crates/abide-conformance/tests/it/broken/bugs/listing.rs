@@ -5,7 +5,7 @@ use std::sync::Mutex;
 
 use abide_provider::{
     InstanceOrder, InstancePage, InstanceQuery, InstanceSummary, LARGEST_PAGE, PageCursor, Parentage,
-    ProviderAdmin,
+    Provider, ProviderAdmin,
 };
 use async_trait::async_trait;
 
@@ -56,6 +56,10 @@ bugs! {
     ListingWithoutStatus => "listing::test_page_says_the_custom_status";
     /// The listing shows an end for an instance that goes on.
     EndOfWhatGoesOn => "listing::test_page_says_what_is_known";
+    /// What is deleted while a page is made fails it.
+    ListingBesideDeletion => "listing::test_page_beside_deletions";
+    /// An instance whose history cannot be read fails the listing.
+    ListingReadsHistories => "listing::test_page_with_an_unreadable_history";
     /// The limit is applied before the filter, so a page has less than there is.
     LimitBeforeFilter => "listing::test_page_filters_hold_on_every_page";
 }
@@ -246,6 +250,29 @@ impl Bug for EndOfWhatGoesOn {
         let mut page = store.list_instances_page(query).await?;
         for instance in &mut page.instances {
             instance.completed_at.get_or_insert(instance.updated_at);
+        }
+        Ok(page)
+    }
+}
+
+#[async_trait]
+impl Bug for ListingBesideDeletion {
+    async fn list_instances_page(&self, store: &Store, query: InstanceQuery) -> Answer<InstancePage> {
+        let page = store.list_instances_page(query).await?;
+        for instance in &page.instances {
+            tokio::task::yield_now().await;
+            drop(store.get_instance_info(&instance.instance_id).await?);
+        }
+        Ok(page)
+    }
+}
+
+#[async_trait]
+impl Bug for ListingReadsHistories {
+    async fn list_instances_page(&self, store: &Store, query: InstanceQuery) -> Answer<InstancePage> {
+        let page = store.list_instances_page(query).await?;
+        for instance in &page.instances {
+            drop(store.read(&instance.instance_id).await?);
         }
         Ok(page)
     }

@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use abide_model::{SystemStats, Timestamp, WorkItem};
+use abide_model::{SystemStats, WorkItem};
 use abide_provider::{
-    BATCH_BYTES, Committed, Consumed, Enqueue, InstanceLease, LeaseInstances, Operation, OrchestrationItem, Provider,
-    ProviderAdmin, Rejection, RequestKey, StoreError, TurnCommit,
+    BATCH_BYTES, Committed, Consumed, InstanceLease, LeaseInstances, OrchestrationItem, Provider,
+    ProviderAdmin, TurnCommit,
 };
 use async_trait::async_trait;
 
@@ -30,10 +30,12 @@ bugs! {
     OversizeNeverLeased => "unread_mail::test_lease_hands_out_a_bounded_size_of_messages";
     /// Text ends at its first zero.
     TextEndsAtZero => "error_handling::test_awkward_text_survives";
-    /// Two fetches choose the same instance, and the one that comes too late says that there is nothing.
-    LostRaceIsEmpty => "instance_locking::test_concurrent_instance_fetching";
     /// A timer is visible when it is enqueued, not when it is due.
     TimersAtOnce { due: Mutex<HashMap<(String, u64, u64), u64>> } => "queue_semantics::test_timer_delayed_visibility";
+    /// A timer whose time is past is dropped.
+    PastTimerLost => "queue_semantics::test_timer_of_the_past_is_visible_at_once";
+    /// The result of a child does not reach its parent.
+    ChildResultLost => "queue_semantics::test_child_result_reaches_its_parent";
     /// A message that is sent with a delay is visible at once.
     DelayedMailAtOnce => "queue_semantics::test_delayed_message_waits_its_time";
     /// A message that is sent with a delay is lost.
@@ -54,22 +56,6 @@ bugs! {
     NoVersionIsEmpty => "instance_creation::test_null_version_handling";
     /// A start for an instance that exists renames it.
     SecondStartRenames => "instance_creation::test_second_start_is_mail";
-    /// An unreadable message fails every fetch.
-    UnreadableMailFailsFetch => "unreadable_rows::test_unreadable_message_blocks_no_other_instance";
-    /// Unreadable mail of one instance hides the mail of all others.
-    UnreadableMailBlocksQueue => "unreadable_rows::test_unreadable_message_blocks_no_other_instance";
-    /// A message that cannot be read is tried for ever.
-    UnreadableMailForEver { stopped: Mutex<Option<Timestamp>> } => "unreadable_rows::test_unreadable_message_is_put_aside_after_ten_attempts";
-    /// A repeated request is sent again.
-    RepeatedRequestSent => "keyed_requests::test_repeated_request_is_sent_once";
-    /// A repeated request is refused.
-    RepeatedRequestRefused { seen: Mutex<Vec<RequestKey>> } => "keyed_requests::test_repeated_request_is_sent_once";
-    /// A repeated request is known only while its message waits.
-    KeyForgottenWithMessage => "keyed_requests::test_repetition_is_known_after_the_message_was_consumed";
-    /// The key of a refused request is remembered, so its correction is not sent.
-    RefusedKeyRemembered { refused: Mutex<Vec<RequestKey>> } => "keyed_requests::test_refused_request_is_not_remembered";
-    /// Two messages with the same text are taken for repetitions, whatever their keys.
-    KeyedByText { seen: Mutex<Vec<WorkItem>> } => "keyed_requests::test_requests_with_different_keys_are_all_sent";
 }
 
 #[async_trait]
@@ -192,21 +178,6 @@ impl Bug for TextEndsAtZero {
     }
 }
 
-#[async_trait]
-impl Bug for LostRaceIsEmpty {
-    async fn lease_instances(
-        &self,
-        store: &Store,
-        request: LeaseInstances,
-    ) -> StoreAnswer<Vec<InstanceLease>> {
-        let chosen = store.lease_instances(LeaseInstances { limit: 1, ..request.clone() }).await?;
-        let Some(chosen) = chosen.into_iter().next() else { return Ok(Vec::new()) };
-        store.give_back(&chosen.token).await;
-        tokio::task::yield_now().await;
-        store.lease_instances_but(request, |lease| lease.instance != chosen.instance).await
-    }
-}
-
 impl TimersAtOnce {
     fn hasten(&self, item: &mut WorkItem) {
         if let WorkItem::TimerFired { instance, execution_id, id, fire_at_ms } = item {
@@ -249,6 +220,28 @@ impl Bug for TimersAtOnce {
         let messages = leases.iter_mut().flat_map(|lease| &mut lease.messages);
         messages.for_each(|message| self.restore(&mut message.item));
         Ok(leases)
+    }
+}
+
+#[async_trait]
+impl Bug for PastTimerLost {
+    async fn commit(&self, store: &Store, mut commit: TurnCommit) -> StoreAnswer<Committed> {
+        let now = store.now().as_millis();
+        let is_past =
+            |item: &WorkItem| matches!(item, WorkItem::TimerFired { fire_at_ms, .. } if *fire_at_ms < now);
+        commit.turn.orchestrator_items.retain(|item| !is_past(item));
+        store.commit(commit).await
+    }
+}
+
+#[async_trait]
+impl Bug for ChildResultLost {
+    async fn commit(&self, store: &Store, mut commit: TurnCommit) -> StoreAnswer<Committed> {
+        let is_result = |item: &WorkItem| {
+            matches!(item, WorkItem::SubOrchCompleted { .. } | WorkItem::SubOrchFailed { .. })
+        };
+        commit.turn.orchestrator_items.retain(|item| !is_result(item));
+        store.commit(commit).await
     }
 }
 
@@ -451,117 +444,5 @@ impl Bug for SecondStartRenames {
             }
         }
         Ok(leases)
-    }
-}
-
-/// Whether there is a visible message that cannot be read.
-fn unreadable_mail(store: &Store) -> bool {
-    let messages = store.dump().messages;
-    messages.values().any(|message| message.visible_at.is_none() && message.json == "{")
-}
-
-#[async_trait]
-impl Bug for UnreadableMailFailsFetch {
-    async fn lease_instances(
-        &self,
-        store: &Store,
-        request: LeaseInstances,
-    ) -> StoreAnswer<Vec<InstanceLease>> {
-        if unreadable_mail(store) {
-            return Err(StoreError::not_applied(Operation::LeaseInstances, "a message cannot be read"));
-        }
-        store.lease_instances(request).await
-    }
-}
-
-#[async_trait]
-impl Bug for UnreadableMailBlocksQueue {
-    async fn lease_instances(
-        &self,
-        store: &Store,
-        request: LeaseInstances,
-    ) -> StoreAnswer<Vec<InstanceLease>> {
-        if unreadable_mail(store) {
-            return Ok(Vec::new());
-        }
-        store.lease_instances(request).await
-    }
-}
-
-#[async_trait]
-impl Bug for UnreadableMailForEver {
-    async fn lease_instances(
-        &self,
-        store: &Store,
-        request: LeaseInstances,
-    ) -> StoreAnswer<Vec<InstanceLease>> {
-        // Time stands still before the attempt after which it would be put aside.
-        let stopped = *self.stopped.lock().unwrap();
-        if let Some(stopped) = stopped {
-            let lease_for = request.lease_for + store.now().saturating_duration_since(stopped);
-            return store.at(stopped, store.lease_instances(LeaseInstances { lease_for, ..request }));
-        }
-        let leases = store.lease_instances(request).await?;
-        if store.dump().messages.values().any(|message| message.json == "{" && message.attempts == 10) {
-            *self.stopped.lock().unwrap() = Some(store.now());
-        }
-        Ok(leases)
-    }
-}
-
-#[async_trait]
-impl Bug for RepeatedRequestSent {
-    async fn enqueue_once(&self, store: &Store, request: Enqueue) -> StoreAnswer<()> {
-        let sent = store.enqueue_for_orchestrator(request.item, request.delay).await;
-        sent.map_err(|error| StoreError::not_applied(Operation::EnqueueOnce, error.message))
-    }
-}
-
-#[async_trait]
-impl Bug for RepeatedRequestRefused {
-    async fn enqueue_once(&self, store: &Store, request: Enqueue) -> StoreAnswer<()> {
-        if self.seen.lock().unwrap().contains(&request.key) {
-            let why = "this key was seen";
-            return Err(StoreError::rejected(Operation::EnqueueOnce, Rejection::Conflict, why));
-        }
-        self.seen.lock().unwrap().push(request.key);
-        store.enqueue_once(request).await
-    }
-}
-
-#[async_trait]
-impl Bug for KeyForgottenWithMessage {
-    async fn enqueue_once(&self, store: &Store, request: Enqueue) -> StoreAnswer<()> {
-        let name = addressee(&request.item).to_owned();
-        if store.unleased_mail(&name).is_empty() {
-            return RepeatedRequestSent {}.enqueue_once(store, request).await;
-        }
-        store.enqueue_once(request).await
-    }
-}
-
-#[async_trait]
-impl Bug for RefusedKeyRemembered {
-    async fn enqueue_once(&self, store: &Store, request: Enqueue) -> StoreAnswer<()> {
-        if self.refused.lock().unwrap().contains(&request.key) {
-            return Ok(());
-        }
-        let key = request.key;
-        let answer = store.enqueue_once(request).await;
-        if answer.is_err() {
-            self.refused.lock().unwrap().push(key);
-        }
-        answer
-    }
-}
-
-#[async_trait]
-impl Bug for KeyedByText {
-    async fn enqueue_once(&self, store: &Store, request: Enqueue) -> StoreAnswer<()> {
-        if self.seen.lock().unwrap().contains(&request.item) {
-            return Ok(());
-        }
-        self.seen.lock().unwrap().push(request.item.clone());
-        store.enqueue_once(request).await
     }
 }

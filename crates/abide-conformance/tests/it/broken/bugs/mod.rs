@@ -8,9 +8,11 @@ mod executions;
 mod listing;
 mod looking;
 mod mail;
+mod odd_mail;
 mod provided;
 mod prune;
 mod sessions;
+mod tags;
 mod tokens;
 mod values;
 mod versions;
@@ -25,11 +27,13 @@ pub(super) fn all() -> Vec<&'static Planted> {
         tokens::BUGS,
         attempts::BUGS,
         mail::BUGS,
+        odd_mail::BUGS,
         commits::BUGS,
         executions::BUGS,
         versions::BUGS,
         values::BUGS,
         work::BUGS,
+        tags::BUGS,
         sessions::BUGS,
         deletion::BUGS,
         bulk::BUGS,

@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use abide_model::{Event, KvEntry};
 use abide_provider::{
     Authority, Committed, Consumed, FinishedWork, InstanceLease, LeaseInstances, LeaseWork, Operation,
-    Provider, Rejection, StoreError, TurnCommit, WorkLease,
+    Preloaded, Provider, Rejection, StoreError, TurnCommit, WorkLease,
 };
 use async_trait::async_trait;
 
@@ -37,6 +37,8 @@ bugs! {
     LeaseWithoutParent => "batches::test_lease_knows_who_waits_for_the_result";
     /// The mail of a lease is in order of enqueueing, the start not first.
     StartNotFirst => "batches::test_lease_begins_with_what_starts_an_execution";
+    /// A lease of a store that knows incarnations brings a history along.
+    LeaseWithHistory => "incarnations::test_lease_brings_no_history_along";
     /// A lease does not say where the instance stands.
     LeaseWithoutPosition => "batches::test_lease_tells_where_an_instance_stands";
     /// A commit under the lease of another instance is taken.
@@ -201,6 +203,9 @@ macro_rules! leases_with {
 }
 
 leases_with!(LeaseWithoutParent, |lease| lease.parent = None);
+leases_with!(LeaseWithHistory, |lease| {
+    lease.preloaded = Some(Box::new(Preloaded { history: Ok(Vec::new()), kv: BTreeMap::new() }));
+});
 leases_with!(LeaseWithoutPosition, |lease| lease.position.last_event_id = 0);
 leases_with!(LeaseWithoutTime, |lease| lease.store_time = None);
 leases_with!(StartNotFirst, |lease| lease.messages.sort_by_key(|message| message.id));

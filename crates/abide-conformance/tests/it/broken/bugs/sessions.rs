@@ -17,6 +17,8 @@ use crate::broken::store::Store;
 bugs! {
     /// Activities of a session go to any worker.
     AffinityIgnored => "sessions::test_session_affinity_blocks_other_worker";
+    /// Two workers that claim a session at the same time both get it.
+    LostRaceSharesSession => "sessions::test_concurrent_claims_of_many_sessions_keep_each_with_one_owner";
     /// A worker that takes no sessions gets their activities.
     SessionsForEveryone => "sessions::test_none_session_skips_session_items";
     /// A worker that takes sessions gets nothing else.
@@ -95,6 +97,19 @@ async fn lease_as(
 impl Bug for AffinityIgnored {
     async fn lease_work(&self, store: &Store, request: LeaseWork) -> StoreAnswer<Vec<WorkLease>> {
         lease_from_others(store, request).await
+    }
+}
+
+#[async_trait]
+impl Bug for LostRaceSharesSession {
+    async fn lease_work(&self, store: &Store, request: LeaseWork) -> StoreAnswer<Vec<WorkLease>> {
+        let owned = store.dump().sessions;
+        tokio::task::yield_now().await;
+        let taken = store.dump().sessions;
+        if taken.keys().any(|name| !owned.contains_key(name)) {
+            return lease_from_others(store, request).await;
+        }
+        store.lease_work(request).await
     }
 }
 

@@ -1,8 +1,10 @@
 //! Tokens and the ends of leases: who may still do what.
 
+use std::collections::HashMap;
 use std::sync::Mutex;
 use std::time::Duration;
 
+use abide_model::Timestamp;
 use abide_provider::{
     Authority, Committed, FinishedWork, InstanceLease, LeaseInstances, LeaseWork, Provider, TurnCommit,
     WorkLease,
@@ -55,9 +57,15 @@ bugs! {
     /// All leases on one instance have the same token.
     TokenPerInstance { last: Mutex<Vec<(String, String)>> } => "instance_locking::test_lock_token_uniqueness";
     /// The lease stays when its turn is acked.
-    AckKeepsLease { held: Mutex<Vec<String>> } => "lock_expiration::test_lock_renewal_on_ack";
+    AckKeepsLease { held: Mutex<HashMap<String, Timestamp>> } => "lock_expiration::test_lock_renewal_on_ack";
     /// A refused ack gives the lease back.
     RefusedAckEndsLease => "atomicity::test_lock_released_only_on_successful_ack";
+    /// Two fetches at the same time choose the same instance, and both get it.
+    LostRaceSharesInstance => "instance_locking::test_multi_threaded_lock_contention";
+    /// Two fetches choose the same instance, and the one that comes too late says that there is nothing.
+    LostRaceIsEmpty => "instance_locking::test_concurrent_instance_fetching";
+    /// Two fetches at the same time choose the same activity, and both get it.
+    LostRaceSharesWork => "queue_semantics::test_concurrent_workers_get_different_work";
     /// Mail that arrives makes a leased instance leasable again.
     MailBreaksLease => "instance_locking::test_completions_arriving_during_lock_blocked";
 }
@@ -360,18 +368,15 @@ impl Bug for AckKeepsLease {
         store: &Store,
         request: LeaseInstances,
     ) -> StoreAnswer<Vec<InstanceLease>> {
-        let over = |token: &String| store.turn(token).is_none_or(|turn| turn.until <= store.now());
-        self.held.lock().unwrap().retain(|token| !over(token));
-        let held: Vec<String> = self.held.lock().unwrap().clone();
-        let instances: Vec<_> =
-            held.iter().filter_map(|token| store.turn(token)).map(|turn| turn.lease.instance).collect();
-        store.lease_instances_but(request, |lease| instances.contains(&lease.instance)).await
+        let (now, held) = (store.now(), self.held.lock().unwrap().clone());
+        let is_held = |instance: &str| held.get(instance).is_some_and(|until| *until > now);
+        store.lease_instances_but(request, |lease| is_held(&lease.instance)).await
     }
 
     async fn commit(&self, store: &Store, commit: TurnCommit) -> StoreAnswer<Committed> {
-        let token = token_of(&commit).to_owned();
+        let turn = store.turn(token_of(&commit));
         let committed = store.commit(commit).await?;
-        self.held.lock().unwrap().push(token);
+        self.held.lock().unwrap().extend(turn.map(|turn| (turn.lease.instance, turn.until)));
         Ok(committed)
     }
 }
@@ -385,6 +390,55 @@ impl Bug for RefusedAckEndsLease {
             store.give_back(&token).await;
         }
         answer
+    }
+}
+
+/// Which instance a fetch would take, after which others have their turn.
+async fn choose_instance(store: &Store, request: &LeaseInstances) -> StoreAnswer<Option<String>> {
+    let chosen = store.lease_instances(LeaseInstances { limit: 1, ..request.clone() }).await?;
+    let Some(chosen) = chosen.into_iter().next() else { return Ok(None) };
+    store.give_back(&chosen.token).await;
+    tokio::task::yield_now().await;
+    Ok(Some(chosen.instance))
+}
+
+#[async_trait]
+impl Bug for LostRaceSharesInstance {
+    async fn lease_instances(
+        &self,
+        store: &Store,
+        request: LeaseInstances,
+    ) -> StoreAnswer<Vec<InstanceLease>> {
+        let Some(chosen) = choose_instance(store, &request).await? else { return Ok(Vec::new()) };
+        let leases = store.lease_instances_but(request, |lease| lease.instance != chosen).await?;
+        let of_another = store.last_turn_of(&chosen).map(|turn| turn.lease);
+        Ok(if leases.is_empty() { of_another.into_iter().collect() } else { leases })
+    }
+}
+
+#[async_trait]
+impl Bug for LostRaceIsEmpty {
+    async fn lease_instances(
+        &self,
+        store: &Store,
+        request: LeaseInstances,
+    ) -> StoreAnswer<Vec<InstanceLease>> {
+        let Some(chosen) = choose_instance(store, &request).await? else { return Ok(Vec::new()) };
+        store.lease_instances_but(request, |lease| lease.instance != chosen).await
+    }
+}
+
+#[async_trait]
+impl Bug for LostRaceSharesWork {
+    async fn lease_work(&self, store: &Store, request: LeaseWork) -> StoreAnswer<Vec<WorkLease>> {
+        let chosen = store.lease_work(LeaseWork { limit: 1, ..request.clone() }).await?;
+        let Some(chosen) = chosen.into_iter().next() else { return Ok(Vec::new()) };
+        store.give_work_back(&chosen.token).await;
+        tokio::task::yield_now().await;
+        let leases = store.lease_work_but(request, |lease| lease.item != chosen.item).await?;
+        let is_same = |lease: &WorkLease| lease.item == chosen.item && lease.token != chosen.token;
+        let of_another = store.jobs().into_iter().map(|job| job.lease).find(is_same);
+        Ok(if leases.is_empty() { of_another.into_iter().collect() } else { leases })
     }
 }
 

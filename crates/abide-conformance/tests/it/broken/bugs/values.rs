@@ -28,6 +28,8 @@ bugs! {
     EmptyStatusIsNone => "custom_status::test_custom_status_empty_is_not_cleared";
     /// The custom status is told again to one who has seen it.
     StatusToldAgain => "custom_status::test_custom_status_polling_no_change";
+    /// What does not exist has a custom status.
+    StatusOfNothing => "custom_status::test_custom_status_nonexistent_instance";
     /// An instance that never said anything has a custom status.
     StatusOfSilence => "custom_status::test_custom_status_default_on_new_instance";
     /// A new execution begins without the custom status.
@@ -46,6 +48,10 @@ bugs! {
     ReadersSeeDeltaOnly => "kv_store::test_kv_delta_client_reads_merged";
     /// Values are kept for everyone together, not for each instance.
     ValuesShared => "kv_store::test_kv_instance_isolation";
+    /// A value that was never set is an empty one.
+    MissingValueIsEmpty => "kv_store::test_kv_get_nonexistent";
+    /// An instance without values has one without a name.
+    NamelessValue => "kv_store::test_kv_snapshot_empty";
     /// An empty value is none.
     EmptyValueIsNone => "kv_store::test_kv_empty_value";
     /// Values are cut off after 30,000 characters.
@@ -160,6 +166,14 @@ impl Bug for EmptyStatusIsNone {
 impl Bug for StatusToldAgain {
     async fn get_custom_status(&self, store: &Store, instance: &str, last_seen: u64) -> Answer<Status> {
         store.get_custom_status(instance, last_seen.saturating_sub(1)).await
+    }
+}
+
+#[async_trait]
+impl Bug for StatusOfNothing {
+    async fn get_custom_status(&self, store: &Store, instance: &str, last_seen: u64) -> Answer<Status> {
+        let status = store.get_custom_status(instance, last_seen).await?;
+        Ok(status.or_else(|| (!store.is_instance(instance) && last_seen == 0).then_some((None, 0))))
     }
 }
 
@@ -286,6 +300,29 @@ impl Bug for ValuesShared {
         }
         values.extend(store.get_kv_all_values(instance).await?);
         Ok(values)
+    }
+}
+
+#[async_trait]
+impl Bug for MissingValueIsEmpty {
+    async fn kv_value(&self, store: &Store, instance: &str, key: &str) -> Answer<Option<String>> {
+        let value = store.get_kv_value(instance, key).await?;
+        Ok(value.or_else(|| store.is_instance(instance).then(String::new)))
+    }
+}
+
+#[async_trait]
+impl Bug for NamelessValue {
+    async fn read_kv_snapshot(
+        &self,
+        store: &Store,
+        lease: &InstanceLease,
+    ) -> StoreAnswer<BTreeMap<String, KvEntry>> {
+        let mut snapshot = store.read_kv_snapshot(lease).await?;
+        if snapshot.is_empty() {
+            snapshot.insert(String::new(), entry((String::new(), 0)));
+        }
+        Ok(snapshot)
     }
 }
 

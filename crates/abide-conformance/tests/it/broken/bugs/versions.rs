@@ -28,6 +28,8 @@ bugs! {
     EmptyFilterTakesAll => "capability_filtering::test_filter_with_empty_supported_versions_returns_nothing";
     /// An instance without a pin passes no filter.
     UnpinnedNeverPass => "capability_filtering::test_fetch_filter_null_pinned_version_always_compatible";
+    /// Only the lower end of a range is part of it.
+    LowerEndOnly => "capability_filtering::test_fetch_with_compatible_filter_returns_item";
     /// The upper end of a range is not part of it.
     UpperEndExcluded => "capability_filtering::test_fetch_filter_boundary_versions";
     /// Histories are read before the filter is applied: one that cannot be read fails the fetch of others.
@@ -183,6 +185,22 @@ impl Bug for UpperEndExcluded {
         let ranges: Vec<SemverRange> = request.capabilities.iter().flat_map(ranges_of).collect();
         let is_end = |pin: Version| ranges.iter().any(|range| range.max == pin);
         let is_hidden = |lease: &InstanceLease| pin_of(store, &lease.instance).is_some_and(is_end);
+        store.lease_instances_but(request, is_hidden).await
+    }
+}
+
+#[async_trait]
+impl Bug for LowerEndOnly {
+    async fn lease_instances(
+        &self,
+        store: &Store,
+        request: LeaseInstances,
+    ) -> StoreAnswer<Vec<InstanceLease>> {
+        let ranges: Vec<SemverRange> = request.capabilities.iter().flat_map(ranges_of).collect();
+        let is_inside = |pin: Version| ranges.iter().all(|range| range.min != pin);
+        let is_filtered = request.capabilities.is_some();
+        let is_hidden =
+            |lease: &InstanceLease| is_filtered && pin_of(store, &lease.instance).is_some_and(is_inside);
         store.lease_instances_but(request, is_hidden).await
     }
 }
