@@ -25,7 +25,7 @@ area! {
     test_due_times_lead_to_delayed_work: Need::Ability(Ability::DueTimes);
     test_due_times_lead_to_the_end_of_a_lease_on_work: Need::Ability(Ability::DueTimes);
     test_due_times_lead_to_a_session_that_becomes_free: Need::Ability(Ability::DueTimes);
-    test_what_has_come_is_not_due: Need::Ability(Ability::DueTimes);
+    test_what_is_done_is_not_due: Need::Ability(Ability::DueTimes);
 }
 
 /// Looking again so often without finding anything is a busy loop.
@@ -136,7 +136,7 @@ pub async fn test_due_times_lead_to_a_session_that_becomes_free<F: ProviderFacto
 
 /// Where nothing can be leased, no time is named that has come: that would be a busy loop. It does not matter what was
 /// there: a timer that fired, work that was finished, a session that ended, a timer of nobody.
-pub async fn test_what_has_come_is_not_due<F: ProviderFactory>(factory: &F) {
+pub async fn test_what_is_done_is_not_due<F: ProviderFactory>(factory: &F) {
     let store = Subject::new(factory).await;
     let fire_at = after(&store, 1);
     store.post(timer("nobody", 2, fire_at.as_millis())).await;

@@ -192,7 +192,7 @@ fn every_page_comes_from_an_index_in_its_order() {
         assert!(of_mailboxes.iter().all(|step| step.starts_with("SEARCH")), "{query:?}: {plan:#?}");
         // What is sorted is the page, merged from the ranges of its statuses, and never a range.
         let sorts = plan.iter().filter(|step| step.contains("TEMP B-TREE")).count();
-        let limit = if query.order == InstanceOrder::ById { 0 } else { 1 };
+        let limit = usize::from(query.order != InstanceOrder::ById);
         assert!(sorts <= limit, "{query:?}: {plan:#?}");
     }
 }

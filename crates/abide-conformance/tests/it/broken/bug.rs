@@ -46,11 +46,7 @@ pub(super) trait Bug: Send + Sync {
     }
 
     /// What a fetch makes of a lease.
-    async fn fetched(
-        &self,
-        store: &Store,
-        lease: InstanceLease,
-    ) -> Answer<(OrchestrationItem, String, u32)> {
+    async fn fetched(&self, store: &Store, lease: InstanceLease) -> Answer<(OrchestrationItem, String, u32)> {
         let history = match self.read_history_after(store, &lease, 0).await {
             Ok(history) => Ok(history),
             Err(error) if error.kind == ErrorKind::Rejected(Rejection::Corrupt) => Err(error.message),

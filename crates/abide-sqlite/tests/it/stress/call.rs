@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use abide_model::{PruneOptions, PruneResult, WorkItem};
 use abide_provider::{
-    Authority, Committed, DeleteInstanceResult, ErrorKind, FinishedWork, Force, InstanceFilter,
-    InstanceLease, LeaseInstances, LeaseWork, OrphanFilter, Provider, ProviderAdmin, ProviderError,
-    Rejection, Retention, StoreError, TagFilter, TurnCommit, WorkLease,
+    Authority, DeleteInstanceResult, ErrorKind, FinishedWork, Force, InstanceFilter, InstanceLease,
+    LeaseInstances, LeaseWork, OrphanFilter, Provider, ProviderAdmin, ProviderError, Rejection, Retention,
+    StoreError, TagFilter, TurnCommit, WorkLease,
 };
 
 /// So long that none runs out: what is lost was taken away.
@@ -50,7 +50,7 @@ pub(crate) enum Outcome {
     Done,
     Instances(Vec<InstanceLease>),
     Work(Vec<WorkLease>),
-    Committed(Committed),
+    Committed,
     Deleted(DeleteInstanceResult),
     Pruned(PruneResult),
     /// What a look has shown.
@@ -106,7 +106,7 @@ impl Call {
                 Err(error) => Outcome::Refused(Refusal::of(error)),
             },
             Self::Commit(commit) => match store.commit_turns(vec![*commit]).await.remove(0) {
-                Ok(committed) => Outcome::Committed(committed),
+                Ok(_) => Outcome::Committed,
                 Err(error) => Outcome::Refused(Refusal::of(error)),
             },
             Self::AbandonInstance { token } => {
@@ -190,7 +190,7 @@ impl Outcome {
             }
             Self::Refused(Refusal { rejection: Some(rejection), .. }) => format!("{rejection:?}"),
             Self::Done
-            | Self::Committed(_)
+            | Self::Committed
             | Self::Deleted(_)
             | Self::Pruned(_)
             | Self::Seen(_)

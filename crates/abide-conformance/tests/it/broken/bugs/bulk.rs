@@ -282,7 +282,9 @@ async fn remove_besides(
     for child in standing(store, |status| matches!(status, "Completed" | "Failed")) {
         let Some(parent) = store.get_parent_id(&child).await? else { continue };
         let tree = store.get_instance_tree(&child).await?.all_ids;
-        if is_taken(&parent) && let Ok(deleted) = store.delete_instances_atomic(&tree, false).await {
+        if is_taken(&parent)
+            && let Ok(deleted) = store.delete_instances_atomic(&tree, false).await
+        {
             total.add(&deleted);
         }
     }
@@ -409,10 +411,7 @@ macro_rules! retains {
     };
 }
 
-retains!(RetentionIgnored, |retention| Retention {
-    keep_for: Duration::ZERO,
-    ..retention
-});
+retains!(RetentionIgnored, |retention| Retention { keep_for: Duration::ZERO, ..retention });
 retains!(RetentionForEver, |retention| Retention { keep_for: Duration::MAX, ..retention });
 retains!(RetentionIgnoresLimit, |retention| Retention { limit: u32::MAX, ..retention });
 

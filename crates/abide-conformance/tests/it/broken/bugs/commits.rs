@@ -146,11 +146,7 @@ fn activity_of(item: &WorkItem) -> ScheduledActivityIdentifier {
     let WorkItem::ActivityExecute { instance, execution_id, id, .. } = item else {
         panic!("this is no activity: {item:?}");
     };
-    ScheduledActivityIdentifier {
-        instance: instance.clone(),
-        execution_id: *execution_id,
-        activity_id: *id,
-    }
+    ScheduledActivityIdentifier { instance: instance.clone(), execution_id: *execution_id, activity_id: *id }
 }
 
 #[async_trait]

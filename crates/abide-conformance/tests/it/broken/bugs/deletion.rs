@@ -5,8 +5,8 @@ use std::sync::Mutex;
 
 use abide_model::WorkItem;
 use abide_provider::{
-    AdminRefusal, Committed, DeleteInstanceResult, FinishedWork, InstanceTree, Operation,
-    Provider, ProviderAdmin, TurnCommit,
+    AdminRefusal, Committed, DeleteInstanceResult, FinishedWork, InstanceTree, Operation, Provider,
+    ProviderAdmin, TurnCommit,
 };
 use async_trait::async_trait;
 
@@ -464,9 +464,11 @@ impl Bug for UnbornChildSurvives {
             let Some(lease) = store.lease(name).await else { continue };
             store.give_back(&lease.token).await;
             let starts = lease.messages.into_iter().map(|message| message.item);
-            unborn.extend(starts.filter(|item| {
-                parent_of(item).is_some_and(|parent| tree.iter().any(|name| name == parent))
-            }));
+            unborn.extend(
+                starts.filter(|item| {
+                    parent_of(item).is_some_and(|parent| tree.iter().any(|name| name == parent))
+                }),
+            );
         }
         let deleted = store.delete_instance(instance, force).await?;
         for start in unborn {

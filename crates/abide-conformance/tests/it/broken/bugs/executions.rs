@@ -141,11 +141,7 @@ impl Bug for UnreadableHistoryIsEmpty {
 
 #[async_trait]
 impl Bug for UnreadableHistoryFailsFetch {
-    async fn fetched(
-        &self,
-        store: &Store,
-        lease: InstanceLease,
-    ) -> Answer<(OrchestrationItem, String, u32)> {
+    async fn fetched(&self, store: &Store, lease: InstanceLease) -> Answer<(OrchestrationItem, String, u32)> {
         let history = store.read_history_after(&lease, 0).await;
         let history = history.map_err(|error| refusal(Operation::FetchOrchestrationItem, &error.message))?;
         let kv = store.read_kv_snapshot(&lease).await?;

@@ -126,10 +126,7 @@ lists_by!(OrderOfCursorIgnored, |mut query| {
 });
 
 /// All that is meant, wherever the page begins, and this page.
-async fn whole_and_page(
-    store: &Store,
-    query: InstanceQuery,
-) -> Answer<(Vec<InstanceSummary>, InstancePage)> {
+async fn whole_and_page(store: &Store, query: InstanceQuery) -> Answer<(Vec<InstanceSummary>, InstancePage)> {
     let mut whole = query.clone();
     (whole.after, whole.limit) = (None, Some(LARGEST_PAGE));
     let whole = store.list_instances_page(whole).await?;

@@ -1,8 +1,6 @@
 //! Looking at instances, executions and queues.
 
-use abide_provider::{
-    ExecutionInfo, InstanceInfo, Operation, ProviderAdmin, QueueDepths, SystemMetrics,
-};
+use abide_provider::{ExecutionInfo, InstanceInfo, Operation, ProviderAdmin, QueueDepths, SystemMetrics};
 use async_trait::async_trait;
 
 use crate::broken::bug::{Answer, Bug, refusal};
@@ -223,7 +221,8 @@ impl Bug for AbandonedDoNotWait {
         let mut depths = store.get_queue_depths().await?;
         let dump = store.dump();
         let leased = |number: &u64| dump.instances.values().any(|dump| dump.batch.contains(number));
-        let given_back = dump.messages.iter().filter(|(number, message)| message.attempts > 0 && !leased(number));
+        let given_back =
+            dump.messages.iter().filter(|(number, message)| message.attempts > 0 && !leased(number));
         depths.orchestrator_queue -= given_back.count();
         let given_back = dump.work.values().filter(|work| work.attempts > 0 && work.leased_until.is_none());
         depths.worker_queue -= given_back.count();

@@ -152,9 +152,7 @@ impl Bug for OversizeNeverLeased {
         store: &Store,
         request: LeaseInstances,
     ) -> StoreAnswer<Vec<InstanceLease>> {
-        let is_large = |item: &WorkItem| {
-            matches!(item, WorkItem::ExternalRaised { data, .. } if data.len() > BATCH_BYTES)
-        };
+        let is_large = |item: &WorkItem| matches!(item, WorkItem::ExternalRaised { data, .. } if data.len() > BATCH_BYTES);
         store
             .lease_instances_but(request, |lease| {
                 lease.messages.iter().any(|message| is_large(&message.item))
@@ -281,9 +279,9 @@ fn head_of_queue(store: &Store) -> Option<String> {
 
 fn can_start(store: &Store, name: &str) -> bool {
     let messages = store.dump().messages;
-    messages.values().any(|message| {
-        message.mailbox == name && matches!(message.class.as_str(), "Start" | "ContinueAsNew")
-    })
+    messages
+        .values()
+        .any(|message| message.mailbox == name && matches!(message.class.as_str(), "Start" | "ContinueAsNew"))
 }
 
 fn is_orphan(store: &Store, name: &str) -> bool {
@@ -387,7 +385,9 @@ impl Bug for OrphanMailLeased {
                 store.enqueue_for_orchestrator(start, None).await.expect("a start can be sent");
                 let mut leases = store.lease_instances(request).await?;
                 for lease in &mut leases {
-                    lease.messages.retain(|message| !matches!(message.item, WorkItem::StartOrchestration { .. }));
+                    lease
+                        .messages
+                        .retain(|message| !matches!(message.item, WorkItem::StartOrchestration { .. }));
                 }
                 Ok(leases)
             }

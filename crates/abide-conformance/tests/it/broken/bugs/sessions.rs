@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use abide_model::{Timestamp, WorkItem};
 use abide_provider::{
-    FinishedWork, LeaseWork, Operation, Provider, Rejection, SessionFetchConfig, StoreError, TagFilter, WorkLease,
+    FinishedWork, LeaseWork, Operation, Provider, Rejection, SessionFetchConfig, StoreError, TagFilter,
+    WorkLease,
 };
 use async_trait::async_trait;
 
@@ -18,7 +19,7 @@ bugs! {
     /// Activities of a session go to any worker.
     AffinityIgnored => "sessions::test_session_affinity_blocks_other_worker";
     /// Two workers that claim a session at the same time both get it.
-    LostRaceSharesSession => "sessions::test_concurrent_claims_of_many_sessions_keep_each_with_one_owner";
+    LostRaceSharesSession => "sessions::test_concurrent_session_claim_only_one_wins";
     /// A worker that takes no sessions gets their activities.
     SessionsForEveryone => "sessions::test_none_session_skips_session_items";
     /// A worker that takes sessions gets nothing else.
@@ -163,7 +164,8 @@ impl Bug for SessionLockedLikeActivity {
 impl Bug for MoreWorkDoesNotExtend {
     async fn lease_work(&self, store: &Store, request: LeaseWork) -> StoreAnswer<Vec<WorkLease>> {
         let now = store.now();
-        let locked = store.dump().sessions.into_values().find(|session| session.locked_until > now.as_millis());
+        let locked =
+            store.dump().sessions.into_values().find(|session| session.locked_until > now.as_millis());
         let left = locked.map(|session| Duration::from_millis(session.locked_until - now.as_millis()));
         let leases = lease_as(store, request, |session| SessionFetchConfig {
             lock_timeout: left.unwrap_or(session.lock_timeout),
@@ -440,9 +442,7 @@ impl Bug for AbandonLeavesSession {
 impl Bug for UnwantedTagClaims {
     async fn lease_work(&self, store: &Store, request: LeaseWork) -> StoreAnswer<Vec<WorkLease>> {
         let tags = request.tags.clone();
-        let is_unwanted = |lease: &WorkLease| {
-            matches!(&lease.item, WorkItem::ActivityExecute { tag, .. } if !tags.matches(tag.as_deref()))
-        };
+        let is_unwanted = |lease: &WorkLease| matches!(&lease.item, WorkItem::ActivityExecute { tag, .. } if !tags.matches(tag.as_deref()));
         let all = LeaseWork { tags: TagFilter::Any, ..request };
         store.lease_work_but(all, is_unwanted).await
     }

@@ -138,9 +138,8 @@ impl Bug for TagsIgnoreCase {
             TagFilter::DefaultAnd(tags) => TagFilter::DefaultAnd(lower(tags)),
             TagFilter::DefaultOnly | TagFilter::Any | TagFilter::None => wanted,
         };
-        let is_hidden = |lease: &WorkLease| {
-            !wanted.matches(tag_of(&lease.item).map(str::to_lowercase).as_deref())
-        };
+        let is_hidden =
+            |lease: &WorkLease| !wanted.matches(tag_of(&lease.item).map(str::to_lowercase).as_deref());
         store.lease_work_but(LeaseWork { tags: TagFilter::Any, ..request }, is_hidden).await
     }
 }

@@ -456,7 +456,8 @@ impl Bug for MailBreaksLease {
         let now = store.now();
         for held in store.turns().into_iter().filter(|held| held.until > now) {
             let instance = &held.lease.instance;
-            let is_held = store.renew_orchestration_item_lock(&held.lease.token, Duration::ZERO).await.is_ok();
+            let is_held =
+                store.renew_orchestration_item_lock(&held.lease.token, Duration::ZERO).await.is_ok();
             if is_held && !store.unleased_mail(instance).is_empty() {
                 store.give_back(&held.lease.token).await;
                 return store.lease_instances(request).await;

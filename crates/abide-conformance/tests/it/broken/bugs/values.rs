@@ -4,9 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Mutex;
 
 use abide_model::{EventKind, KvEntry, PruneOptions, PruneResult, SystemStats};
-use abide_provider::{
-    Committed, DeleteInstanceResult, InstanceLease, Provider, ProviderAdmin, TurnCommit,
-};
+use abide_provider::{Committed, DeleteInstanceResult, InstanceLease, Provider, ProviderAdmin, TurnCommit};
 use async_trait::async_trait;
 
 use crate::broken::bug::{Answer, Bug, StoreAnswer};

@@ -246,10 +246,8 @@ impl Bug for VersionsComparedAsText {
             let pin = pin_of(store, &lease.instance).map(|pin| pin.to_string());
             is_filtered && pin.is_some_and(|pin| !is_within(&pin))
         };
-        let unfiltered = LeaseInstances {
-            capabilities: request.capabilities.clone().filter(|_| !is_filtered),
-            ..request
-        };
+        let unfiltered =
+            LeaseInstances { capabilities: request.capabilities.clone().filter(|_| !is_filtered), ..request };
         store.lease_instances_but(unfiltered, is_hidden).await
     }
 }

@@ -82,7 +82,10 @@ impl Bug for YoungestWorkFirst {
 impl Bug for HiddenWorkBlocksQueue {
     async fn lease_work(&self, store: &Store, request: LeaseWork) -> StoreAnswer<Vec<WorkLease>> {
         let work = store.dump().work;
-        if work.values().find(|work| work.leased_until.is_none()).is_some_and(|work| work.visible_at.is_some())
+        if work
+            .values()
+            .find(|work| work.leased_until.is_none())
+            .is_some_and(|work| work.visible_at.is_some())
         {
             return Ok(Vec::new());
         }
@@ -100,7 +103,8 @@ impl Bug for WorkVisibleLater {
     async fn lease_work(&self, store: &Store, request: LeaseWork) -> StoreAnswer<Vec<WorkLease>> {
         let born = self.born.lock().unwrap().clone();
         let now = store.now().as_millis();
-        let is_new = |lease: &WorkLease| born.iter().any(|(item, at)| *item == lease.item && at + 1_000 > now);
+        let is_new =
+            |lease: &WorkLease| born.iter().any(|(item, at)| *item == lease.item && at + 1_000 > now);
         store.lease_work_but(request, is_new).await
     }
 }
