@@ -12,8 +12,6 @@ use abide_provider::{
     StoreError, TagFilter, Turn, TurnCommit, WorkLease,
 };
 
-use super::clock;
-
 /// More than any validation has.
 const EVERYTHING: usize = 100_000;
 
@@ -57,11 +55,6 @@ impl Store {
 
     pub(super) fn clock(&self) -> &dyn Clock {
         self.clock.as_ref()
-    }
-
-    /// Makes a call as if it were another time.
-    pub(super) fn at<T>(&self, time: Timestamp, call: impl Future<Output = T>) -> T {
-        clock::at(time, call)
     }
 
     pub(super) async fn lease_instances(

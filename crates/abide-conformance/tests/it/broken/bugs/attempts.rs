@@ -9,6 +9,7 @@ use abide_provider::{Committed, InstanceLease, LeaseInstances, LeaseWork, Provid
 use async_trait::async_trait;
 
 use crate::broken::bug::{Answer, Bug, StoreAnswer};
+use crate::broken::clock::at;
 use crate::broken::planted::bugs;
 use crate::broken::store::Store;
 
@@ -54,7 +55,7 @@ impl Bug for ExpiryIsNoAttempt {
         for turn in store.turns().into_iter().filter(|turn| turn.until <= now) {
             let token = &turn.lease.token;
             // Most of them are over for another reason.
-            drop(store.at(turn.at, store.abandon_orchestration_item(token, None, true)));
+            drop(at(turn.at, store.abandon_orchestration_item(token, None, true)));
         }
         store.lease_instances(request).await
     }
@@ -66,7 +67,7 @@ impl Bug for ExpiryOfWorkIsNoAttempt {
         let now = store.now();
         for job in store.jobs().into_iter().filter(|job| job.until <= now) {
             // Most of them are over for another reason.
-            drop(store.at(job.at, store.abandon_work_item(&job.lease.token, None, true)));
+            drop(at(job.at, store.abandon_work_item(&job.lease.token, None, true)));
         }
         store.lease_work(request).await
     }
@@ -92,7 +93,9 @@ impl Bug for AttemptsFromZero {
 impl Bug for AttemptsOfWorkFromZero {
     async fn lease_work(&self, store: &Store, request: LeaseWork) -> StoreAnswer<Vec<WorkLease>> {
         let mut leases = store.lease_work(request).await?;
-        leases.iter_mut().for_each(|lease| lease.attempt -= 1);
+        for lease in &mut leases {
+            lease.attempt -= 1;
+        }
         Ok(leases)
     }
 }

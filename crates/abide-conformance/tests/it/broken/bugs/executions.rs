@@ -150,7 +150,9 @@ impl Bug for UnreadableHistoryFailsFetch {
 }
 
 fn without_time(mut events: Vec<Event>) -> Vec<Event> {
-    events.iter_mut().for_each(|event| event.timestamp_ms = 0);
+    for event in &mut events {
+        event.timestamp_ms = 0;
+    }
     events
 }
 

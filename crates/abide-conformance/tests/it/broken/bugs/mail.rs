@@ -66,7 +66,9 @@ impl Bug for MailReversed {
         request: LeaseInstances,
     ) -> StoreAnswer<Vec<InstanceLease>> {
         let mut leases = store.lease_instances(request).await?;
-        leases.iter_mut().for_each(|lease| lease.messages.reverse());
+        for lease in &mut leases {
+            lease.messages.reverse();
+        }
         Ok(leases)
     }
 
@@ -83,7 +85,9 @@ impl Bug for OneMessageABatch {
         request: LeaseInstances,
     ) -> StoreAnswer<Vec<InstanceLease>> {
         let mut leases = store.lease_instances(request).await?;
-        leases.iter_mut().for_each(|lease| lease.messages.truncate(1));
+        for lease in &mut leases {
+            lease.messages.truncate(1);
+        }
         Ok(leases)
     }
 

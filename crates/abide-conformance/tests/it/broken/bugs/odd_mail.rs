@@ -9,6 +9,7 @@ use abide_provider::{
 use async_trait::async_trait;
 
 use crate::broken::bug::{Bug, StoreAnswer};
+use crate::broken::clock::at;
 use crate::broken::planted::bugs;
 use crate::broken::store::{Store, addressee};
 
@@ -76,7 +77,7 @@ impl Bug for UnreadableMailForEver {
         let stopped = *self.stopped.lock().unwrap();
         if let Some(stopped) = stopped {
             let lease_for = request.lease_for + store.now().saturating_duration_since(stopped);
-            return store.at(stopped, store.lease_instances(LeaseInstances { lease_for, ..request }));
+            return at(stopped, store.lease_instances(LeaseInstances { lease_for, ..request }));
         }
         let leases = store.lease_instances(request).await?;
         if store.dump().messages.values().any(|message| message.json == "{" && message.attempts == 10) {

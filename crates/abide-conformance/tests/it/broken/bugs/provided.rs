@@ -11,6 +11,7 @@ use abide_provider::{
 use async_trait::async_trait;
 
 use crate::broken::bug::{Bug, StoreAnswer};
+use crate::broken::clock::at;
 use crate::broken::planted::bugs;
 use crate::broken::store::{Store, commit_of};
 
@@ -138,7 +139,7 @@ impl Bug for OneRefusedSpoilsAll {
         let mut answers = store.commit_turns(turns).await;
         let refused = answers.iter().find_map(|answer| answer.clone().err());
         if let Some(refused) = refused {
-            answers.iter_mut().for_each(|answer| *answer = Err(refused.clone()));
+            answers.fill(Err(refused));
         }
         answers
     }
@@ -319,7 +320,7 @@ impl Bug for FusedWithoutLease {
             Authority::Lease { .. } => None,
         };
         match job {
-            Some(job) if job.until <= store.now() => store.at(job.at, store.commit(commit)),
+            Some(job) if job.until <= store.now() => at(job.at, store.commit(commit)),
             Some(_) | None => store.commit(commit).await,
         }
     }
@@ -437,7 +438,9 @@ impl Bug for SameIncarnation {
         request: LeaseInstances,
     ) -> StoreAnswer<Vec<InstanceLease>> {
         let mut leases = store.lease_instances(request).await?;
-        leases.iter_mut().for_each(|lease| lease.position.incarnation = 1);
+        for lease in &mut leases {
+            lease.position.incarnation = 1;
+        }
         Ok(leases)
     }
 

@@ -72,8 +72,9 @@ impl Bug for PruneTakesRunning {
     ) -> Answer<PruneResult> {
         let status = store.get_instance_info(instance).await?.status;
         if options.keep_last.unwrap_or_default() == 0 && status == "Running" {
-            drop(store.delete_instance(instance, true).await?);
-            return Ok(PruneResult::default());
+            let deleted = store.delete_instance(instance, true).await?;
+            let executions_deleted = deleted.executions_deleted;
+            return Ok(PruneResult { executions_deleted, ..PruneResult::default() });
         }
         store.prune_executions(instance, options).await
     }

@@ -12,6 +12,7 @@ use abide_provider::{
 use async_trait::async_trait;
 
 use crate::broken::bug::{Answer, Bug, StoreAnswer};
+use crate::broken::clock::at;
 use crate::broken::planted::bugs;
 use crate::broken::store::Store;
 
@@ -278,7 +279,7 @@ impl Bug for SessionRenewRevives {
         let before = Timestamp::from_millis(end.saturating_sub(1).min(now.as_millis()));
         let late = now.saturating_duration_since(before);
         let renewed = store.renew_session_lock(owners, extend_for + late, idle_timeout);
-        store.at(before, renewed)
+        at(before, renewed)
     }
 }
 

@@ -54,19 +54,20 @@ impl Bug for AnyExcludesUntagged {
 /// Leases with another filter instead of the one asked for.
 async fn lease_with(
     store: &Store,
-    request: LeaseWork,
-    filter: impl Fn(TagFilter) -> TagFilter,
+    mut request: LeaseWork,
+    change: impl Fn(&mut TagFilter),
 ) -> StoreAnswer<Vec<WorkLease>> {
-    let tags = filter(request.tags);
-    store.lease_work(LeaseWork { tags, ..request }).await
+    change(&mut request.tags);
+    store.lease_work(request).await
 }
 
 #[async_trait]
 impl Bug for NoneTakesUntagged {
     async fn lease_work(&self, store: &Store, request: LeaseWork) -> StoreAnswer<Vec<WorkLease>> {
-        lease_with(store, request, |tags| match tags {
-            TagFilter::None => TagFilter::DefaultOnly,
-            other => other,
+        lease_with(store, request, |filter| {
+            if *filter == TagFilter::None {
+                *filter = TagFilter::DefaultOnly;
+            }
         })
         .await
     }
@@ -75,9 +76,10 @@ impl Bug for NoneTakesUntagged {
 #[async_trait]
 impl Bug for DefaultTakesTagged {
     async fn lease_work(&self, store: &Store, request: LeaseWork) -> StoreAnswer<Vec<WorkLease>> {
-        lease_with(store, request, |tags| match tags {
-            TagFilter::DefaultOnly => TagFilter::Any,
-            other => other,
+        lease_with(store, request, |filter| {
+            if *filter == TagFilter::DefaultOnly {
+                *filter = TagFilter::Any;
+            }
         })
         .await
     }
@@ -86,9 +88,10 @@ impl Bug for DefaultTakesTagged {
 #[async_trait]
 impl Bug for TagsTakeUntagged {
     async fn lease_work(&self, store: &Store, request: LeaseWork) -> StoreAnswer<Vec<WorkLease>> {
-        lease_with(store, request, |tags| match tags {
-            TagFilter::Tags(tags) => TagFilter::DefaultAnd(tags),
-            other => other,
+        lease_with(store, request, |filter| {
+            if let TagFilter::Tags(tags) = filter {
+                *filter = TagFilter::DefaultAnd(std::mem::take(tags));
+            }
         })
         .await
     }
@@ -97,9 +100,10 @@ impl Bug for TagsTakeUntagged {
 #[async_trait]
 impl Bug for DefaultAndLosesUntagged {
     async fn lease_work(&self, store: &Store, request: LeaseWork) -> StoreAnswer<Vec<WorkLease>> {
-        lease_with(store, request, |tags| match tags {
-            TagFilter::DefaultAnd(tags) => TagFilter::Tags(tags),
-            other => other,
+        lease_with(store, request, |filter| {
+            if let TagFilter::DefaultAnd(tags) = filter {
+                *filter = TagFilter::Tags(std::mem::take(tags));
+            }
         })
         .await
     }
@@ -108,11 +112,10 @@ impl Bug for DefaultAndLosesUntagged {
 #[async_trait]
 impl Bug for OneTagOnly {
     async fn lease_work(&self, store: &Store, request: LeaseWork) -> StoreAnswer<Vec<WorkLease>> {
-        let one = |tags: HashSet<String>| tags.into_iter().min().into_iter().collect();
-        lease_with(store, request, |tags| match tags {
-            TagFilter::Tags(tags) => TagFilter::Tags(one(tags)),
-            TagFilter::DefaultAnd(tags) => TagFilter::DefaultAnd(one(tags)),
-            other => other,
+        lease_with(store, request, |filter| {
+            if let TagFilter::Tags(tags) | TagFilter::DefaultAnd(tags) = filter {
+                *tags = std::mem::take(tags).into_iter().min().into_iter().collect();
+            }
         })
         .await
     }

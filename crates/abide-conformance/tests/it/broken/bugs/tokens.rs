@@ -12,6 +12,7 @@ use abide_provider::{
 use async_trait::async_trait;
 
 use crate::broken::bug::{Answer, Bug, StoreAnswer, is_lost};
+use crate::broken::clock::at;
 use crate::broken::planted::bugs;
 use crate::broken::store::Store;
 
@@ -104,7 +105,7 @@ impl Bug for AckIgnoresToken {
 impl Bug for ExpiredAckAccepted {
     async fn commit(&self, store: &Store, commit: TurnCommit) -> StoreAnswer<Committed> {
         match store.turn(token_of(&commit)) {
-            Some(turn) if turn.until <= store.now() => store.at(turn.at, store.commit(commit)),
+            Some(turn) if turn.until <= store.now() => at(turn.at, store.commit(commit)),
             Some(_) | None => store.commit(commit).await,
         }
     }
@@ -114,7 +115,7 @@ impl Bug for ExpiredAckAccepted {
 impl Bug for ExpiredWorkAckAccepted {
     async fn finish(&self, store: &Store, finished: FinishedWork) -> StoreAnswer<()> {
         match store.job(&finished.token) {
-            Some(job) if job.until <= store.now() => store.at(job.at, store.finish(finished)),
+            Some(job) if job.until <= store.now() => at(job.at, store.finish(finished)),
             Some(_) | None => store.finish(finished).await,
         }
     }
@@ -148,7 +149,7 @@ impl Bug for RenewRevivesTurn {
             return store.renew_orchestration_item_lock(token, extend_for).await;
         };
         let extend_for = extend_for + store.now().saturating_duration_since(turn.at);
-        store.at(turn.at, store.renew_orchestration_item_lock(token, extend_for))
+        at(turn.at, store.renew_orchestration_item_lock(token, extend_for))
     }
 }
 
@@ -159,7 +160,7 @@ impl Bug for RenewRevivesWork {
             return store.renew_work_item_lock(token, extend_for).await;
         };
         let extend_for = extend_for + store.now().saturating_duration_since(job.at);
-        store.at(job.at, store.renew_work_item_lock(token, extend_for))
+        at(job.at, store.renew_work_item_lock(token, extend_for))
     }
 }
 

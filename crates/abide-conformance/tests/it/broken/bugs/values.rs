@@ -357,7 +357,9 @@ impl Bug for SnapshotWithoutTimes {
         lease: &InstanceLease,
     ) -> StoreAnswer<BTreeMap<String, KvEntry>> {
         let mut snapshot = store.read_kv_snapshot(lease).await?;
-        snapshot.values_mut().for_each(|entry| entry.last_updated_at_ms = 0);
+        for entry in snapshot.values_mut() {
+            entry.last_updated_at_ms = 0;
+        }
         Ok(snapshot)
     }
 }

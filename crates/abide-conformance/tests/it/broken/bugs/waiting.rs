@@ -290,7 +290,7 @@ impl Bug for DroppedFetchTakesWork {
         let is_dropped = Arc::new(AtomicBool::new(false));
         let guard = Dropped(Arc::clone(&is_dropped));
         let model = store.model();
-        let leased = tokio::spawn(async move {
+        let task = tokio::spawn(async move {
             let leases = model.lease_work(request).await?;
             tokio::task::yield_now().await;
             if is_dropped.load(Ordering::Relaxed) {
@@ -300,7 +300,7 @@ impl Bug for DroppedFetchTakesWork {
             }
             Ok(leases)
         });
-        let leases = leased.await.expect("the model does not panic");
+        let leases = task.await.expect("the model does not panic");
         drop(guard);
         leases
     }

@@ -133,11 +133,9 @@ impl Bug for CompletionOfRefusedAck {
     async fn finish(&self, store: &Store, finished: FinishedWork) -> StoreAnswer<()> {
         let completion = finished.completion.clone();
         let answer = store.finish(finished).await;
-        if answer.is_err() {
-            if let Some(item) = completion {
-                // What is no message is refused once more.
-                drop(store.enqueue_for_orchestrator(item, None).await);
-            }
+        if let (Err(_), Some(item)) = (&answer, completion) {
+            // What is no message is refused once more.
+            drop(store.enqueue_for_orchestrator(item, None).await);
         }
         answer
     }
