@@ -120,7 +120,8 @@ pub trait Provider: Any + Send + Sync {
     /// `ActivityFailed`, for the instance that asked; anything else is refused.
     async fn ack_work_item(&self, token: &str, completion: Option<WorkItem>) -> Result<(), ProviderError>;
 
-    /// Makes the lease on an activity last at least `extend_for` from now. A permanent error means it is lost.
+    /// Makes the lease on an activity last `extend_for` from now, or until its end if that is later. A permanent error means it
+    /// is lost.
     async fn renew_work_item_lock(&self, token: &str, extend_for: Duration) -> Result<(), ProviderError>;
 
     /// Extends the sessions of these owners that are still theirs and were used within `idle_timeout`; says how
@@ -144,7 +145,8 @@ pub trait Provider: Any + Send + Sync {
         ignore_attempt: bool,
     ) -> Result<(), ProviderError>;
 
-    /// Makes the lease on an instance last at least `extend_for` from now. A permanent error means it is lost.
+    /// Makes the lease on an instance last `extend_for` from now, or until its end if that is later. A permanent error means it
+    /// is lost.
     async fn renew_orchestration_item_lock(
         &self,
         token: &str,

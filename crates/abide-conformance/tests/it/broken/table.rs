@@ -15,8 +15,9 @@ crates/abide-conformance/tests/it/broken/bugs. -->
 Each row is a provider with one deliberate mistake. The suite was run on it, and the validation named here failed; a validation
 that does not come to an end does not count. A suite that cannot fail proves nothing; this is the proof that ours can.
 
-Two kinds of validations are left out where they cost too much. Those that wait in real time are tried on mistakes about
-waiting, which are tried on nothing else. Those that move megabytes are tried on mistakes that name them.
+Some validations are left out where they cost too much. Those that wait in real time are tried on mistakes about waiting,
+which are tried on nothing else; those that wait for word of a lease that was taken away, on mistakes about that. Those that
+move megabytes are tried on mistakes that name them.
 
 | what is wrong | caught by | and by others |
 |---|---|---|
@@ -36,8 +37,8 @@ pub(super) fn document(caught: &[Caught], validations: &[String]) -> String {
     let total = validations.len();
     write!(
         text,
-        "\n## What is not proven\n\nThese are {} mistakes. A mistake that a tenth of the suite notices proves nothing about a single \
-         validation; of the others each of {} validations caught at least one, of {total}.{}\n",
+        "\n## What is not proven\n\nThese are {} mistakes. One that a tenth of the suite notices proves nothing about a validation that \
+         it does not name.\nSo counted, {} of {total} validations caught at least one each.{}\n",
         caught.len(),
         total - unproven.len(),
         if unproven.is_empty() { "" } else { " These caught none:\n" },
@@ -49,7 +50,8 @@ pub(super) fn document(caught: &[Caught], validations: &[String]) -> String {
     text
 }
 
-/// The validations that noticed no bug. One that breaks a tenth of the suite proves nothing about a single validation.
+/// The validations that noticed no bug. One that a tenth of the suite notices proves nothing
+/// about a validation that it does not name.
 fn unproven<'v>(caught: &[Caught], validations: &'v [String]) -> Vec<&'v str> {
     let is_blunt = |caught: &&Caught| caught.catchers().count() > validations.len() / 10;
     let sharp = caught.iter().filter(|caught| !is_blunt(caught));

@@ -32,8 +32,8 @@ bugs! {
     IgnoredAttemptWraps { ignored: Mutex<HashMap<String, u32>> } => "poison_message::ignore_attempt_never_goes_negative";
     /// Attempts are counted for each instance, not for each message.
     AttemptsPerInstance { counts: Mutex<HashMap<String, u32>> } => "poison_message::attempt_count_is_per_message";
-    /// The lease has the attempts of its first message, not the most.
-    AttemptOfFirstMessage => "poison_message::max_attempt_count_across_message_batch";
+    /// The lease has the attempts of its last message, not the most.
+    AttemptOfLastMessage => "poison_message::max_attempt_count_across_message_batch";
     /// A delayed turn comes back at once.
     DelayForgotten => "lock_expiration::test_abandon_orchestration_item_with_delay";
     /// A delayed activity comes back at once.
@@ -196,7 +196,7 @@ impl Bug for AttemptsPerInstance {
 }
 
 #[async_trait]
-impl Bug for AttemptOfFirstMessage {
+impl Bug for AttemptOfLastMessage {
     async fn lease_instances(
         &self,
         store: &Store,

@@ -20,7 +20,7 @@ bugs! {
     /// Activities of a session go to any worker.
     AffinityIgnored => "sessions::test_session_affinity_blocks_other_worker";
     /// Two workers that claim a session at the same time both get it.
-    LostRaceSharesSession => "sessions::test_concurrent_session_claim_only_one_wins";
+    LostRaceSharesSession => "sessions::test_concurrent_claims_of_many_sessions_keep_each_with_one_owner";
     /// A worker that takes no sessions gets their activities.
     SessionsForEveryone => "sessions::test_none_session_skips_session_items";
     /// A worker that takes sessions gets nothing else.
@@ -102,14 +102,30 @@ impl Bug for AffinityIgnored {
     }
 }
 
+/// The session of the oldest activity that waits, if it is nobody's.
+fn free_session(store: &Store) -> Option<String> {
+    let (dump, now) = (store.dump(), store.now().as_millis());
+    let is_free = |name: &String| dump.sessions.get(name).is_none_or(|session| session.locked_until <= now);
+    let mut waiting = dump.work.values().filter(|work| work.leased_until.is_none());
+    waiting.find_map(|work| work.session.clone().filter(is_free))
+}
+
 #[async_trait]
 impl Bug for LostRaceSharesSession {
     async fn lease_work(&self, store: &Store, request: LeaseWork) -> StoreAnswer<Vec<WorkLease>> {
-        let owned = store.dump().sessions;
+        let chosen = free_session(store);
         tokio::task::yield_now().await;
-        let taken = store.dump().sessions;
-        if taken.keys().any(|name| !owned.contains_key(name)) {
-            return lease_from_others(store, request).await;
+        let now = store.now().as_millis();
+        let owner = chosen.as_ref().and_then(|name| store.dump().sessions.remove(name));
+        let owner = owner.filter(|owner| owner.locked_until > now);
+        if let (Some(chosen), Some(owner), Some(config)) = (chosen, owner, request.session.clone()) {
+            let session = Some(SessionFetchConfig { owner_id: owner.owner, ..config });
+            let as_owner = LeaseWork { session, ..request.clone() };
+            let is_other = |lease: &WorkLease| session_of(&lease.item) != Some(chosen.as_str());
+            let leases = store.lease_work_but(as_owner, is_other).await?;
+            if !leases.is_empty() {
+                return Ok(leases);
+            }
         }
         store.lease_work(request).await
     }
