@@ -195,6 +195,25 @@ fn a_bulk_deletion_looks_behind_those_that_must_stay() {
 }
 
 #[test]
+fn large_trees_are_deleted_in_several_parts() {
+    const TREES: usize = 40;
+    let mut crowd = Crowd(Pair::open(Place::Memory, 0));
+    crowd.step(&Op::Mail(MailOp::Enqueue { item: start("first", None), delay: None }));
+    let starts: Vec<WorkItem> = (0..TREES).map(|number| start(&root(number), None)).collect();
+    crowd.take_turns(|_| (Fate::Runs, starts.clone()));
+    let children = |parent: &str| {
+        (0..12).map(|number| start(&format!("{parent}.{number}"), Some(parent))).collect::<Vec<_>>()
+    };
+    crowd.take_turns(|lease| (Fate::Completes, children(&lease.instance)));
+    crowd.take_turns(|_| (Fate::Completes, Vec::new()));
+    crowd.step(&Op::Delete(DeleteOp::Bulk(InstanceFilter { limit: Some(30), ..all() })));
+    assert_eq!(crowd.instances(), 1 + 10 * 13);
+    let ids = (0..TREES).map(root).collect();
+    crowd.step(&Op::Delete(DeleteOp::Bulk(InstanceFilter { instance_ids: Some(ids), ..all() })));
+    assert_eq!(crowd.instances(), 1);
+}
+
+#[test]
 fn orphans_and_executions_are_removed_up_to_a_thousand() {
     let mut crowd = Crowd::new();
     crowd.wake_children();

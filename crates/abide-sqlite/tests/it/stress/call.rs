@@ -50,7 +50,8 @@ pub(crate) enum Outcome {
     Done,
     Instances(Vec<InstanceLease>),
     Work(Vec<WorkLease>),
-    Committed,
+    /// With what was pruned.
+    Committed(Option<PruneResult>),
     Deleted(DeleteInstanceResult),
     Pruned(PruneResult),
     /// What a look has shown.
@@ -106,7 +107,7 @@ impl Call {
                 Err(error) => Outcome::Refused(Refusal::of(error)),
             },
             Self::Commit(commit) => match store.commit_turns(vec![*commit]).await.remove(0) {
-                Ok(_) => Outcome::Committed,
+                Ok(committed) => Outcome::Committed(committed.pruned),
                 Err(error) => Outcome::Refused(Refusal::of(error)),
             },
             Self::AbandonInstance { token } => {
@@ -188,9 +189,9 @@ impl Outcome {
                 let nameless = leases.iter().cloned().map(plain_work);
                 nameless.collect::<Vec<_>>().join("\n")
             }
+            Self::Committed(pruned) => format!("committed, pruned {pruned:?}"),
             Self::Refused(Refusal { rejection: Some(rejection), .. }) => format!("{rejection:?}"),
             Self::Done
-            | Self::Committed
             | Self::Deleted(_)
             | Self::Pruned(_)
             | Self::Seen(_)

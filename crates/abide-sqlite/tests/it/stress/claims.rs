@@ -95,7 +95,7 @@ fn is_true(entry: &Entry, model: &InMemoryProvider, tokens: &HashMap<String, Str
         },
         // Found nothing to do, or is dealt with where it is replayed.
         (_, Outcome::Instances(_) | Outcome::Work(_) | Outcome::Deleted(_) | Outcome::Pruned(_)) => true,
-        (_, Outcome::Done | Outcome::Committed | Outcome::Seen(_)) => false,
+        (_, Outcome::Done | Outcome::Committed(_) | Outcome::Seen(_)) => false,
     }
 }
 

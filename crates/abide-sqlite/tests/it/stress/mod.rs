@@ -191,7 +191,7 @@ impl Met {
             steps,
             true_claims,
             deletions,
-            turns: count(&|entry| matches!(entry.outcome, Outcome::Committed)),
+            turns: count(&|entry| matches!(entry.outcome, Outcome::Committed(_))),
             turns_refused: count(&|entry| is_turn(entry) && is_lost(entry)),
             work_refused: count(&|entry| matches!(entry.call, Call::Finish(_)) && is_lost(entry)),
             running_refused: count(&|entry| says(entry, "is still running")),

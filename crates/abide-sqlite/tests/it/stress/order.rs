@@ -67,7 +67,7 @@ impl<'a> Index<'a> {
 
     fn add(&mut self, number: usize, entry: &Entry, incarnations: &HashMap<&str, u64>) {
         match (&entry.call, &entry.outcome) {
-            (Call::Commit(commit), Outcome::Committed) => {
+            (Call::Commit(commit), Outcome::Committed(_)) => {
                 let incarnation = match &commit.authority {
                     Authority::Lease { token } => incarnations[token.as_str()],
                     Authority::FinishedWork { expected, .. } => expected.incarnation,
@@ -216,7 +216,7 @@ fn check_that_all_are_there(entries: &[Entry], steps: &[Step]) {
             (_, Outcome::Work(leases)) => leases.len()..=leases.len(),
             // It is dropped if nobody will read it.
             (Call::Enqueue(WorkItem::QueueMessage { .. }), Outcome::Done) => 0..=1,
-            (_, Outcome::Done | Outcome::Committed) => 1..=1,
+            (_, Outcome::Done | Outcome::Committed(_)) => 1..=1,
             (_, Outcome::Deleted(_) | Outcome::Pruned(_) | Outcome::Seen(_) | Outcome::Refused(_)) => 0..=0,
         };
         assert!(expected.contains(&found), "{found} traces of {entry:?}");

@@ -115,7 +115,7 @@ impl<'a> Replay<'a> {
                 (plain_work(theirs.clone()), plain_work(ours))
             }
             outcome @ (Outcome::Done
-            | Outcome::Committed
+            | Outcome::Committed(_)
             | Outcome::Deleted(_)
             | Outcome::Pruned(_)
             | Outcome::Seen(_)

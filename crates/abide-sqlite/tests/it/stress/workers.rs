@@ -23,7 +23,7 @@ pub(crate) fn send(mut member: Member<'_>) -> Vec<Entry> {
     member.entries
 }
 
-/// Runs turns. Now and then a lease is given back, or kept for a while.
+/// Runs turns. Now and then a lease is kept for a while, or given back, or given back and used all the same.
 pub(crate) fn take_turns(mut member: Member<'_>) -> Vec<Entry> {
     let mut held: Vec<InstanceLease> = Vec::new();
     while !member.is_done() {
@@ -33,22 +33,25 @@ pub(crate) fn take_turns(mut member: Member<'_>) -> Vec<Entry> {
         }
         while held.len() > HOLDS || (!held.is_empty() && member.dice.percent(60)) {
             let lease = held.swap_remove(member.dice.index(held.len()));
-            take_turn(&mut member, &lease);
+            take_turn(&mut member, lease, &mut held);
         }
     }
-    for lease in held {
-        take_turn(&mut member, &lease);
+    while let Some(lease) = held.pop() {
+        take_turn(&mut member, lease, &mut held);
     }
     member.entries
 }
 
-fn take_turn(member: &mut Member<'_>, lease: &InstanceLease) {
-    if member.dice.percent(5) {
+fn take_turn(member: &mut Member<'_>, lease: InstanceLease, held: &mut Vec<InstanceLease>) {
+    if member.dice.percent(8) {
         member.make(Call::AbandonInstance { token: lease.token.clone() });
+        if member.dice.percent(60) {
+            held.push(lease);
+        }
         return;
     }
     let mark = member.mark();
-    let commit = program::turn_of(&mut member.dice, lease, &mark);
+    let commit = program::turn_of(&mut member.dice, &lease, &mark);
     member.make(Call::Commit(Box::new(commit)));
 }
 
@@ -62,27 +65,30 @@ pub(crate) fn finish_work(mut member: Member<'_>) -> Vec<Entry> {
         }
         while held.len() > HOLDS || (!held.is_empty() && member.dice.percent(60)) {
             let work = held.swap_remove(member.dice.index(held.len()));
-            finish(&mut member, &work);
+            finish(&mut member, work, &mut held);
         }
     }
-    for work in held {
-        finish(&mut member, &work);
+    while let Some(work) = held.pop() {
+        finish(&mut member, work, &mut held);
     }
     member.entries
 }
 
-fn finish(member: &mut Member<'_>, work: &WorkLease) {
-    if member.dice.percent(8) {
+fn finish(member: &mut Member<'_>, work: WorkLease, held: &mut Vec<WorkLease>) {
+    if member.dice.percent(10) {
         member.make(Call::AbandonWork { token: work.token.clone() });
+        if member.dice.percent(60) {
+            held.push(work);
+        }
         return;
     }
     if member.dice.percent(40)
-        && let Some(fused) = program::fused_turn_of(work, &member.mark())
+        && let Some(fused) = program::fused_turn_of(&work, &member.mark())
         && member.make(Call::Commit(Box::new(fused))).rejection() != Some(Rejection::Busy)
     {
         return;
     }
     let completion =
-        if member.dice.percent(90) { program::completion_of(work, &member.mark()) } else { None };
-    member.make(Call::Finish(FinishedWork { token: work.token.clone(), completion }));
+        if member.dice.percent(90) { program::completion_of(&work, &member.mark()) } else { None };
+    member.make(Call::Finish(FinishedWork { token: work.token, completion }));
 }
