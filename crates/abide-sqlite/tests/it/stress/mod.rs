@@ -37,7 +37,7 @@ use crowd::{Entry, Plan, ROOTS, SteadyClock};
 use replay::{Pruned, Replay};
 
 /// How many rounds run if nobody says otherwise, and how many calls each member makes in one.
-const ROUNDS: u64 = 3;
+const ROUNDS: u64 = 6;
 const CALLS: u64 = 250;
 
 #[test]

@@ -68,6 +68,7 @@ impl<'a> Replay<'a> {
     /// What the store did, and the model does not do.
     pub(crate) fn run(&mut self) -> Result<(), String> {
         let mut claims = Claims::of(self.entries, self.steps, self.windows);
+        claims.look(0, &self.model, &self.tokens)?;
         for (number, step) in self.steps.iter().enumerate() {
             self.make(number, step)
                 .map_err(|difference| format!("step {number}: {difference}\n{}", self.story(number)))?;
