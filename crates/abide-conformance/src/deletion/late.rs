@@ -1,6 +1,6 @@
 //! Who comes late: turns and activities of an instance that was deleted meanwhile.
 
-use abide_provider::{DeleteInstanceResult, Provider, ProviderError};
+use abide_provider::{DeleteInstanceResult, Force, Provider, ProviderError};
 
 use crate::ProviderFactory;
 use crate::atomicity::Observed;
@@ -139,13 +139,6 @@ async fn commit_beside_others(provider: &dyn Provider, token: &str, turn: &Ack) 
         }
     }
     panic!("the store asked {PATIENCE} times to try again");
-}
-
-/// Whether what runs is deleted too.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Force {
-    Yes,
-    No,
 }
 
 /// Deletes beside others. A store in use may ask to try again.

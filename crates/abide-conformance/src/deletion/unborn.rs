@@ -1,8 +1,10 @@
 //! Children whose start is in the queue when their parent is deleted.
 
+use abide_provider::Force;
+
 use crate::ProviderFactory;
 use crate::deletion::{
-    Force, assert_gone, assert_says, birth, completed_child, completed_root, existing, first_turn, meet,
+    assert_gone, assert_says, birth, completed_child, completed_root, existing, first_turn, meet,
     numbers, only,
 };
 use crate::instance_locking::lease_all;

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use abide_provider::{DEFAULT_PAGE, InstanceOrder, InstancePage, InstanceQuery, LARGEST_PAGE, PageCursor};
+use abide_provider::{Force, DEFAULT_PAGE, InstanceOrder, InstancePage, InstanceQuery, LARGEST_PAGE, PageCursor};
 
 use crate::ProviderFactory;
-use crate::deletion::{Force, completed_root, delete_beside_others, moment};
+use crate::deletion::{completed_root, delete_beside_others, moment};
 use crate::listing::{ORDERS, all_pages, going_on, ids, page};
 use crate::support::{Subject, assert_refused, beside, start};
 
