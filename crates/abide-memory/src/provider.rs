@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use abide_model::{Event, KvEntry, ScheduledActivityIdentifier, SystemStats, Timestamp, WorkItem};
 use abide_provider::{
-    Abilities, Authority, Committed, Consumed, DispatcherCapabilityFilter, Enqueue, ExecutionMetadata,
-    FinishedWork, InstanceLease, Lane, LeaseInstances, LeaseWork, Operation, OrchestrationItem, Provider,
-    ProviderAdmin, ProviderError, SessionFetchConfig, StolenLeases, StoreError, TagFilter, Turn, TurnCommit,
-    WorkLease,
+    Abilities, Ability, Authority, Committed, Consumed, DispatcherCapabilityFilter, Enqueue,
+    ExecutionMetadata, FinishedWork, InstanceLease, Lane, LeaseInstances, LeaseWork, Operation,
+    OrchestrationItem, Provider, ProviderAdmin, ProviderError, SessionFetchConfig, StolenLeases, StoreError,
+    TagFilter, Turn, TurnCommit, WorkLease,
 };
 use async_trait::async_trait;
 
@@ -211,7 +211,7 @@ impl Provider for InMemoryProvider {
     }
 
     fn abilities(&self) -> Abilities {
-        Abilities::ALL
+        Abilities::ALL.without(Ability::AtomicStarts).without(Ability::PushedChanges)
     }
 
     async fn lease_instances(&self, request: LeaseInstances) -> Result<Vec<InstanceLease>, StoreError> {

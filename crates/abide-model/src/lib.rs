@@ -54,7 +54,7 @@ pub use kv::KvEntry;
 pub use log::LogLevel;
 pub use prune::{PruneOptions, PruneResult};
 pub use retry::{BackoffStrategy, RetryPolicy};
-pub use seams::{Clock, Entropy, Sleep, Spawn, Task, Work};
+pub use seams::{Clock, Entropy, Sleep, Spawn, Task};
 pub use select::{Either2, Either3};
 pub use stats::SystemStats;
 pub use status::{ExecutionStatus, OrchestrationDescriptor, OrchestrationStatus, UnknownExecutionStatus};

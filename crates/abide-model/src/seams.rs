@@ -1,4 +1,4 @@
-//! Time, chance, tasks and threads, as arguments.
+//! Time, chance and tasks, as arguments.
 //!
 //! Whatever makes two runs of the same program differ comes in through one of these three traits. In
 //! production they are the machine's clock, its entropy and its async runtime. In simulation they are a
@@ -19,9 +19,6 @@ pub type Sleep = Pin<Box<dyn Future<Output = ()> + Send>>;
 /// Something to run to its end in the background.
 pub type Task = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// Something to run to its end on a thread of its own.
-pub type Work = Box<dyn FnOnce() + Send>;
-
 /// What time it is, and how to wait.
 pub trait Clock: Send + Sync {
     /// The time that is recorded and shown; it may jump in either direction.
@@ -40,11 +37,11 @@ pub trait Entropy: Send + Sync {
     fn next_u64(&self) -> u64;
 }
 
-/// Who runs background tasks and threads, and notices when one panics.
+/// Who runs background tasks, and notices when one panics.
 pub trait Spawn: Send + Sync {
     /// Runs `task` to its end; `name` says in logs and dumps what it is for.
     fn spawn(&self, name: &'static str, task: Task);
 
-    /// Runs `work`, which may block, to its end on a thread of its own.
-    fn spawn_thread(&self, name: &'static str, work: Work);
+    /// Runs `task` to its end where no other task can keep it from running by blocking its thread.
+    fn spawn_apart(&self, name: &'static str, task: Task);
 }

@@ -32,6 +32,11 @@ pub enum Ability {
     /// Deleting an instance takes along the starts of its children that are still in the queue. Otherwise they come to life
     /// without a parent.
     UnbornChildren,
+    /// [`Provider::start_once`](crate::Provider::start_once) looks and sends in one transaction. The default may start an
+    /// instance that somebody else starts at the same time.
+    AtomicStarts,
+    /// [`Provider::changes`](crate::Provider::changes) tells. Otherwise whoever waits for an instance polls.
+    PushedChanges,
 }
 
 impl Ability {
@@ -48,6 +53,8 @@ impl Ability {
             Self::Incarnations => 1 << 8,
             Self::StatusInPages => 1 << 9,
             Self::UnbornChildren => 1 << 10,
+            Self::AtomicStarts => 1 << 11,
+            Self::PushedChanges => 1 << 12,
         }
     }
 }
@@ -73,7 +80,9 @@ impl Abilities {
         .with(Ability::DueTimes)
         .with(Ability::Incarnations)
         .with(Ability::StatusInPages)
-        .with(Ability::UnbornChildren);
+        .with(Ability::UnbornChildren)
+        .with(Ability::AtomicStarts)
+        .with(Ability::PushedChanges);
 
     /// The same, with one more.
     #[must_use]

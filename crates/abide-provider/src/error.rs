@@ -153,6 +153,8 @@ operations! {
     LeaseWork = "lease_work",
     FinishWork = "finish_work",
     EnqueueOnce = "enqueue_once",
+    StartOnce = "start_once",
+    ReadStatus = "read_status",
     NextDue = "next_due",
     ListInstances = "list_instances",
     ListInstancesByStatus = "list_instances_by_status",

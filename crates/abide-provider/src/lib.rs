@@ -59,5 +59,6 @@ pub use provider::Provider;
 pub use rows::{CommitRows, InvalidTurn};
 pub use turn::{AppendConflict, Authority, Committed, Consumed, Position, Turn, TurnCommit};
 pub use work::{
-    Enqueue, FinishedWork, Lane, LeaseWork, RequestKey, StolenBecause, StolenLease, StolenLeases, WorkLease,
+    Changes, Enqueue, FinishedWork, Lane, LeaseWork, RequestKey, Start, StolenBecause, StolenLease,
+    StolenLeases, WorkLease,
 };

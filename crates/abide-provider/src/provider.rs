@@ -16,13 +16,15 @@ use std::any::Any;
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
-use abide_model::{Event, KvEntry, ScheduledActivityIdentifier, SystemStats, Timestamp, WorkItem};
+use abide_model::{
+    Event, KvEntry, OrchestrationStatus, ScheduledActivityIdentifier, SystemStats, Timestamp, WorkItem,
+};
 use async_trait::async_trait;
 
 use crate::{
-    Abilities, Committed, DispatcherCapabilityFilter, Enqueue, ExecutionMetadata, FinishedWork,
+    Abilities, Changes, Committed, DispatcherCapabilityFilter, Enqueue, ExecutionMetadata, FinishedWork,
     InstanceLease, Lane, LeaseInstances, LeaseWork, OrchestrationItem, ProviderAdmin, ProviderError,
-    SessionFetchConfig, StolenLeases, StoreError, TagFilter, TurnCommit, WorkLease, provider_defaults,
+    SessionFetchConfig, Start, StolenLeases, StoreError, TagFilter, TurnCommit, WorkLease, provider_defaults,
 };
 
 /// A store of histories and queues.
@@ -235,6 +237,31 @@ pub trait Provider: Any + Send + Sync {
     /// The default cannot know a repetition from a new message, and sends again.
     async fn enqueue_once(&self, request: Enqueue) -> Result<(), StoreError> {
         provider_defaults::enqueue_once(self, request).await
+    }
+
+    /// Sends what starts an instance, unless there is one of that name, or one is about to be: then nothing is sent. A
+    /// repetition with the same key is answered like the first call.
+    ///
+    /// The default looks first and sends then, and does not see a start that waits in the queue.
+    async fn start_once(&self, request: Enqueue) -> Result<Start, StoreError> {
+        provider_defaults::start_once(self, request).await
+    }
+
+    /// Where an instance stands. One that continued as new is running.
+    ///
+    /// The default reads its history.
+    async fn read_status(&self, instance: &str) -> Result<OrchestrationStatus, ProviderError> {
+        provider_defaults::read_status(self, instance).await
+    }
+
+    /// Says something whenever the instance may have changed for those who look at it, from this call on: its status, its
+    /// custom status, its values, or whether it exists. May say so without need; says it once for many changes that nobody
+    /// has taken note of. Does not end while the store is there.
+    ///
+    /// The default has nothing to say: look again from time to time.
+    fn changes(&self, instance: &str) -> Option<Changes> {
+        let _ = instance;
+        None
     }
 
     /// When something becomes leasable by the passing of time alone: a timer, a delayed message, the end of a

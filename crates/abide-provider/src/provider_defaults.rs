@@ -5,13 +5,13 @@
 
 use std::collections::BTreeMap;
 
-use abide_model::{Event, ExecutionStatus, KvEntry, WorkItem};
+use abide_model::{Event, EventKind, ExecutionStatus, KvEntry, OrchestrationStatus, WorkItem};
 
 use crate::rows::Starter;
 use crate::{
     Authority, Committed, Consumed, Enqueue, ErrorKind, FinishedWork, InstanceLease, LeaseInstances,
     LeaseWork, Message, MessageId, Operation, OrchestrationItem, ParentLink, Position, Preloaded, Provider,
-    ProviderError, Rejection, StoreError, Turn, TurnCommit, WorkLease,
+    ProviderError, Rejection, Start, StoreError, Turn, TurnCommit, WorkLease,
 };
 
 pub(crate) async fn lease_instances<P: Provider + ?Sized>(
@@ -242,6 +242,50 @@ pub(crate) async fn enqueue_once<P: Provider + ?Sized>(
         .enqueue_for_orchestrator(item, delay)
         .await
         .map_err(|error| failed_write(Operation::EnqueueOnce, &error))
+}
+
+pub(crate) async fn start_once<P: Provider + ?Sized>(
+    provider: &P,
+    request: Enqueue,
+) -> Result<Start, StoreError> {
+    let WorkItem::StartOrchestration { instance, .. } = &request.item else {
+        return Err(StoreError::rejected(
+            Operation::StartOnce,
+            Rejection::Invalid,
+            "only a StartOrchestration starts an instance",
+        ));
+    };
+    let known = provider.get_instance_stats(instance).await;
+    match known.map_err(|error| failed_fetch(Operation::StartOnce, &error))? {
+        Some(_) => Ok(Start::Exists),
+        None => provider.enqueue_once(request).await.map(|()| Start::Created),
+    }
+}
+
+pub(crate) async fn read_status<P: Provider + ?Sized>(
+    provider: &P,
+    instance: &str,
+) -> Result<OrchestrationStatus, ProviderError> {
+    let history = provider.read(instance).await?;
+    if history.is_empty() {
+        return Ok(OrchestrationStatus::NotFound);
+    }
+    let (custom_status, custom_status_version) =
+        provider.get_custom_status(instance, 0).await?.unwrap_or((None, 0));
+    let end = history.into_iter().rev().find_map(|event| {
+        if let EventKind::OrchestrationCompleted { output } = event.kind {
+            Some(Ok(output))
+        } else if let EventKind::OrchestrationFailed { details } = event.kind {
+            Some(Err(details))
+        } else {
+            None
+        }
+    });
+    Ok(match end {
+        None => OrchestrationStatus::Running { custom_status, custom_status_version },
+        Some(Ok(output)) => OrchestrationStatus::Completed { output, custom_status, custom_status_version },
+        Some(Err(details)) => OrchestrationStatus::Failed { details, custom_status, custom_status_version },
+    })
 }
 
 /// A fetch that fails holds no lease, and a read that fails had no effect.

@@ -68,6 +68,15 @@ pub struct Enqueue {
     pub key: RequestKey,
 }
 
+/// What became of a start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Start {
+    /// It was sent: the instance will run.
+    Created,
+    /// There is an instance of that name, running or ended, or the start of one is in the queue. Nothing was sent.
+    Exists,
+}
+
 /// Identifies one request through all its repetitions.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RequestKey(pub [u8; 16]);
@@ -104,3 +113,6 @@ pub enum StolenBecause {
 
 /// Leases that were taken away, as they are.
 pub type StolenLeases = Pin<Box<dyn Stream<Item = StolenLease> + Send>>;
+
+/// Something may have changed, again and again.
+pub type Changes = Pin<Box<dyn Stream<Item = ()> + Send>>;

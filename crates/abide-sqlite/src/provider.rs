@@ -6,7 +6,7 @@ use std::time::Duration;
 use abide_model::{Event, KvEntry, ScheduledActivityIdentifier, SystemStats, Timestamp, WorkItem};
 use abide_provider::rows::{MessageRow, WorkRow};
 use abide_provider::{
-    Abilities, Authority, CommitRows, Committed, Consumed, DispatcherCapabilityFilter, Enqueue,
+    Abilities, Ability, Authority, CommitRows, Committed, Consumed, DispatcherCapabilityFilter, Enqueue,
     ExecutionMetadata, FinishedWork, InstanceLease, Lane, LeaseInstances, LeaseWork, Operation,
     OrchestrationItem, Provider, ProviderAdmin, ProviderError, Rejection, SessionFetchConfig, StolenLeases,
     StoreError, TagFilter, Turn, TurnCommit, WorkLease,
@@ -257,7 +257,7 @@ impl Provider for SqliteProvider {
     }
 
     fn abilities(&self) -> Abilities {
-        Abilities::ALL
+        Abilities::ALL.without(Ability::AtomicStarts).without(Ability::PushedChanges)
     }
 
     async fn lease_instances(&self, request: LeaseInstances) -> Result<Vec<InstanceLease>, StoreError> {
