@@ -81,6 +81,19 @@ pub(crate) struct Live {
     pub(crate) prune: Option<PruneOptions>,
 }
 
+impl Live {
+    pub(crate) fn new(mail: Vec<Mail>, now: Timestamp) -> Self {
+        Self {
+            now,
+            inbox: mail.into(),
+            consumed: Vec::new(),
+            effects: Effects::default(),
+            custom_status: None,
+            prune: None,
+        }
+    }
+}
+
 /// Whether the loop goes round again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Progress {
@@ -194,14 +207,7 @@ impl Execution {
             return Err(TurnError::NotStarted { instance, execution_id, mail: mail.len() });
         }
         self.tape.go_live(now);
-        self.live = Some(Live {
-            now,
-            inbox: mail.into(),
-            consumed: Vec::new(),
-            effects: Effects::default(),
-            custom_status: None,
-            prune: None,
-        });
+        self.live = Some(Live::new(mail, now));
         Ok(self.run_turn())
     }
 
@@ -254,7 +260,7 @@ impl Execution {
         Step::Done(Box::new(self.finish_turn()))
     }
 
-    fn run(&mut self) -> Progress {
+    pub(crate) fn run(&mut self) -> Progress {
         loop {
             match self.advance() {
                 Ok(Progress::Again) => {}
@@ -353,7 +359,7 @@ impl Execution {
         self.idle_polls = 0;
     }
 
-    fn finish_turn(&mut self) -> TurnOutput {
+    pub(crate) fn finish_turn(&mut self) -> TurnOutput {
         let outcome = self.outcome();
         let (effects, consumed, custom_status, prune) = match self.live.take() {
             Some(live) => (live.effects, live.consumed, live.custom_status, live.prune),

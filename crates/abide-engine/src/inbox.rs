@@ -61,7 +61,7 @@ impl Execution {
 
     /// Takes the message that begins the execution, and a cancel that is older than it: then the code never
     /// runs.
-    fn take_start(&mut self) -> Result<Progress, Fault> {
+    pub(crate) fn take_start(&mut self) -> Result<Progress, Fault> {
         let Some(live) = &mut self.live else { return Ok(Progress::Rest) };
         let place = live.inbox.iter().position(|mail| starts(&mail.item, self.who.execution_id));
         let Some(place) = place else { return Ok(Progress::Rest) };

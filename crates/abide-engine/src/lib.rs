@@ -76,6 +76,7 @@ mod arrival;
 mod ask;
 mod ending;
 mod inbox;
+mod outside;
 
 mod cancel;
 mod effects;
@@ -106,6 +107,7 @@ pub use execution::{Execution, run_turn};
 pub use future::DurableFuture;
 pub use handler::{FnOrchestration, OrchestrationHandler, OrchestrationHandlerRef};
 pub use notice::{LineLevel, LogLine, Notice};
+pub use outside::{answer_late_mail, condemn};
 pub use turn::{
     HostCall, Identity, Mail, MailId, Outcome, StatusUpdate, Step, TurnError, TurnInput, TurnOutput,
     TurnStats,

@@ -1,0 +1,77 @@
+//! Telling an activity to stop, and why.
+
+use std::sync::{Arc, OnceLock};
+
+use abide_model::ExecutionStatus;
+use abide_provider::StolenBecause;
+use tokio_util::sync::CancellationToken;
+
+/// Why an activity is asked to stop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum CancellationReason {
+    /// Its future was dropped: it lost a race, timed out, or went out of scope.
+    Dropped,
+    /// The execution that asked for it has ended.
+    OrchestrationEnded {
+        /// How it ended.
+        status: ExecutionStatus,
+    },
+    /// Its instance was deleted, or its execution was pruned.
+    InstanceDeleted,
+    /// Its lease was lost: it runs, or will run, again elsewhere.
+    LeaseLost,
+    /// The runtime is shutting down; it will run again.
+    Shutdown,
+}
+
+impl CancellationReason {
+    /// Reads the reason that a history records for a cancelled activity.
+    pub(crate) fn recorded(reason: &str) -> Self {
+        match reason {
+            "orchestration_terminal_completed" => Self::OrchestrationEnded { status: ExecutionStatus::Completed },
+            "orchestration_terminal_failed" | "orchestration_terminal_cancelled" => {
+                Self::OrchestrationEnded { status: ExecutionStatus::Failed }
+            }
+            "orchestration_terminal_continued_as_new" => {
+                Self::OrchestrationEnded { status: ExecutionStatus::ContinuedAsNew }
+            }
+            _ => Self::Dropped,
+        }
+    }
+}
+
+impl From<&StolenBecause> for CancellationReason {
+    fn from(because: &StolenBecause) -> Self {
+        match because {
+            StolenBecause::Dropped => Self::Dropped,
+            StolenBecause::OrchestrationEnded { status } => Self::OrchestrationEnded { status: *status },
+            StolenBecause::InstanceDeleted => Self::InstanceDeleted,
+            _ => Self::LeaseLost,
+        }
+    }
+}
+
+/// The signal of one activity. The first reason given is the one that is told.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Cancellation {
+    token: CancellationToken,
+    reason: Arc<OnceLock<CancellationReason>>,
+}
+
+impl Cancellation {
+    /// Asks the activity to stop.
+    pub(crate) fn cancel(&self, reason: CancellationReason) {
+        // The reason is there before anybody can see the signal.
+        let _first = self.reason.get_or_init(|| reason);
+        self.token.cancel();
+    }
+
+    pub(crate) const fn token(&self) -> &CancellationToken {
+        &self.token
+    }
+
+    pub(crate) fn reason(&self) -> Option<CancellationReason> {
+        self.reason.get().copied()
+    }
+}

@@ -1,0 +1,260 @@
+//! The one loop that finds work: for turns and for activities alike.
+//!
+//! A [`Lane`] knows how to lease and how to run what it leased. The loop asks for no more than there are free slots, waits in
+//! the store if there is nothing, backs off if the store fails, and starts a task for each lease. It runs until the runtime
+//! ends; what was leased but cannot be started any more is given back.
+
+use std::collections::BTreeSet;
+use std::panic::AssertUnwindSafe;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use abide_provider::{Ability, StoreError};
+use futures_util::future::{BoxFuture, Either, FutureExt, select};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
+use tracing::{error, warn};
+
+use crate::core::Core;
+use crate::pacing::Backoff;
+use crate::store_call::{Called, PATIENCE};
+
+/// Something that leases work and runs it.
+pub(crate) trait Lane: Send + Sync + 'static {
+    /// What it leases.
+    type Lease: Send + 'static;
+
+    /// What it is called in logs, metrics and the state of health.
+    const NAME: &'static str;
+
+    /// Which queue of the store it serves.
+    const QUEUE: abide_provider::Lane;
+
+    /// How many leases can be worked on at once.
+    fn slots(&self) -> usize;
+
+    /// Leases up to `limit`, waiting up to `wait` for the first.
+    fn lease(
+        self: Arc<Self>,
+        limit: usize,
+        wait: Duration,
+    ) -> BoxFuture<'static, Result<Vec<Self::Lease>, StoreError>>;
+
+    /// Works on one lease, granted at the monotonic time `granted`.
+    fn run(self: Arc<Self>, lease: Self::Lease, granted: Duration, slot: Slot) -> BoxFuture<'static, ()>;
+
+    /// The token of a lease, to give it back by.
+    fn token(lease: &Self::Lease) -> String;
+
+    /// Gives a lease back.
+    fn give_back(self: Arc<Self>, token: String, back: GiveBack) -> BoxFuture<'static, ()>;
+
+    /// For stores in which nobody can wait: something was enqueued from here.
+    fn news(core: &Core) -> &Notify;
+}
+
+/// Under which terms a lease is given back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct GiveBack {
+    pub(crate) delay: Option<Duration>,
+    pub(crate) attempt: Attempt,
+}
+
+/// Whether a lease counts as a try of what was leased.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Attempt {
+    Counts,
+    DoesNotCount,
+}
+
+impl GiveBack {
+    /// Nothing was tried: the runtime ends, or the store failed.
+    pub(crate) const UNTRIED: Self = Self { delay: None, attempt: Attempt::DoesNotCount };
+
+    /// It was tried and comes again later.
+    pub(crate) const fn tried(delay: Duration) -> Self {
+        Self { delay: Some(delay), attempt: Attempt::Counts }
+    }
+
+    pub(crate) const fn ignores_attempt(self) -> bool {
+        match self.attempt {
+            Attempt::Counts => false,
+            Attempt::DoesNotCount => true,
+        }
+    }
+}
+
+/// A panic in the runtime's own code, or in a provider's, costs its lease this long.
+const AFTER_PANIC: Duration = Duration::from_secs(1);
+
+/// The right to work on one lease. Free again when it is dropped.
+#[derive(Debug)]
+pub(crate) struct Slot {
+    number: usize,
+    free: Arc<Mutex<BTreeSet<usize>>>,
+    _permit: OwnedSemaphorePermit,
+}
+
+impl Slot {
+    /// Which of the lane's slots this is.
+    pub(crate) const fn number(&self) -> usize {
+        self.number
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        self.free.lock().unwrap_or_else(PoisonError::into_inner).insert(self.number);
+    }
+}
+
+/// The slots of a lane.
+struct Slots {
+    permits: Arc<Semaphore>,
+    free: Arc<Mutex<BTreeSet<usize>>>,
+}
+
+impl Slots {
+    fn new(count: usize) -> Self {
+        Self {
+            permits: Arc::new(Semaphore::new(count)),
+            free: Arc::new(Mutex::new((0..count).collect())),
+        }
+    }
+
+    /// Waits for a free slot and takes all that are free.
+    async fn take_free(&self) -> Vec<OwnedSemaphorePermit> {
+        // The semaphore is never closed.
+        let mut taken: Vec<_> = Arc::clone(&self.permits).acquire_owned().await.into_iter().collect();
+        while let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned() {
+            taken.push(permit);
+        }
+        taken
+    }
+
+    fn slot(&self, permit: OwnedSemaphorePermit) -> Slot {
+        let number = self.free.lock().unwrap_or_else(PoisonError::into_inner).pop_first();
+        Slot { number: number.unwrap_or_default(), free: Arc::clone(&self.free), _permit: permit }
+    }
+}
+
+/// Runs a lane until the runtime ends. A panic of the loop itself is told, and the loop goes on.
+pub(crate) async fn dispatch<L: Lane>(core: Arc<Core>, lane: Arc<L>) {
+    let slots = Slots::new(lane.slots());
+    let mut backoff = Backoff::default();
+    while !core.stop.ending.is_cancelled() {
+        let round = AssertUnwindSafe(one_round(&core, &lane, &slots, &mut backoff));
+        if round.catch_unwind().await.is_err() {
+            error!(target: "abide::runtime", lane = L::NAME, "the dispatcher panicked; it goes on");
+            let delay = backoff.after_failure(&*core.entropy);
+            let _ended = core.caller.pause(delay).await;
+        }
+    }
+}
+
+async fn one_round<L: Lane>(core: &Arc<Core>, lane: &Arc<L>, slots: &Slots, backoff: &mut Backoff) {
+    let mut permits = match select(Box::pin(slots.take_free()), Box::pin(core.stop.ending.cancelled())).await {
+        Either::Left((permits, _)) => permits,
+        Either::Right(_) => return,
+    };
+    let asked = core.clock.monotonic();
+    core.pulse.lane(L::QUEUE).asked(asked);
+    let leased = match lease(core, lane, permits.len()).await {
+        Leased::Answer(Ok(leased)) => leased,
+        Leased::Answer(Err(failure)) => {
+            core.pulse.lane(L::QUEUE).failed();
+            core.pulse.storage_error(core.clock.monotonic());
+            let delay = backoff.after_failure(&*core.entropy);
+            warn!(target: "abide::runtime", lane = L::NAME, %failure, failures = backoff.failures(),
+                retry_in = ?delay, "cannot lease; trying again");
+            let _ended = core.caller.pause(delay).await;
+            return;
+        }
+        Leased::Ending => return,
+    };
+    backoff.reset();
+    core.pulse.storage_answered();
+    let granted = core.clock.monotonic();
+    core.pulse.lane(L::QUEUE).answered(granted, leased.len() < permits.len());
+    if leased.is_empty() {
+        permits.clear();
+        return wait_for_news::<L>(core, asked).await;
+    }
+    for lease in leased {
+        // A store that gives more than it was asked for finds the rest of it back in its queue.
+        match permits.pop() {
+            Some(permit) => start(core, lane, lease, granted, slots.slot(permit)),
+            None => Arc::clone(lane).give_back(L::token(&lease), GiveBack::UNTRIED).await,
+        }
+    }
+}
+
+enum Leased<T> {
+    Answer(Result<Vec<T>, StoreError>),
+    Ending,
+}
+
+/// Leases, unless the runtime ends first.
+async fn lease<L: Lane>(core: &Arc<Core>, lane: &Arc<L>, limit: usize) -> Leased<L::Lease> {
+    let wait = core.settings.dispatcher_long_poll_timeout;
+    let (for_late, for_ending) = (Arc::clone(lane), Arc::clone(lane));
+    let call = core.caller.call_or(
+        wait.saturating_add(PATIENCE),
+        Arc::clone(lane).lease(limit, wait),
+        move |late| give_all_back(for_late, late).boxed(),
+    );
+    let mut call = Box::pin(call);
+    match select(&mut call, Box::pin(core.stop.ending.cancelled())).await {
+        Either::Left((called, _)) => return Leased::Answer(answer(called)),
+        Either::Right(_) => {}
+    }
+    // A store in which calls wait gives back what a dropped call was given. Of another nobody knows: it may hold a lease
+    // for us, so we hear it out, as long as there is time.
+    if !core.abilities.has(Ability::Parking)
+        && let Either::Left((called, _)) = select(call, Box::pin(core.stop.giving_up.cancelled())).await
+        && let Ok(leased) = answer(called)
+    {
+        give_all_back(for_ending, Ok(leased)).await;
+    }
+    Leased::Ending
+}
+
+fn answer<T>(called: Called<Result<Vec<T>, StoreError>>) -> Result<Vec<T>, StoreError> {
+    use abide_provider::Operation::LeaseInstances;
+    match called {
+        Called::Answered(answer) => answer,
+        Called::Late => Err(StoreError::unknown(LeaseInstances, "no answer in time")),
+        Called::Panicked => Err(StoreError::unknown(LeaseInstances, "the provider panicked")),
+    }
+}
+
+async fn give_all_back<L: Lane>(lane: Arc<L>, leased: Result<Vec<L::Lease>, StoreError>) {
+    for lease in leased.into_iter().flatten() {
+        Arc::clone(&lane).give_back(L::token(&lease), GiveBack::UNTRIED).await;
+    }
+}
+
+/// There was nothing: if the store did not wait, the loop does.
+async fn wait_for_news<L: Lane>(core: &Arc<Core>, asked: Duration) {
+    let next = asked.saturating_add(core.settings.dispatcher_min_poll_interval);
+    let now = core.clock.monotonic();
+    if now >= next {
+        return;
+    }
+    let news = Box::pin(L::news(core).notified());
+    let pause = Box::pin(core.caller.pause(next.saturating_sub(now)));
+    let _either = select(news, pause).await;
+}
+
+/// Starts working on a lease in a task of its own.
+fn start<L: Lane>(core: &Arc<Core>, lane: &Arc<L>, lease: L::Lease, granted: Duration, slot: Slot) {
+    let lane = Arc::clone(lane);
+    let token = L::token(&lease);
+    let task = async move {
+        let work = AssertUnwindSafe(Arc::clone(&lane).run(lease, granted, slot));
+        if work.catch_unwind().await.is_err() {
+            error!(target: "abide::runtime", lane = L::NAME, "work panicked outside of user code; it will be tried again");
+            lane.give_back(token, GiveBack::tried(AFTER_PANIC)).await;
+        }
+    };
+    core.spawn(L::NAME, task.boxed());
+}

@@ -1,0 +1,172 @@
+//! Whether a runtime makes progress: measured, not asserted.
+//!
+//! A process can run and do nothing. What tells is how long something has waited that could be worked on, when something
+//! was last committed, whether leases are renewed in time, and whether the store answers.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use abide_provider::Lane;
+
+/// How a runtime does, at one moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Health {
+    /// Instances with mail have waited at most this long for a turn.
+    pub oldest_ready_instance: Duration,
+    /// Activities that this runtime takes have waited at most this long for a slot.
+    pub oldest_ready_activity: Duration,
+    /// Time since this runtime last committed something; `None` if it never has.
+    pub since_last_commit: Option<Duration>,
+    /// How far the most belated lease renewal is behind its time.
+    pub renewal_lag: Duration,
+    /// Calls of the store that failed, since the start.
+    pub storage_errors: u64,
+    /// For how long the store has given nothing but errors; `None` if its last answer was none.
+    pub storage_down_for: Option<Duration>,
+}
+
+impl Health {
+    /// What keeps this runtime from making progress, if anything has for longer than `patience`.
+    #[must_use]
+    pub fn stalled(&self, patience: Duration) -> Option<Stalled> {
+        if let Some(down_for) = self.storage_down_for.filter(|down_for| *down_for > patience) {
+            return Some(Stalled::StorageDown { down_for });
+        }
+        if self.renewal_lag > patience {
+            return Some(Stalled::RenewalsLate { lag: self.renewal_lag });
+        }
+        let waiting = self.oldest_ready_instance.max(self.oldest_ready_activity);
+        let idle = self.since_last_commit.is_none_or(|since| since > patience);
+        (waiting > patience && idle).then_some(Stalled::NothingCommitted { waiting })
+    }
+}
+
+/// Why there is no progress.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Stalled {
+    /// The store answers with errors.
+    #[error("the store has given nothing but errors for {down_for:?}")]
+    StorageDown {
+        /// For how long.
+        down_for: Duration,
+    },
+    /// Leases are not renewed in time.
+    #[error("lease renewals are {lag:?} behind")]
+    RenewalsLate {
+        /// How late.
+        lag: Duration,
+    },
+    /// Something waits, and nothing was committed.
+    #[error("something may have waited for {waiting:?}, and nothing was committed")]
+    NothingCommitted {
+        /// For how long at most.
+        waiting: Duration,
+    },
+}
+
+const NEVER: u64 = u64::MAX;
+
+/// What the runtime notes while it works.
+#[derive(Debug)]
+pub(crate) struct Pulse {
+    instances: LanePulse,
+    work: LanePulse,
+    last_commit: AtomicU64,
+    storage_errors: AtomicU64,
+    down_since: AtomicU64,
+}
+
+impl Pulse {
+    pub(crate) fn new(now: Duration) -> Self {
+        Self {
+            instances: LanePulse::new(now),
+            work: LanePulse::new(now),
+            last_commit: AtomicU64::new(NEVER),
+            storage_errors: AtomicU64::new(0),
+            down_since: AtomicU64::new(NEVER),
+        }
+    }
+
+    pub(crate) const fn lane(&self, lane: Lane) -> &LanePulse {
+        match lane {
+            Lane::Instances => &self.instances,
+            Lane::Work => &self.work,
+        }
+    }
+
+    pub(crate) fn committed(&self, now: Duration) {
+        self.last_commit.store(nanos(now), Ordering::Relaxed);
+        self.storage_answered();
+    }
+
+    pub(crate) fn storage_error(&self, now: Duration) {
+        self.storage_errors.fetch_add(1, Ordering::Relaxed);
+        let kept = self.down_since.compare_exchange(NEVER, nanos(now), Ordering::Relaxed, Ordering::Relaxed);
+        // Down already: since then.
+        drop(kept);
+    }
+
+    pub(crate) fn storage_answered(&self) {
+        self.down_since.store(NEVER, Ordering::Relaxed);
+    }
+
+    pub(crate) fn health(&self, now: Duration, renewal_lag: Duration) -> Health {
+        Health {
+            oldest_ready_instance: self.instances.oldest_ready(now),
+            oldest_ready_activity: self.work.oldest_ready(now),
+            since_last_commit: since(&self.last_commit, now),
+            renewal_lag,
+            storage_errors: self.storage_errors.load(Ordering::Relaxed),
+            storage_down_for: since(&self.down_since, now),
+        }
+    }
+}
+
+/// When a lane was last known to be empty. Everything that is ready came later.
+#[derive(Debug)]
+pub(crate) struct LanePulse {
+    empty_at: AtomicU64,
+    asking: AtomicBool,
+}
+
+impl LanePulse {
+    fn new(now: Duration) -> Self {
+        Self { empty_at: AtomicU64::new(nanos(now)), asking: AtomicBool::new(false) }
+    }
+
+    /// The lane asks the store, which serves whatever is ready.
+    pub(crate) fn asked(&self, _now: Duration) {
+        self.asking.store(true, Ordering::Relaxed);
+    }
+
+    /// The store answered; with less than it was asked for, nothing is left.
+    pub(crate) fn answered(&self, now: Duration, drained: bool) {
+        self.asking.store(false, Ordering::Relaxed);
+        if drained {
+            self.empty_at.store(nanos(now), Ordering::Relaxed);
+        }
+    }
+
+    /// The store failed.
+    pub(crate) fn failed(&self) {
+        self.asking.store(false, Ordering::Relaxed);
+    }
+
+    fn oldest_ready(&self, now: Duration) -> Duration {
+        if self.asking.load(Ordering::Relaxed) {
+            return Duration::ZERO;
+        }
+        since(&self.empty_at, now).unwrap_or_default()
+    }
+}
+
+fn since(moment: &AtomicU64, now: Duration) -> Option<Duration> {
+    let moment = moment.load(Ordering::Relaxed);
+    (moment != NEVER).then(|| now.saturating_sub(Duration::from_nanos(moment)))
+}
+
+fn nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(NEVER - 1)
+}

@@ -1,0 +1,136 @@
+//! From what a turn decided to what the store is asked to write, and what became of that. The first half is pure.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use abide_engine::{MailId, TurnOutput};
+use abide_model::{ErrorDetails, Event, EventKind, INITIAL_EXECUTION_ID, WorkItem};
+use abide_provider::{
+    Authority, Committed, Consumed, InstanceLease, Message, MessageId, Operation, Rejection, StoreError, Turn,
+    TurnCommit,
+};
+use futures_util::FutureExt;
+
+use crate::core::Core;
+use crate::store_call::Told;
+
+/// The event that ends an execution whose history cannot be read has at least this id.
+const UNREADABLE_END: u64 = 99_999;
+
+/// What to write for a turn under a lease.
+pub(crate) fn commit_of(lease: &InstanceLease, execution_id: u64, output: TurnOutput) -> TurnCommit {
+    let TurnOutput {
+        events,
+        worker_items,
+        orchestrator_items,
+        cancelled_activities,
+        removed_timers,
+        consumed,
+        prune,
+        ..
+    } = output;
+    let (consumed, left) = consumed_of(&lease.messages, &consumed);
+    let turn = Turn {
+        worker_items,
+        orchestrator_items,
+        cancelled_activities,
+        removed_timers,
+        prune,
+        ..Turn::of_past(execution_id, events)
+    };
+    TurnCommit {
+        instance: lease.instance.clone(),
+        authority: Authority::Lease { token: lease.token.clone() },
+        consumed,
+        left,
+        turn,
+    }
+}
+
+fn consumed_of(messages: &[Message], consumed: &[MailId]) -> (Consumed, Vec<WorkItem>) {
+    let consumed: BTreeSet<u64> = consumed.iter().map(|id| id.0).collect();
+    let left: Vec<_> = messages.iter().filter(|message| !consumed.contains(&message.id.0)).collect();
+    if left.is_empty() {
+        return (Consumed::All, Vec::new());
+    }
+    let these = messages.iter().map(|message| message.id).filter(|id| consumed.contains(&id.0));
+    (Consumed::These(these.collect::<Vec<MessageId>>()), left.into_iter().map(|left| left.item.clone()).collect())
+}
+
+/// What to write if the history cannot be read: the end, behind everything that may be there, and a word to the parent.
+pub(crate) fn unreadable_end(lease: &InstanceLease, details: &ErrorDetails, now_ms: u64) -> TurnCommit {
+    let last = lease.position.last_event_id;
+    let execution_id = lease.position.execution_id.max(INITIAL_EXECUTION_ID);
+    let mut end = Event::with_event_id(
+        UNREADABLE_END.max(last.saturating_add(1)),
+        lease.instance.clone(),
+        execution_id,
+        None,
+        EventKind::OrchestrationFailed { details: details.clone() },
+    );
+    end.timestamp_ms = now_ms;
+    let mut turn = Turn::of_past(execution_id, vec![end]);
+    turn.metadata.orchestration_name = Some(lease.orchestration_name.clone());
+    turn.metadata.orchestration_version = Some(lease.orchestration_version.clone());
+    let parent = lease.parent.clone();
+    turn.orchestrator_items.extend(parent.and_then(|parent| {
+        Some(WorkItem::SubOrchFailed {
+            parent_execution_id: parent.execution_id.unwrap_or(INITIAL_EXECUTION_ID),
+            parent_id: parent.event_id?,
+            parent_instance: parent.instance,
+            details: details.clone(),
+        })
+    }));
+    TurnCommit {
+        instance: lease.instance.clone(),
+        authority: Authority::Lease { token: lease.token.clone() },
+        consumed: Consumed::All,
+        left: Vec::new(),
+        turn,
+    }
+}
+
+/// What became of a commit.
+#[derive(Debug)]
+pub(crate) enum CommitEnd {
+    /// It is written.
+    Done(Committed),
+    /// The lease was lost before, or the commit was applied by a try whose answer was lost. Either way the instance is not ours.
+    NotOurs,
+    /// What we know of the instance is not what the store has.
+    Outdated,
+    /// The store will never write this.
+    Refused(StoreError),
+    /// The runtime gave up.
+    GivenUp,
+}
+
+/// Commits one turn, however often that takes.
+pub(crate) async fn commit(core: &Arc<Core>, commit: TurnCommit) -> CommitEnd {
+    let store = Arc::clone(&core.store);
+    let call = move || {
+        let (store, commit) = (Arc::clone(&store), commit.clone());
+        async move {
+            let none = || Err(StoreError::unknown(Operation::CommitTurn, "the provider gave no answer"));
+            store.commit_turns(vec![commit]).await.pop().unwrap_or_else(none)
+        }
+        .boxed()
+    };
+    match core.insist(Operation::CommitTurn, call).await {
+        Told::Done(committed) => {
+            core.pulse.committed(core.clock.monotonic());
+            CommitEnd::Done(committed)
+        }
+        Told::GivenUp => CommitEnd::GivenUp,
+        Told::Refused { perhaps_applied: true, .. } => CommitEnd::NotOurs,
+        Told::Refused { error, perhaps_applied: false } => refused(error),
+    }
+}
+
+fn refused(error: StoreError) -> CommitEnd {
+    match error.rejection() {
+        Some(Rejection::LeaseLost) => CommitEnd::NotOurs,
+        Some(Rejection::Busy | Rejection::Conflict) => CommitEnd::Outdated,
+        Some(_) | None => CommitEnd::Refused(error),
+    }
+}

@@ -1,0 +1,179 @@
+//! Ends that the code did not choose, and leases that cannot be used now.
+
+use std::sync::PoisonError;
+
+use abide_engine::{Identity, Mail, MailId, TurnInput, condemn};
+use abide_model::{ErrorDetails, PoisonMessageType, WorkItem};
+use abide_provider::{InstanceLease, StoreError};
+use std::collections::BTreeMap;
+use tracing::{error, warn};
+
+use super::commit::{CommitEnd, commit, commit_of, unreadable_end};
+use super::load::Hindrance;
+use super::plan::{Stage, mail_of};
+use super::{Held, LOOK_AGAIN, Orchestrator, cache, report};
+use crate::dispatch::{Attempt, GiveBack};
+
+/// So many instances without code are remembered; beyond that the wait between two looks starts anew.
+const REMEMBERED_MISSES: usize = 10_000;
+
+impl Orchestrator {
+    /// The messages were tried too often: the execution fails.
+    pub(super) async fn poison(&self, held: &Held, stage: Stage) {
+        let (who, is_new) = match stage {
+            Stage::Begins { who } | Stage::Gap { who } => (who, true),
+            Stage::GoesOn { who } => (who, false),
+            Stage::Over { who, outcome } => return self.late_mail(held, who, outcome).await,
+            Stage::Nothing { who } => {
+                return self.late_mail(held, who, abide_engine::Outcome::Running).await;
+            }
+        };
+        warn!(target: "abide::runtime", instance_id = %who.instance, attempt = held.lease.attempt,
+            "its messages were tried too often; the instance fails");
+        let details = self.poisoned(&held.lease, PoisonMessageType::Orchestration {
+            instance: who.instance.clone(),
+            execution_id: who.execution_id,
+        });
+        self.condemn(held, who, details, is_new).await;
+    }
+
+    fn poisoned(&self, lease: &InstanceLease, message_type: PoisonMessageType) -> ErrorDetails {
+        let messages: Vec<&WorkItem> = lease.messages.iter().map(|message| &message.item).collect();
+        ErrorDetails::Poison {
+            attempt_count: lease.attempt,
+            max_attempts: self.core.settings.max_attempts,
+            message_type,
+            message: serde_json::to_string(&messages).unwrap_or_default(),
+        }
+    }
+
+    /// The store will never write what the turn decided: the execution fails for that, if at least this can be written.
+    pub(super) async fn refused(&self, held: &Held, who: Identity, refusal: StoreError) {
+        error!(target: "abide::runtime", instance_id = %who.instance, error = %refusal,
+            "the store refuses what the turn decided; the instance fails");
+        let details = abide_provider::ProviderError::from(refusal).to_infrastructure_error();
+        let is_new = held.lease.position.execution_id != who.execution_id;
+        self.condemn(held, who, details, is_new).await;
+    }
+
+    /// Fails an execution without its code.
+    #[expect(clippy::fn_params_excessive_bools, reason = "one fact about the execution")]
+    async fn condemn(&self, held: &Held, who: Identity, details: ErrorDetails, is_new: bool) {
+        let lease = &held.lease;
+        let history = if is_new { Ok(Vec::new()) } else { self.read_history(lease, 0).await };
+        let history = match history {
+            Ok(history) => history,
+            Err(Hindrance::Unreadable(problem)) => return self.end_unreadable(held, &who, problem).await,
+            Err(hindrance) => return self.hindered(held, &who, hindrance).await,
+        };
+        let mut mail = mail_of(&lease.messages);
+        if is_new && !mail.iter().any(|mail| begins(&mail.item)) {
+            mail.push(lost_start(lease, &who));
+        }
+        let input =
+            TurnInput { identity: who.clone(), history, mail, kv: BTreeMap::new(), now: self.now(held) };
+        let output = condemn(input, details);
+        let last = output.events.last().map_or(lease.position.last_event_id, abide_model::Event::event_id);
+        let told = report::Told::of(&output, cache::Life::default(), last);
+        match commit(&self.core, commit_of(lease, who.execution_id, output)).await {
+            CommitEnd::Done(committed) => told.tell(&self.core, &who, &committed),
+            CommitEnd::NotOurs => {}
+            CommitEnd::GivenUp | CommitEnd::Outdated => self.hand_back(lease, GiveBack::UNTRIED).await,
+            CommitEnd::Refused(error) => {
+                error!(target: "abide::runtime", instance_id = %who.instance, %error, "not even its failure can be written");
+                self.hand_back(lease, GiveBack::tried(LOOK_AGAIN)).await;
+            }
+        }
+    }
+
+    /// A history that cannot be read: it is looked at again, and given up when it was looked at too often.
+    async fn end_unreadable(&self, held: &Held, who: &Identity, problem: String) {
+        let lease = &held.lease;
+        let details = self.poisoned(lease, PoisonMessageType::FailedDeserialization {
+            instance: who.instance.clone(),
+            execution_id: who.execution_id,
+            error: problem,
+        });
+        self.core.metrics.record_orchestration_poison();
+        let end = unreadable_end(lease, &details, self.now(held).as_millis());
+        match commit(&self.core, end).await {
+            CommitEnd::Done(_) | CommitEnd::NotOurs => {}
+            CommitEnd::GivenUp | CommitEnd::Outdated => self.hand_back(lease, GiveBack::UNTRIED).await,
+            CommitEnd::Refused(error) => {
+                error!(target: "abide::runtime", instance_id = %who.instance, %error, "not even its failure can be written");
+                self.hand_back(lease, GiveBack::tried(LOOK_AGAIN)).await;
+            }
+        }
+    }
+
+    /// The execution cannot be run now.
+    pub(super) async fn hindered(&self, held: &Held, who: &Identity, hindrance: Hindrance) {
+        let back = match hindrance {
+            Hindrance::Unreadable(problem) => {
+                warn!(target: "abide::runtime", instance_id = %who.instance, %problem, "its history cannot be read");
+                GiveBack::tried(LOOK_AGAIN)
+            }
+            Hindrance::Incompatible { version } => {
+                warn!(target: "abide::runtime", instance_id = %who.instance, %version,
+                    "pinned to an incompatible version: left to other nodes");
+                GiveBack::tried(LOOK_AGAIN)
+            }
+            Hindrance::Refused(error) => {
+                warn!(target: "abide::runtime", instance_id = %who.instance, %error, "cannot be read now");
+                GiveBack::UNTRIED
+            }
+            Hindrance::GivenUp => GiveBack::UNTRIED,
+        };
+        self.hand_back(&held.lease, back).await;
+    }
+
+    /// Its code is not registered here: perhaps it is elsewhere, or will be.
+    pub(super) async fn unregistered(&self, held: &Held, who: &Identity, attempt: Attempt) {
+        let lease = &held.lease;
+        let tries = match attempt {
+            Attempt::Counts => lease.attempt,
+            Attempt::DoesNotCount => self.count_miss(&who.instance),
+        };
+        let delay = self.core.settings.unregistered_backoff.delay(tries);
+        let near = self.core.orchestrations.nearest_name(&who.orchestration);
+        warn!(target: "abide::runtime", instance_id = %who.instance, orchestration_name = %who.orchestration,
+            version = %who.version, did_you_mean = near.as_deref(), retry_in = ?delay,
+            "orchestration is not registered here; trying again later");
+        self.hand_back(lease, GiveBack { delay: Some(delay), attempt }).await;
+    }
+
+    fn count_miss(&self, instance: &str) -> u32 {
+        let mut misses = self.misses.lock().unwrap_or_else(PoisonError::into_inner);
+        if misses.len() >= REMEMBERED_MISSES && !misses.contains_key(instance) {
+            misses.clear();
+        }
+        let count = misses.entry(instance.to_owned()).or_default();
+        *count = count.saturating_add(1);
+        *count
+    }
+
+    pub(super) fn forget_misses(&self, instance: &str) {
+        self.misses.lock().unwrap_or_else(PoisonError::into_inner).remove(instance);
+    }
+}
+
+fn begins(item: &WorkItem) -> bool {
+    matches!(item, WorkItem::StartOrchestration { .. } | WorkItem::ContinueAsNew { .. })
+}
+
+/// The successor's start never came: the failure is recorded as an execution of its own, with what is known of it.
+fn lost_start(lease: &InstanceLease, who: &Identity) -> Mail {
+    let parent = lease.parent.clone();
+    let item = WorkItem::ContinueAsNew {
+        instance: who.instance.clone(),
+        orchestration: who.orchestration.clone(),
+        input: String::new(),
+        version: Some(who.version.clone()),
+        parent_instance: parent.as_ref().map(|parent| parent.instance.clone()),
+        parent_id: parent.as_ref().and_then(|parent| parent.event_id),
+        parent_execution_id: parent.and_then(|parent| parent.execution_id),
+        carry_forward_events: Vec::new(),
+        initial_custom_status: None,
+    };
+    Mail { id: MailId(u64::MAX), item }
+}

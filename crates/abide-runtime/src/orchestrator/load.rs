@@ -1,0 +1,202 @@
+//! Getting an execution to the point where its next messages can be fed: the copy that was kept, or a replay.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use abide_engine::{Execution, Foreign, ForeignListener, Identity};
+use abide_model::{Event, EventKind, KvEntry};
+use abide_provider::{Ability, InstanceLease, Operation, Position, Rejection, StoreError};
+use futures_util::FutureExt;
+use semver::Version;
+use tracing::warn;
+
+use super::Orchestrator;
+use super::cache::{Life, Resident};
+use crate::OrchestrationHandler;
+use crate::store_call::Told;
+
+/// What an execution weighs before it has seen anything.
+const BASE_WEIGHT: usize = 4 * 1024;
+/// What an event weighs beside its payload.
+const EVENT_WEIGHT: usize = 64;
+
+/// Why an execution cannot be run now.
+#[derive(Debug)]
+pub(crate) enum Hindrance {
+    /// Its history cannot be read, and says why.
+    Unreadable(String),
+    /// It was started by a version of abide that this runtime does not replay.
+    Incompatible { version: Version },
+    /// The store refused to read.
+    Refused(StoreError),
+    /// The runtime gave up.
+    GivenUp,
+}
+
+impl Orchestrator {
+    /// An execution at its first turn.
+    pub(crate) async fn fresh(
+        &self,
+        lease: &Arc<InstanceLease>,
+        who: Identity,
+        code: Arc<dyn OrchestrationHandler>,
+    ) -> Result<Resident, Hindrance> {
+        // An instance that never ran has no values.
+        let kv = match lease.status {
+            None => BTreeMap::new(),
+            Some(_) => self.read_values(lease).await?,
+        };
+        let position = Position { execution_id: who.execution_id, last_event_id: 0, ..lease.position };
+        let execution = Execution::new_with_listener(who.clone(), kv, code, tell_of_foreign(&who));
+        Ok(Resident { execution, position, weight: BASE_WEIGHT, life: Life::default() })
+    }
+
+    /// An execution that goes on: kept, or replayed.
+    pub(crate) async fn resumed(
+        &self,
+        lease: &Arc<InstanceLease>,
+        who: Identity,
+        code: Arc<dyn OrchestrationHandler>,
+    ) -> Result<Resident, Hindrance> {
+        if let Some(kept) = self.cache.take(&lease.instance)
+            && let Some(kept) = self.caught_up(lease, kept).await?
+        {
+            return Ok(kept);
+        }
+        let history = self.read_history(lease, 0).await?;
+        self.check_pin(&history)?;
+        let kv = self.read_values(lease).await?;
+        let mut cold = Resident {
+            execution: Execution::new_with_listener(who.clone(), kv, code, tell_of_foreign(&who)),
+            position: Position { last_event_id: 0, ..lease.position },
+            weight: BASE_WEIGHT,
+            life: Life::default(),
+        };
+        relive(&mut cold, history);
+        Ok(cold)
+    }
+
+    /// A kept copy, with what others committed since; `None` if the store does not vouch for it.
+    async fn caught_up(&self, lease: &Arc<InstanceLease>, kept: Resident) -> Result<Option<Resident>, Hindrance> {
+        let mut kept = kept;
+        let (ours, theirs) = (kept.position, lease.position);
+        let is_same_execution = lease.preloaded.is_none()
+            && ours.incarnation == theirs.incarnation
+            && ours.execution_id == theirs.execution_id;
+        if !is_same_execution || ours.last_event_id > theirs.last_event_id {
+            return Ok(None);
+        }
+        if ours.last_event_id < theirs.last_event_id {
+            let tail = self.read_history(lease, ours.last_event_id).await?;
+            relive(&mut kept, tail);
+        }
+        Ok(Some(kept))
+    }
+
+    pub(crate) async fn read_history(&self, lease: &Arc<InstanceLease>, after: u64) -> Result<Vec<Event>, Hindrance> {
+        let (store, lease) = (Arc::clone(&self.core.store), Arc::clone(lease));
+        let call = move || {
+            let (store, lease) = (Arc::clone(&store), Arc::clone(&lease));
+            async move { store.read_history_after(&lease, after).await }.boxed()
+        };
+        told(self.core.insist(Operation::ReadHistoryAfter, call).await)
+    }
+
+    async fn read_values(&self, lease: &Arc<InstanceLease>) -> Result<BTreeMap<String, KvEntry>, Hindrance> {
+        let (store, lease) = (Arc::clone(&self.core.store), Arc::clone(lease));
+        let call = move || {
+            let (store, lease) = (Arc::clone(&store), Arc::clone(&lease));
+            async move { store.read_kv_snapshot(&lease).await }.boxed()
+        };
+        told(self.core.insist(Operation::ReadKvSnapshot, call).await)
+    }
+
+    /// A store that ignores the capability filter may hand out what this build must not touch.
+    fn check_pin(&self, history: &[Event]) -> Result<(), Hindrance> {
+        let stamp = history.first().map(|event| event.duroxide_version.as_str());
+        let Some(version) = stamp.and_then(|stamp| Version::parse(stamp).ok()) else { return Ok(()) };
+        if self.core.settings.capabilities.is_compatible(&version) {
+            return Ok(());
+        }
+        Err(Hindrance::Incompatible { version })
+    }
+
+    /// Keeps an execution for its next turn, if that can ever be found out to be current.
+    pub(crate) fn keep(&self, instance: String, resident: Resident) {
+        if self.core.abilities.has(Ability::Incarnations) {
+            self.cache.put(instance, resident);
+            self.core.metrics.set_resident_instances(self.cache.len());
+        }
+    }
+}
+
+fn told<T>(told: Told<T>) -> Result<T, Hindrance> {
+    match told {
+        Told::Done(read) => Ok(read),
+        Told::GivenUp => Err(Hindrance::GivenUp),
+        Told::Refused { error, .. } if error.rejection() == Some(Rejection::Corrupt) => {
+            Err(Hindrance::Unreadable(error.message))
+        }
+        Told::Refused { error, .. } => Err(Hindrance::Refused(error)),
+    }
+}
+
+/// Takes in events that were committed before.
+fn relive(resident: &mut Resident, history: Vec<Event>) {
+    let Resident { execution, position, weight, life } = resident;
+    for event in &history {
+        *weight = weight.saturating_add(weigh(event));
+        if matches!(event.kind, EventKind::OrchestrationStarted { .. }) {
+            life.started_at_ms = event.timestamp_ms;
+        }
+    }
+    // All events of a turn carry its time.
+    let turns = history.chunk_by(|a, b| a.timestamp_ms == b.timestamp_ms).count();
+    life.turns = life.turns.saturating_add(u64::try_from(turns).unwrap_or(u64::MAX));
+    position.last_event_id = history.last().map_or(position.last_event_id, Event::event_id);
+    if execution.replay(history).is_err() {
+        // Only possible while a turn waits for its host, and then the execution is not kept.
+        warn!(target: "abide::runtime", "an execution in the middle of a turn was asked to replay");
+    }
+}
+
+/// What an event may add to what the code holds on to.
+pub(crate) fn weigh(event: &Event) -> usize {
+    let payload = match &event.kind {
+        EventKind::OrchestrationStarted { input, .. }
+        | EventKind::ActivityScheduled { input, .. }
+        | EventKind::SubOrchestrationScheduled { input, .. } => input.len(),
+        EventKind::ActivityCompleted { result } | EventKind::SubOrchestrationCompleted { result } => result.len(),
+        EventKind::ExternalEvent { data, .. } | EventKind::QueueEventDelivered { data, .. } => data.len(),
+        EventKind::KeyValueSet { value, .. } => value.len(),
+        EventKind::CustomStatusUpdated { status } => status.as_ref().map_or(0, String::len),
+        EventKind::OrchestrationCompleted { .. }
+        | EventKind::OrchestrationFailed { .. }
+        | EventKind::ActivityFailed { .. }
+        | EventKind::ActivityCancelRequested { .. }
+        | EventKind::TimerCreated { .. }
+        | EventKind::TimerFired { .. }
+        | EventKind::ExternalSubscribed { .. }
+        | EventKind::OrchestrationChained { .. }
+        | EventKind::SubOrchestrationFailed { .. }
+        | EventKind::SubOrchestrationCancelRequested { .. }
+        | EventKind::OrchestrationContinuedAsNew { .. }
+        | EventKind::OrchestrationCancelRequested { .. }
+        | EventKind::ExternalSubscribedCancelled { .. }
+        | EventKind::QueueSubscribed { .. }
+        | EventKind::QueueSubscriptionCancelled { .. }
+        | EventKind::KeyValueCleared { .. }
+        | EventKind::KeyValuesCleared
+        | EventKind::HistoryPruneRequested { .. }
+        | EventKind::HistoryPruned { .. } => 0,
+    };
+    payload.saturating_add(EVENT_WEIGHT)
+}
+
+fn tell_of_foreign(who: &Identity) -> ForeignListener {
+    let (instance, orchestration) = (who.instance.clone(), who.orchestration.clone());
+    Arc::new(move |what: Foreign| {
+        warn!(target: "abide::orchestration", instance_id = %instance, orchestration_name = %orchestration,
+            "the orchestration uses asynchrony that is not durable and will fail: {what}");
+    })
+}

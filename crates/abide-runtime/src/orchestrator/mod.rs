@@ -1,0 +1,283 @@
+//! The lane of turns: a leased instance is run and committed.
+//!
+//! Start with [`Orchestrator::turn`]. What a lease is about is decided in `plan.rs`, how its execution is brought up to date
+//! in `load.rs`, what is written in `commit.rs`; ends that the code did not choose are in `failure.rs`.
+//!
+//! Deliberately absent: the rules of replay. They are the engine's.
+
+mod cache;
+mod commit;
+mod failure;
+mod load;
+mod plan;
+mod report;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use abide_engine::{HostCall, Identity, Outcome, Step, TurnOutput, answer_late_mail};
+use abide_model::{PruneOptions, PruneResult, Timestamp};
+use abide_provider::{InstanceLease, LeaseInstances, Position, StoreError};
+use futures_util::future::{BoxFuture, Either, FutureExt, select};
+use tokio::sync::Notify;
+use tracing::{Instrument, debug, info_span, warn};
+
+use self::cache::{Cache, Resident};
+use self::commit::{CommitEnd, commit, commit_of};
+use self::load::{Hindrance, weigh};
+use self::plan::{Stage, mail_of, resolve};
+use crate::OrchestrationHandler;
+use crate::core::Core;
+use crate::dispatch::{Attempt, GiveBack, Lane, Slot};
+use crate::renewal::{Lease, Leased};
+
+/// An incompatible or unreadable history is looked at again after this time.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
+
+/// Runs turns.
+pub(crate) struct Orchestrator {
+    core: Arc<Core>,
+    cache: Cache,
+    /// How often running instances were met whose code is not registered here.
+    misses: Mutex<BTreeMap<String, u32>>,
+}
+
+/// A leased instance, and the times that go with the lease.
+#[derive(Debug, Clone)]
+pub(crate) struct Held {
+    lease: Arc<InstanceLease>,
+    granted: Duration,
+}
+
+impl Orchestrator {
+    pub(crate) fn new(core: Arc<Core>) -> Self {
+        let cache = Cache::new(core.settings.instance_cache_bytes);
+        Self { core, cache, misses: Mutex::default() }
+    }
+
+    /// One turn, from the lease to the commit.
+    async fn turn(&self, held: Held) {
+        let lease = &held.lease;
+        let stage = Stage::of(lease);
+        if lease.attempt > self.core.settings.max_attempts {
+            return self.poison(&held, stage).await;
+        }
+        match stage {
+            Stage::Begins { who } => match self.code_of(who) {
+                Ok((who, code)) => self.begin(&held, who, code).await,
+                Err(who) => self.unregistered(&held, &who, Attempt::Counts).await,
+            },
+            Stage::GoesOn { who } => match self.code_of(who) {
+                Ok((who, code)) => self.go_on(&held, who, code).await,
+                // The instance was healthy where its code is known: it waits for that code, however long.
+                Err(who) => self.unregistered(&held, &who, Attempt::DoesNotCount).await,
+            },
+            Stage::Gap { who } => {
+                debug!(target: "abide::runtime", instance_id = %who.instance, "its successor's start is not here yet");
+                let delay = self.core.settings.unregistered_backoff.delay(lease.attempt);
+                self.hand_back(lease, GiveBack::tried(delay)).await;
+            }
+            Stage::Over { who, outcome } => self.late_mail(&held, who, outcome).await,
+            Stage::Nothing { who } => {
+                warn!(target: "abide::runtime", instance_id = %who.instance, "mail for an instance that nothing starts is dropped");
+                self.late_mail(&held, who, Outcome::Running).await;
+            }
+        }
+    }
+
+    fn code_of(&self, mut who: Identity) -> Result<(Identity, Arc<dyn OrchestrationHandler>), Identity> {
+        match resolve(&self.core.orchestrations, &mut who) {
+            Some(code) => Ok((who, code)),
+            None => Err(who),
+        }
+    }
+
+    async fn begin(&self, held: &Held, who: Identity, code: Arc<dyn OrchestrationHandler>) {
+        match self.fresh(&held.lease, who.clone(), code).await {
+            Ok(resident) => self.run_turn(held, who, resident).await,
+            Err(hindrance) => self.hindered(held, &who, hindrance).await,
+        }
+    }
+
+    async fn go_on(&self, held: &Held, who: Identity, code: Arc<dyn OrchestrationHandler>) {
+        match self.resumed(&held.lease, who.clone(), code).await {
+            Ok(resident) => {
+                self.forget_misses(&who.instance);
+                self.run_turn(held, who, resident).await;
+            }
+            Err(hindrance) => self.hindered(held, &who, hindrance).await,
+        }
+    }
+
+    /// Feeds the mail, and commits what the code decided.
+    async fn run_turn(&self, held: &Held, who: Identity, mut resident: Resident) {
+        let lease = &held.lease;
+        let mail = mail_of(&lease.messages);
+        let mut step = resident.execution.turn(mail, self.now(held));
+        let output = loop {
+            match step {
+                Ok(Step::Done(output)) => break *output,
+                Ok(Step::HostCall(HostCall::Prune { options })) => {
+                    let answer = self.prune(&who.instance, options).await;
+                    step = resident.execution.resume(answer);
+                }
+                Err(error) => {
+                    warn!(target: "abide::runtime", instance_id = %who.instance, %error, "a turn could not be run");
+                    return self.hand_back(lease, GiveBack::tried(LOOK_AGAIN)).await;
+                }
+            }
+        };
+        self.finish(held, who, resident, output).await;
+    }
+
+    async fn finish(&self, held: &Held, who: Identity, mut resident: Resident, output: TurnOutput) {
+        let lease = &held.lease;
+        resident.life.turns = resident.life.turns.saturating_add(1);
+        for event in &output.events {
+            resident.weight = resident.weight.saturating_add(weigh(event));
+        }
+        if let Some(first) = output.events.first()
+            && first.event_id == 1
+        {
+            resident.life.started_at_ms = first.timestamp_ms;
+        }
+        let last = output.events.last().map_or(resident.position.last_event_id, abide_model::Event::event_id);
+        resident.position = Position { last_event_id: last, ..resident.position };
+        let told = report::Told::of(&output, resident.life, last);
+        let turn = commit_of(lease, who.execution_id, output);
+        let sends = (!turn.turn.orchestrator_items.is_empty(), !turn.turn.worker_items.is_empty());
+        match commit(&self.core, turn).await {
+            CommitEnd::Done(committed) => {
+                self.tell_lanes(sends);
+                told.tell(&self.core, &who, &committed);
+                if told.is_running() {
+                    self.keep(who.instance, resident);
+                }
+            }
+            CommitEnd::NotOurs => {
+                debug!(target: "abide::runtime", instance_id = %who.instance, "the lease is lost; the turn is discarded");
+            }
+            CommitEnd::Outdated => self.hand_back(lease, GiveBack::UNTRIED).await,
+            CommitEnd::Refused(error) => self.refused(held, who, error).await,
+            CommitEnd::GivenUp => self.hand_back(lease, GiveBack::UNTRIED).await,
+        }
+    }
+
+    /// Mail for something that will not run any more is used up.
+    async fn late_mail(&self, held: &Held, who: Identity, outcome: Outcome) {
+        let lease = &held.lease;
+        let execution_id = lease.position.execution_id.max(1);
+        let output = answer_late_mail(who.clone(), outcome, mail_of(&lease.messages), self.now(held));
+        let told = report::Told::of(&output, cache::Life::default(), lease.position.last_event_id);
+        match commit(&self.core, commit_of(lease, execution_id, output)).await {
+            CommitEnd::Done(committed) => told.tell(&self.core, &who, &committed),
+            CommitEnd::NotOurs => {}
+            CommitEnd::Outdated | CommitEnd::Refused(_) => {
+                self.hand_back(lease, GiveBack::tried(LOOK_AGAIN)).await;
+            }
+            CommitEnd::GivenUp => self.hand_back(lease, GiveBack::UNTRIED).await,
+        }
+    }
+
+    /// Prunes earlier executions in the middle of a turn, under its lease.
+    async fn prune(&self, instance: &str, options: PruneOptions) -> Result<PruneResult, String> {
+        let Some(admin) = self.core.store.as_management_capability() else {
+            return Err("this store cannot prune: it has no administrative side".to_owned());
+        };
+        let pruned = admin.prune_executions(instance, options).await.map_err(|error| error.to_string())?;
+        self.core.metrics.record_executions_pruned(pruned.executions_deleted);
+        Ok(pruned)
+    }
+
+    /// What time it is for the store: its time at the lease, plus what has passed since.
+    fn now(&self, held: &Held) -> Timestamp {
+        let passed = self.core.clock.monotonic().saturating_sub(held.granted);
+        held.lease.store_time.map_or_else(|| self.core.clock.wall(), |time| time.saturating_add(passed))
+    }
+
+    fn tell_lanes(&self, (mail, work): (bool, bool)) {
+        if mail {
+            self.core.new_mail.notify_one();
+        }
+        if work {
+            self.core.new_work.notify_one();
+        }
+    }
+
+    async fn hand_back(&self, lease: &Arc<InstanceLease>, back: GiveBack) {
+        give_back(Arc::clone(&self.core), lease.token.clone(), back).await;
+    }
+}
+
+impl Lane for Orchestrator {
+    type Lease = InstanceLease;
+
+    const NAME: &'static str = "orchestrations";
+    const QUEUE: abide_provider::Lane = abide_provider::Lane::Instances;
+
+    fn slots(&self) -> usize {
+        self.core.settings.orchestration_concurrency
+    }
+
+    fn lease(
+        self: Arc<Self>,
+        limit: usize,
+        wait: Duration,
+    ) -> BoxFuture<'static, Result<Vec<InstanceLease>, StoreError>> {
+        let request = LeaseInstances {
+            limit,
+            lease_for: self.core.settings.orchestrator_lock_timeout,
+            wait,
+            capabilities: Some(self.core.settings.capabilities.clone()),
+        };
+        let store = Arc::clone(&self.core.store);
+        async move { store.lease_instances(request).await }.boxed()
+    }
+
+    fn run(self: Arc<Self>, lease: InstanceLease, granted: Duration, slot: Slot) -> BoxFuture<'static, ()> {
+        let span = info_span!(target: "abide::runtime", "turn", instance_id = %lease.instance,
+            execution_id = lease.position.execution_id, orchestration_name = %lease.orchestration_name);
+        let work = async move {
+            let settings = &self.core.settings;
+            let keep = Lease {
+                on: Leased::Instance,
+                token: lease.token.clone(),
+                lasts: settings.orchestrator_lock_timeout,
+                interval: settings.orchestrator_renewal_interval,
+            };
+            let _renewed = self.core.renewals.hold(keep, granted);
+            let held = Held { lease: Arc::new(lease), granted };
+            crate::test_hooks::delay(&*self.core.clock, &held.lease.instance).await;
+            let giving_up = self.core.stop.giving_up.clone();
+            let turn = Box::pin(self.turn(held.clone()));
+            if let Either::Right(_) = select(turn, Box::pin(giving_up.cancelled())).await {
+                self.hand_back(&held.lease, GiveBack::UNTRIED).await;
+            }
+            drop(slot);
+        };
+        work.instrument(span).boxed()
+    }
+
+    fn token(lease: &InstanceLease) -> String {
+        lease.token.clone()
+    }
+
+    fn give_back(self: Arc<Self>, token: String, back: GiveBack) -> BoxFuture<'static, ()> {
+        give_back(Arc::clone(&self.core), token, back).boxed()
+    }
+
+    fn news(core: &Core) -> &Notify {
+        &core.new_mail
+    }
+}
+
+/// Gives a lease back. If the store does not hear it, the lease runs out by itself.
+async fn give_back(core: Arc<Core>, token: String, back: GiveBack) {
+    let store = Arc::clone(&core.store);
+    let call = move || {
+        let (store, token) = (Arc::clone(&store), token.clone());
+        async move { store.abandon_orchestration_item(&token, back.delay, back.ignores_attempt()).await }.boxed()
+    };
+    core.give_back("instance", call).await;
+}

@@ -1,0 +1,154 @@
+//! Telling people what a committed turn did: the code's own lines, the engine's remarks, and the counters.
+
+use abide_engine::{Identity, LineLevel, LogLine, Notice, Outcome, TurnOutput};
+use abide_model::{ErrorDetails, Event, EventKind, ExecutionStatus};
+use abide_provider::Committed;
+use tracing::{debug, error, info, trace, warn};
+
+use super::cache::Life;
+use crate::core::Core;
+
+/// What is to be told once a turn is committed.
+#[derive(Debug)]
+pub(crate) struct Told {
+    lines: Vec<LogLine>,
+    notices: Vec<Notice>,
+    started_by: Option<&'static str>,
+    ended: Option<Ended>,
+    is_running: bool,
+}
+
+#[derive(Debug)]
+struct Ended {
+    status: ExecutionStatus,
+    details: Option<ErrorDetails>,
+    seconds: f64,
+    turns: u64,
+    events: u64,
+}
+
+impl Told {
+    /// What there is to tell of a turn whose execution has now `events` events.
+    pub(crate) fn of(output: &TurnOutput, life: Life, events: u64) -> Self {
+        let started = output.events.first().is_some_and(|event| event.event_id == 1);
+        let first_execution = output.events.first().is_some_and(|event| event.execution_id == 1);
+        let ends = output.events.iter().rev().find(|event| event.is_terminal());
+        Self {
+            lines: output.lines.clone(),
+            notices: output.notices.clone(),
+            started_by: started.then_some(if first_execution { "client" } else { "continueAsNew" }),
+            ended: ends.map(|end| Ended {
+                status: output.outcome.status(),
+                details: failure(end),
+                seconds: seconds_between(life.started_at_ms, end.timestamp_ms),
+                turns: life.turns,
+                events,
+            }),
+            is_running: matches!(output.outcome, Outcome::Running),
+        }
+    }
+
+    /// Whether the execution goes on.
+    pub(crate) const fn is_running(&self) -> bool {
+        self.is_running
+    }
+
+    pub(crate) fn tell(&self, core: &Core, who: &Identity, committed: &Committed) {
+        for line in &self.lines {
+            print(who, line);
+        }
+        for notice in &self.notices {
+            remark(who, notice);
+        }
+        if let Some(by) = self.started_by {
+            core.metrics.record_orchestration_start(&who.orchestration, &who.version, by);
+            core.metrics.increment_active_orchestrations();
+        }
+        if let Some(ended) = &self.ended {
+            count_end(core, who, ended);
+        }
+        if let Some(pruned) = &committed.pruned {
+            core.metrics.record_executions_pruned(pruned.executions_deleted);
+        }
+    }
+}
+
+fn failure(end: &Event) -> Option<ErrorDetails> {
+    if let EventKind::OrchestrationFailed { details } = &end.kind { Some(details.clone()) } else { None }
+}
+
+fn count_end(core: &Core, who: &Identity, ended: &Ended) {
+    let metrics = &core.metrics;
+    let status = match ended.status {
+        ExecutionStatus::Running => return,
+        ExecutionStatus::Completed => "success",
+        ExecutionStatus::Failed => "failed",
+        ExecutionStatus::ContinuedAsNew => "continuedAsNew",
+    };
+    metrics.decrement_active_orchestrations();
+    metrics.record_orchestration_completion(
+        &who.orchestration,
+        &who.version,
+        status,
+        ended.seconds,
+        ended.turns,
+        ended.events,
+    );
+    if ended.status == ExecutionStatus::ContinuedAsNew {
+        metrics.record_continue_as_new(&who.orchestration, who.execution_id);
+    }
+    let Some(details) = &ended.details else { return };
+    let error_type = match details {
+        ErrorDetails::Infrastructure { .. } => "infrastructure_error",
+        ErrorDetails::Configuration { .. } => "config_error",
+        ErrorDetails::Application { .. } => "app_error",
+        ErrorDetails::Poison { .. } => {
+            metrics.record_orchestration_poison();
+            "poison"
+        }
+    };
+    metrics.record_orchestration_failure(&who.orchestration, &who.version, error_type, details.category());
+}
+
+fn seconds_between(from_ms: u64, until_ms: u64) -> f64 {
+    std::time::Duration::from_millis(until_ms.saturating_sub(from_ms)).as_secs_f64()
+}
+
+/// Prints a line of the code at its level.
+fn print(who: &Identity, line: &LogLine) {
+    macro_rules! at {
+        ($print:ident $(, $field:ident = $value:expr)?) => {
+            $print!(target: "abide::orchestration", instance_id = %who.instance, execution_id = who.execution_id,
+                orchestration_name = %who.orchestration, orchestration_version = %who.version
+                $(, $field = %$value)?, "{}", line.message)
+        };
+    }
+    match &line.level {
+        LineLevel::Error => at!(error),
+        LineLevel::Warn => at!(warn),
+        LineLevel::Info => at!(info),
+        LineLevel::Debug => at!(debug),
+        LineLevel::Trace => at!(trace),
+        LineLevel::Custom(level) => at!(trace, level = level),
+    }
+}
+
+/// Passes a remark of the engine on, as loud as it matters.
+fn remark(who: &Identity, notice: &Notice) {
+    macro_rules! at {
+        ($print:ident) => {
+            $print!(target: "abide::runtime", instance = %who.instance, execution_id = who.execution_id,
+                orchestration_name = %who.orchestration, "{notice}")
+        };
+    }
+    match notice {
+        Notice::ChildIdTaken { .. } | Notice::Misrouted { .. } | Notice::InvalidPinnedVersion { .. } => at!(warn),
+        Notice::PanicAfterEnd { .. } => at!(error),
+        Notice::DuplicateStart { .. } | Notice::SignalWithoutWait { .. } => at!(info),
+        Notice::StaleMessage { .. }
+        | Notice::DuplicateMessage { .. }
+        | Notice::DroppedTimerFired { .. }
+        | Notice::MessageAfterEnd { .. } => at!(debug),
+        _ => at!(debug),
+    }
+}

@@ -1,0 +1,282 @@
+//! Keeping leases: one loop for all of them, apart from everything that could hold it up.
+//!
+//! Whoever holds a lease [registers](Renewals::hold) it and drops the guard when it is over. The loop renews each a third of
+//! its time before half of it is gone, repeats what failed, and tells the holder only what the store said for certain:
+//! that the lease is lost.
+//!
+//! Deliberately absent: judging by the local clock that a lease has run out. The store does that.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use abide_model::{Clock, Entropy};
+use abide_provider::{Provider, ProviderError};
+use futures_util::future::{BoxFuture, Either, FutureExt, select};
+use futures_util::stream::{FuturesUnordered, StreamExt};
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+use tracing::{debug, warn};
+
+use crate::observability::MetricsProvider;
+use crate::store_call::{Called, Caller};
+
+/// What a lease is on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Leased {
+    Instance,
+    Work,
+}
+
+impl Leased {
+    pub(crate) const fn label(self) -> &'static str {
+        match self {
+            Self::Instance => "instance",
+            Self::Work => "activity",
+        }
+    }
+}
+
+/// A lease to keep.
+#[derive(Debug, Clone)]
+pub(crate) struct Lease {
+    pub(crate) on: Leased,
+    pub(crate) token: String,
+    /// How long each renewal makes it last.
+    pub(crate) lasts: Duration,
+    /// How long to wait between two renewals: at most a third of `lasts`.
+    pub(crate) interval: Duration,
+}
+
+/// All leases that are held.
+#[derive(Default)]
+pub(crate) struct Renewals {
+    held: Mutex<Held>,
+    sooner: Notify,
+}
+
+#[derive(Default)]
+struct Held {
+    next_id: u64,
+    leases: BTreeMap<u64, Entry>,
+    /// When the loop will look again by itself.
+    wakes_at: Option<Duration>,
+}
+
+struct Entry {
+    lease: Lease,
+    renew_at: Duration,
+    under_way: bool,
+    failures: u32,
+    lost: CancellationToken,
+}
+
+/// Keeps a lease renewed until it is dropped.
+pub(crate) struct LeaseGuard {
+    id: u64,
+    renewals: Arc<Renewals>,
+    lost: CancellationToken,
+}
+
+impl fmt::Debug for LeaseGuard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LeaseGuard").field("id", &self.id).finish_non_exhaustive()
+    }
+}
+
+impl LeaseGuard {
+    /// Raised when the store says that the lease is not held any more.
+    pub(crate) const fn lost(&self) -> &CancellationToken {
+        &self.lost
+    }
+}
+
+impl Drop for LeaseGuard {
+    fn drop(&mut self) {
+        self.renewals.lock().leases.remove(&self.id);
+    }
+}
+
+impl Renewals {
+    /// Renews a lease that was granted at `granted` until the guard is dropped.
+    pub(crate) fn hold(self: &Arc<Self>, lease: Lease, granted: Duration) -> LeaseGuard {
+        let renew_at = granted.saturating_add(lease.interval);
+        let lost = CancellationToken::new();
+        let mut held = self.lock();
+        let id = held.next_id;
+        held.next_id = held.next_id.wrapping_add(1);
+        let entry = Entry { lease, renew_at, under_way: false, failures: 0, lost: lost.clone() };
+        held.leases.insert(id, entry);
+        let is_sooner = held.wakes_at.is_none_or(|wakes_at| renew_at < wakes_at);
+        if is_sooner {
+            held.wakes_at = Some(renew_at);
+        }
+        drop(held);
+        if is_sooner {
+            self.sooner.notify_one();
+        }
+        LeaseGuard { id, renewals: Arc::clone(self), lost }
+    }
+
+    /// How far the most belated renewal is behind its time.
+    pub(crate) fn lag(&self, now: Duration) -> Duration {
+        let held = self.lock();
+        let lags = held.leases.values().map(|entry| now.saturating_sub(entry.renew_at));
+        lags.max().unwrap_or_default()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Held> {
+        // A panic elsewhere leaves the map as whole as any other moment does.
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn take_due(&self, now: Duration) -> Vec<(u64, Lease)> {
+        let mut held = self.lock();
+        let mut due = Vec::new();
+        for (id, entry) in &mut held.leases {
+            if !entry.under_way && entry.renew_at <= now {
+                entry.under_way = true;
+                due.push((*id, entry.lease.clone()));
+            }
+        }
+        let waiting = held.leases.values().filter(|entry| !entry.under_way);
+        held.wakes_at = waiting.map(|entry| entry.renew_at).min();
+        due
+    }
+
+    fn wakes_at(&self) -> Option<Duration> {
+        self.lock().wakes_at
+    }
+
+    /// Notes what a renewal came to; says whether somebody still wants the lease.
+    fn note(&self, id: u64, now: Duration, outcome: Outcome, chance: &dyn Entropy) -> bool {
+        let mut held = self.lock();
+        let Some(entry) = held.leases.get_mut(&id) else { return false };
+        entry.under_way = false;
+        match outcome {
+            Outcome::Renewed { asked } => {
+                entry.failures = 0;
+                entry.renew_at = asked.saturating_add(entry.lease.interval);
+            }
+            Outcome::Failed => {
+                entry.failures = entry.failures.saturating_add(1);
+                entry.renew_at = now.saturating_add(retry_delay(entry, chance));
+            }
+            Outcome::Lost => {
+                if let Some(entry) = held.leases.remove(&id) {
+                    entry.lost.cancel();
+                }
+            }
+        }
+        true
+    }
+}
+
+/// What a renewal came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Outcome {
+    Renewed { asked: Duration },
+    Failed,
+    Lost,
+}
+
+impl Outcome {
+    const fn label(self) -> &'static str {
+        match self {
+            Self::Renewed { .. } => "renewed",
+            Self::Failed => "failed",
+            Self::Lost => "lost",
+        }
+    }
+}
+
+/// Soon at first, so that a lease survives a short disturbance; then as rarely as renewals are.
+fn retry_delay(entry: &Entry, chance: &dyn Entropy) -> Duration {
+    let first = entry.lease.interval / 16;
+    let full = first.saturating_mul(1 << entry.failures.min(4)).min(entry.lease.interval);
+    let nanos = u64::try_from(full.as_nanos()).unwrap_or(u64::MAX);
+    let spread = chance.next_u64() % (nanos / 2).saturating_add(1);
+    full.saturating_sub(Duration::from_nanos(spread)).max(Duration::from_millis(1))
+}
+
+/// Renews leases until none is held and none will be.
+pub(crate) struct Renewer {
+    pub(crate) store: Arc<dyn Provider>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) entropy: Arc<dyn Entropy>,
+    pub(crate) metrics: Arc<MetricsProvider>,
+    pub(crate) caller: Caller,
+    pub(crate) renewals: Arc<Renewals>,
+}
+
+impl Renewer {
+    /// The loop. Ends when `over` is raised.
+    pub(crate) async fn run(self, over: CancellationToken) {
+        let mut under_way: FuturesUnordered<BoxFuture<'static, (u64, Leased, Outcome)>> =
+            FuturesUnordered::new();
+        while !over.is_cancelled() {
+            for (id, lease) in self.renewals.take_due(self.clock.monotonic()) {
+                under_way.push(self.renew(id, lease));
+            }
+            let next = async {
+                match self.renewals.wakes_at() {
+                    Some(at) => self.clock.sleep_until(at).await,
+                    None => std::future::pending().await,
+                }
+            };
+            let woken = select(Box::pin(next), Box::pin(self.renewals.sooner.notified()));
+            let wait = select(woken, Box::pin(over.cancelled()));
+            if under_way.is_empty() {
+                let _woken = wait.await;
+                continue;
+            }
+            if let Either::Left((Some((id, on, outcome)), _)) = select(under_way.next(), wait).await {
+                self.settle(id, on, outcome);
+            }
+        }
+    }
+
+    fn settle(&self, id: u64, on: Leased, outcome: Outcome) {
+        if self.renewals.note(id, self.clock.monotonic(), outcome, &*self.entropy) {
+            self.metrics.record_lease_renewal(on.label(), outcome.label());
+        }
+    }
+
+    fn renew(&self, id: u64, lease: Lease) -> BoxFuture<'static, (u64, Leased, Outcome)> {
+        let store = Arc::clone(&self.store);
+        let (caller, asked) = (self.caller.clone(), self.clock.monotonic());
+        async move {
+            let Lease { on, token, lasts, interval: _ } = lease;
+            let call = async move {
+                match on {
+                    Leased::Instance => store.renew_orchestration_item_lock(&token, lasts).await,
+                    Leased::Work => store.renew_work_item_lock(&token, lasts).await,
+                }
+            };
+            let outcome = match caller.call(lasts / 3, call).await {
+                Called::Answered(answer) => outcome_of(on, asked, answer),
+                Called::Late | Called::Panicked => {
+                    warn!(target: "abide::runtime", lease = on.label(), "a renewal got no answer; trying again");
+                    Outcome::Failed
+                }
+            };
+            (id, on, outcome)
+        }
+        .boxed()
+    }
+}
+
+fn outcome_of(on: Leased, asked: Duration, answer: Result<(), ProviderError>) -> Outcome {
+    match answer {
+        Ok(()) => Outcome::Renewed { asked },
+        Err(error) if error.is_retryable() => {
+            warn!(target: "abide::runtime", lease = on.label(), %error, "a renewal failed; trying again");
+            Outcome::Failed
+        }
+        Err(error) => {
+            debug!(target: "abide::runtime", lease = on.label(), %error, "a lease is lost");
+            Outcome::Lost
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! Built-in activities: what orchestrations ask of the system.
+//!
+//! They are activities like any other, so that their results are recorded and replayed; only their names are reserved.
+
+use std::sync::Arc;
+
+use abide_model::{Clock, Entropy};
+use serde_json::Value;
+
+use crate::activity_context::ActivityContext;
+use crate::handler::FnActivity;
+use crate::registry::ActivityRegistry;
+
+/// The names under which the engine asks for them. Part of the stored format.
+const NEW_GUID: &str = "__duroxide_syscall:new_guid";
+const UTC_NOW_MS: &str = "__duroxide_syscall:utc_now_ms";
+const GET_KV_VALUE: &str = "__duroxide_syscall:get_kv_value";
+
+/// The registry of a runtime: what the user registered, and the built-in activities.
+pub(crate) fn with_system_calls(
+    registry: &ActivityRegistry,
+    clock: Arc<dyn Clock>,
+    entropy: Arc<dyn Entropy>,
+) -> ActivityRegistry {
+    let guid = move |_: ActivityContext, _: String| {
+        let guid = new_guid(&*entropy);
+        async move { Ok(guid) }
+    };
+    let now = move |_: ActivityContext, _: String| {
+        let now = clock.wall().as_millis().to_string();
+        async move { Ok(now) }
+    };
+    registry
+        .with_builtin(NEW_GUID, Arc::new(FnActivity(guid)))
+        .with_builtin(UTC_NOW_MS, Arc::new(FnActivity(now)))
+        .with_builtin(GET_KV_VALUE, Arc::new(FnActivity(get_kv_value)))
+}
+
+/// A random (version 4) UUID.
+fn new_guid(entropy: &dyn Entropy) -> String {
+    let bits = (u128::from(entropy.next_u64()) << 64) | u128::from(entropy.next_u64());
+    let bits = bits & !(0xf << 76) & !(0x3 << 62) | (0x4 << 76) | (0x2 << 62);
+    let hex = format!("{bits:032x}");
+    let (a, rest) = hex.split_at(8);
+    let (b, rest) = rest.split_at(4);
+    let (c, rest) = rest.split_at(4);
+    let (d, e) = rest.split_at(4);
+    format!("{a}-{b}-{c}-{d}-{e}")
+}
+
+/// Reads a value of another instance.
+async fn get_kv_value(ctx: ActivityContext, input: String) -> Result<String, String> {
+    let request: Value =
+        serde_json::from_str(&input).map_err(|error| format!("get_kv_value: invalid input: {error}"))?;
+    let field = |name: &str| request.get(name).and_then(Value::as_str).map(str::to_owned);
+    let instance = field("instance_id").ok_or("get_kv_value: missing instance_id")?;
+    let key = field("key").ok_or("get_kv_value: missing key")?;
+    let value = ctx.get_client().get_kv_value(&instance, &key).await;
+    let value = value.map_err(|error| format!("get_kv_value client error: {error}"))?;
+    serde_json::to_string(&value).map_err(|error| format!("get_kv_value: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Ones;
+
+    impl Entropy for Ones {
+        fn next_u64(&self) -> u64 {
+            u64::MAX
+        }
+    }
+
+    struct Zeros;
+
+    impl Entropy for Zeros {
+        fn next_u64(&self) -> u64 {
+            0
+        }
+    }
+
+    #[test]
+    fn a_guid_has_the_form_of_a_random_uuid() {
+        assert_eq!(new_guid(&Ones), "ffffffff-ffff-4fff-bfff-ffffffffffff");
+        assert_eq!(new_guid(&Zeros), "00000000-0000-4000-8000-000000000000");
+    }
+}

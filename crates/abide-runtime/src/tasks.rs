@@ -1,0 +1,50 @@
+//! Tasks on tokio, and a thread for what must not be held up.
+
+use abide_model::{Spawn, Task};
+use tokio::runtime::{Builder, Handle};
+use tracing::error;
+
+/// Tasks of the tokio runtime in which it was made.
+#[derive(Debug, Clone)]
+pub(crate) struct TokioTasks {
+    handle: Handle,
+}
+
+impl TokioTasks {
+    /// # Panics
+    ///
+    /// Outside of a tokio runtime.
+    pub(crate) fn current() -> Self {
+        Self { handle: Handle::current() }
+    }
+}
+
+impl Spawn for TokioTasks {
+    fn spawn(&self, _name: &'static str, task: Task) {
+        // Detached: whoever spawns keeps track of its tasks.
+        let _running = self.handle.spawn(task);
+    }
+
+    /// A thread with a runtime of its own. Without one (the system has no more threads), an ordinary task must do.
+    fn spawn_apart(&self, name: &'static str, task: Task) {
+        let runtime = Builder::new_current_thread().enable_time().build();
+        let Ok(runtime) = runtime else {
+            error!(target: "abide::runtime", task = name, "no runtime of its own for this task: it may be held up");
+            return self.spawn(name, task);
+        };
+        let (give, take) = std::sync::mpsc::channel::<Task>();
+        #[expect(clippy::disallowed_methods, reason = "this is the `Spawn` that others take as an argument")]
+        let thread = std::thread::Builder::new().name(name.to_owned()).spawn(move || {
+            if let Ok(task) = take.recv() {
+                runtime.block_on(task);
+            }
+        });
+        if let Err(problem) = thread {
+            error!(target: "abide::runtime", task = name, %problem, "no thread of its own for this task: it may be held up");
+            return self.spawn(name, task);
+        }
+        if let Err(unsent) = give.send(task) {
+            self.spawn(name, unsent.0);
+        }
+    }
+}

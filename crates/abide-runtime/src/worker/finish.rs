@@ -1,0 +1,65 @@
+//! Making the result of an activity durable.
+
+use std::sync::Arc;
+
+use abide_model::WorkItem;
+use abide_provider::{FinishedWork, Operation, Rejection, StoreError};
+use futures_util::FutureExt;
+use tracing::{debug, error};
+
+use super::Worker;
+use crate::dispatch::GiveBack;
+use crate::store_call::Told;
+
+/// A result that the store will not take is tried again after this time.
+const AFTER_REFUSAL: std::time::Duration = std::time::Duration::from_secs(1);
+
+/// Whether a result counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Taken {
+    /// It is durable, or was before.
+    Yes,
+    /// It was too late, or could not be written: if anybody still waits, the activity runs again.
+    No,
+}
+
+impl Worker {
+    /// Tells the orchestration how its activity ended, however often that takes.
+    pub(super) async fn finish(&self, token: String, completion: WorkItem) -> Taken {
+        let store = Arc::clone(&self.core.store);
+        let finished = FinishedWork { token: token.clone(), completion: Some(completion) };
+        let call = move || {
+            let (store, finished) = (Arc::clone(&store), finished.clone());
+            async move {
+                let none = || Err(StoreError::unknown(Operation::FinishWork, "the provider gave no answer"));
+                store.finish_work(vec![finished]).await.pop().unwrap_or_else(none)
+            }
+            .boxed()
+        };
+        match self.core.insist(Operation::FinishWork, call).await {
+            Told::Done(()) => {
+                self.core.pulse.committed(self.core.clock.monotonic());
+                self.core.new_mail.notify_one();
+                Taken::Yes
+            }
+            Told::Refused { error, perhaps_applied } => {
+                self.not_taken(&token, &error).await;
+                if perhaps_applied { Taken::Yes } else { Taken::No }
+            }
+            Told::GivenUp => {
+                self.hand_back(&token, GiveBack::UNTRIED).await;
+                Taken::No
+            }
+        }
+    }
+
+    async fn not_taken(&self, token: &str, error: &StoreError) {
+        if error.rejection() == Some(Rejection::LeaseLost) {
+            // Cancelled meanwhile, run by somebody else, or taken by a try whose answer was lost.
+            debug!(target: "abide::runtime", %error, "the result of an activity came too late");
+            return;
+        }
+        error!(target: "abide::runtime", %error, "the store does not take the result of an activity; it will run again");
+        self.hand_back(token, GiveBack::tried(AFTER_REFUSAL)).await;
+    }
+}

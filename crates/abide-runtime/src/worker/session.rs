@@ -1,0 +1,115 @@
+//! Sessions: which are worked on here, and keeping them ours.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use futures_util::future::{Either, FutureExt, select};
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+use tracing::warn;
+
+use super::Worker;
+use crate::store_call::Called;
+
+/// The sessions that are worked on in this runtime.
+#[derive(Debug, Clone)]
+pub(crate) struct Sessions {
+    limit: usize,
+    busy: Arc<Mutex<BTreeMap<String, usize>>>,
+    claimed: Arc<Notify>,
+}
+
+/// One session more than this runtime may work on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct TooMany;
+
+/// An activity of a session is worked on until this is dropped.
+#[derive(Debug)]
+pub(crate) struct Ticket {
+    session: Option<String>,
+    sessions: Sessions,
+}
+
+impl Sessions {
+    pub(crate) fn new(limit: usize) -> Self {
+        Self { limit, busy: Arc::default(), claimed: Arc::default() }
+    }
+
+    /// Whether another session may be claimed.
+    pub(crate) fn has_room(&self) -> bool {
+        self.lock().len() < self.limit
+    }
+
+    /// Begins to work on an activity, of a session or of none.
+    pub(crate) fn enter(&self, session: Option<&str>) -> Result<Ticket, TooMany> {
+        let Some(session) = session else {
+            return Ok(Ticket { session: None, sessions: self.clone() });
+        };
+        let mut busy = self.lock();
+        if !busy.contains_key(session) && busy.len() >= self.limit {
+            return Err(TooMany);
+        }
+        let count = busy.entry(session.to_owned()).or_default();
+        *count = count.saturating_add(1);
+        drop(busy);
+        self.claimed.notify_one();
+        Ok(Ticket { session: Some(session.to_owned()), sessions: self.clone() })
+    }
+
+    fn is_idle(&self) -> bool {
+        self.lock().is_empty()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, usize>> {
+        self.busy.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        let Some(session) = self.session.take() else { return };
+        let mut busy = self.sessions.lock();
+        if let Some(count) = busy.get_mut(&session) {
+            *count = count.saturating_sub(1);
+            if *count == 0 {
+                busy.remove(&session);
+            }
+        }
+    }
+}
+
+/// Renews the locks of our sessions for as long as we have any. Ends when `over` is raised.
+pub(crate) async fn keep_sessions(worker: Arc<Worker>, over: CancellationToken) {
+    let core = Arc::clone(&worker.core);
+    // A process that died may have left sessions to a successor of the same name.
+    let mut may_own = true;
+    while !over.is_cancelled() {
+        if !may_own {
+            let claimed = Box::pin(worker.sessions.claimed.notified());
+            if let Either::Right(_) = select(claimed, Box::pin(over.cancelled())).await {
+                return;
+            }
+        }
+        let next = core.clock.monotonic().saturating_add(core.settings.session_renewal_interval);
+        if let Either::Right(_) = select(core.clock.sleep_until(next), Box::pin(over.cancelled())).await {
+            return;
+        }
+        may_own = renew(&worker).await || !worker.sessions.is_idle();
+    }
+}
+
+/// Renews once; says whether we may own a session.
+async fn renew(worker: &Arc<Worker>) -> bool {
+    let core = &worker.core;
+    let (store, owner) = (Arc::clone(&core.store), worker.owner().to_owned());
+    let (lasts, idle) = (core.settings.session_lock_timeout, core.settings.session_idle_timeout);
+    let call = async move { store.renew_session_lock(&[owner.as_str()], lasts, idle).await };
+    match core.caller.call(lasts / 3, call.boxed()).await {
+        Called::Answered(Ok(renewed)) => renewed > 0,
+        Called::Answered(Err(error)) => {
+            warn!(target: "abide::runtime", %error, "sessions could not be renewed; trying again");
+            true
+        }
+        Called::Late | Called::Panicked => true,
+    }
+}
