@@ -1,0 +1,115 @@
+//! What a user can choose about a runtime.
+//!
+//! Everything is a public field with a default, so that programs write `RuntimeOptions { …, ..Default::default() }`.
+//! Nothing is checked here: `settings.rs` makes of it what a runtime can rely on, or says why not.
+
+use std::time::Duration;
+
+use abide_model::SemverRange;
+use abide_provider::TagFilter;
+
+use crate::observability::ObservabilityConfig;
+
+/// What can be chosen about a runtime.
+#[derive(Debug, Clone)]
+pub struct RuntimeOptions {
+    /// How often a store that cannot wake us is asked for work.
+    pub dispatcher_min_poll_interval: Duration,
+    /// How long a call for work waits in the store before it is made again: the safety net beneath wake-ups.
+    pub dispatcher_long_poll_timeout: Duration,
+    /// How many turns run at once.
+    pub orchestration_concurrency: usize,
+    /// How many activities run at once; with 0 this node runs none.
+    pub worker_concurrency: usize,
+    /// How long an instance is ours without a renewal.
+    pub orchestrator_lock_timeout: Duration,
+    /// How long before its end such a lease is renewed at the latest. It is renewed after a third of its time if that is sooner.
+    pub orchestrator_lock_renewal_buffer: Duration,
+    /// How long an activity is ours without a renewal; how soon another node takes over from one that crashed.
+    pub worker_lock_timeout: Duration,
+    /// How long before its end such a lease is renewed at the latest. It is renewed after a third of its time if that is sooner.
+    pub worker_lock_renewal_buffer: Duration,
+    /// Logs and metrics.
+    pub observability: ObservabilityConfig,
+    /// How long work waits whose handler is not registered here.
+    pub unregistered_backoff: UnregisteredBackoffConfig,
+    /// How often a message or an activity is tried before it counts as poison.
+    pub max_attempts: u32,
+    /// How long a cancelled activity may go on before it is aborted.
+    pub activity_cancellation_grace_period: Duration,
+    /// Which executions this node takes, by the version that started them; `None` is all up to this build's own.
+    pub supported_replay_versions: Option<SemverRange>,
+    /// How long a session is ours without a renewal.
+    pub session_lock_timeout: Duration,
+    /// How long before its end such a lease is renewed at the latest. It is renewed after a third of its time if that is sooner.
+    pub session_lock_renewal_buffer: Duration,
+    /// How long a session without activities stays with its node.
+    pub session_idle_timeout: Duration,
+    /// How often sessions that nobody owns are forgotten.
+    pub session_cleanup_interval: Duration,
+    /// How many sessions this node serves at once.
+    pub max_sessions_per_runtime: usize,
+    /// The name of this node as an owner of sessions, if it is to own the same ones after a restart.
+    pub worker_node_id: Option<String>,
+    /// Which activities this node runs, by their tag.
+    pub worker_tag_filter: TagFilter,
+    /// How much memory instances may take that stay resident between their turns, so that their history is not read and
+    /// replayed for each; 0 keeps none.
+    pub instance_cache_bytes: usize,
+}
+
+impl Default for RuntimeOptions {
+    fn default() -> Self {
+        Self {
+            dispatcher_min_poll_interval: Duration::from_millis(100),
+            dispatcher_long_poll_timeout: Duration::from_secs(30),
+            orchestration_concurrency: 128,
+            worker_concurrency: 128,
+            orchestrator_lock_timeout: Duration::from_secs(5),
+            orchestrator_lock_renewal_buffer: Duration::from_secs(2),
+            worker_lock_timeout: Duration::from_secs(30),
+            worker_lock_renewal_buffer: Duration::from_secs(5),
+            observability: ObservabilityConfig::default(),
+            unregistered_backoff: UnregisteredBackoffConfig::default(),
+            max_attempts: 10,
+            activity_cancellation_grace_period: Duration::from_secs(10),
+            supported_replay_versions: None,
+            session_lock_timeout: Duration::from_secs(30),
+            session_lock_renewal_buffer: Duration::from_secs(5),
+            session_idle_timeout: Duration::from_secs(300),
+            session_cleanup_interval: Duration::from_secs(300),
+            max_sessions_per_runtime: 10,
+            worker_node_id: None,
+            worker_tag_filter: TagFilter::default(),
+            instance_cache_bytes: 64 * 1024 * 1024,
+        }
+    }
+}
+
+/// How long work waits whose handler is not registered here: another node may have it, or will after a deploy.
+#[derive(Debug, Clone)]
+pub struct UnregisteredBackoffConfig {
+    /// After the first attempt.
+    pub base_delay: Duration,
+    /// At most.
+    pub max_delay: Duration,
+}
+
+impl UnregisteredBackoffConfig {
+    /// How often the delay doubles.
+    const DOUBLINGS: u32 = 6;
+
+    /// How long to wait after this many attempts: the base, doubled with each attempt up to the seventh, and never more
+    /// than the maximum.
+    #[must_use]
+    pub fn delay(&self, attempt_count: u32) -> Duration {
+        let doublings = attempt_count.saturating_sub(1).min(Self::DOUBLINGS);
+        self.base_delay.saturating_mul(1 << doublings).min(self.max_delay)
+    }
+}
+
+impl Default for UnregisteredBackoffConfig {
+    fn default() -> Self {
+        Self { base_delay: Duration::from_secs(1), max_delay: Duration::from_secs(60) }
+    }
+}

@@ -1,0 +1,103 @@
+//! Collecting handlers, and the mistakes made while doing so.
+//!
+//! Of two handlers under one name and version the first stays. The second is a mistake that
+//! [`build_result`](RegistryBuilder::build_result) returns and [`build`](RegistryBuilder::build) logs: never is one handler
+//! quietly run in place of another.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::fmt;
+use std::sync::Arc;
+
+use semver::Version;
+
+use super::{Handlers, Names, Policies, Registry};
+
+/// Collects handlers for a [`Registry`].
+pub struct RegistryBuilder<H: ?Sized> {
+    pub(super) handlers: Handlers<H>,
+    pub(super) policies: Policies,
+    pub(super) mistakes: Vec<String>,
+}
+
+impl<H: ?Sized> RegistryBuilder<H> {
+    pub(super) fn starting_from(handlers: Handlers<H>, policies: Policies) -> Self {
+        Self { handlers, policies, mistakes: Vec::new() }
+    }
+
+    /// The registry, whatever mistakes were made: each is logged as an error, and of two handlers with one name the first
+    /// stays. [`build_result`](Self::build_result) insists on none.
+    #[must_use]
+    pub fn build(self) -> Registry<H> {
+        for mistake in &self.mistakes {
+            tracing::error!(target: "abide::runtime::registry", mistake, "a handler was not registered");
+        }
+        Registry::of(self.handlers, self.policies)
+    }
+
+    /// The registry, if there were no mistakes.
+    ///
+    /// # Errors
+    ///
+    /// All mistakes, joined by `"; "`.
+    pub fn build_result(self) -> Result<Registry<H>, String> {
+        if self.mistakes.is_empty() {
+            Ok(Registry::of(self.handlers, self.policies))
+        } else {
+            Err(self.mistakes.join("; "))
+        }
+    }
+
+    /// Adds what `other` has, without its policies. What is there already stays and is a mistake:
+    /// `{error_prefix}: {name}@{version}`.
+    #[must_use]
+    pub fn merge_registry(mut self, other: Registry<H>, error_prefix: &str) -> Self {
+        let handlers = Arc::unwrap_or_clone(other.handlers);
+        for (name, versions) in handlers {
+            for (version, handler) in versions {
+                self.put(&name, version, handler, error_prefix);
+            }
+        }
+        self
+    }
+
+    /// Registers each item by means of `register_fn`.
+    #[must_use]
+    pub fn register_all_handlers<F>(
+        self,
+        items: Vec<(&str, F)>,
+        register_fn: impl Fn(Self, &str, F) -> Self,
+    ) -> Self
+    where
+        F: Clone,
+    {
+        items.into_iter().fold(self, |builder, (name, handler)| register_fn(builder, name, handler))
+    }
+
+    /// Adds a handler, unless its place is taken.
+    pub(super) fn put(&mut self, name: &str, version: Version, handler: Arc<H>, taken: &str) {
+        match self.handlers.entry(name.to_owned()).or_default().entry(version) {
+            Entry::Occupied(place) => self.mistakes.push(format!("{taken}: {name}@{}", place.key())),
+            Entry::Vacant(place) => {
+                place.insert(handler);
+            }
+        }
+    }
+}
+
+/// Names, versions, policies and mistakes.
+impl<H: ?Sized> fmt::Debug for RegistryBuilder<H> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RegistryBuilder")
+            .field("handlers", &Names(&self.handlers))
+            .field("policies", &self.policies)
+            .field("mistakes", &self.mistakes)
+            .finish()
+    }
+}
+
+impl<H: ?Sized> Default for RegistryBuilder<H> {
+    fn default() -> Self {
+        Self::starting_from(BTreeMap::new(), BTreeMap::new())
+    }
+}

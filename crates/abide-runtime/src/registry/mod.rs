@@ -1,0 +1,166 @@
+//! Which code runs under which name and version.
+//!
+//! A [`Registry`] maps names to versions to handlers. It is built once ([`RegistryBuilder`]) and then only read, but for
+//! the [`VersionPolicy`] of a name, which may be changed while a runtime works and is seen by every clone.
+//! `orchestration.rs` and `activity.rs` say what can be registered; `builder.rs` what happens to mistakes.
+//!
+//! Deliberately absent: discovery. What is not registered here is not found, however it is linked.
+
+mod activity;
+mod builder;
+mod nearest;
+mod orchestration;
+mod version;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use abide_engine::OrchestrationHandler;
+use semver::Version;
+
+pub use builder::RegistryBuilder;
+pub use version::VersionPolicy;
+
+use crate::ActivityHandler;
+
+/// Orchestrations by name and version.
+pub type OrchestrationRegistry = Registry<dyn OrchestrationHandler>;
+
+/// Activities by name. They have no versions of their own: each is 1.0.0.
+pub type ActivityRegistry = Registry<dyn ActivityHandler>;
+
+/// Collects orchestrations.
+pub type OrchestrationRegistryBuilder = RegistryBuilder<dyn OrchestrationHandler>;
+
+/// Collects activities.
+pub type ActivityRegistryBuilder = RegistryBuilder<dyn ActivityHandler>;
+
+type Handlers<H> = BTreeMap<String, BTreeMap<Version, Arc<H>>>;
+type Policies = BTreeMap<String, VersionPolicy>;
+
+/// Handlers by name and version. Clones share everything, the policies included.
+pub struct Registry<H: ?Sized> {
+    handlers: Arc<Handlers<H>>,
+    policies: Arc<Mutex<Policies>>,
+}
+
+impl<H: ?Sized> Registry<H> {
+    /// An empty builder.
+    #[must_use]
+    pub fn builder() -> RegistryBuilder<H> {
+        RegistryBuilder::starting_from(BTreeMap::new(), BTreeMap::new())
+    }
+
+    /// A builder that has what `reg` has now, policies included.
+    #[must_use]
+    pub fn builder_from(reg: &Registry<H>) -> RegistryBuilder<H> {
+        RegistryBuilder::starting_from((*reg.handlers).clone(), reg.policies().clone())
+    }
+
+    fn of(handlers: Handlers<H>, policies: Policies) -> Self {
+        Self { handlers: Arc::new(handlers), policies: Arc::new(Mutex::new(policies)) }
+    }
+
+    /// The handler that the policy of `name` chooses, and its version. A policy that names a version which is not
+    /// registered chooses nothing.
+    #[must_use]
+    pub fn resolve_handler(&self, name: &str) -> Option<(Version, Arc<H>)> {
+        let versions = self.handlers.get(name)?;
+        let chosen = match self.policies().get(name).unwrap_or(&VersionPolicy::Latest) {
+            VersionPolicy::Latest => versions.last_key_value(),
+            VersionPolicy::Exact(version) => versions.get_key_value(version),
+        };
+        if chosen.is_none() {
+            tracing::debug!(target: "abide::runtime::registry", name, "the policy chooses a version that is not registered");
+        }
+        chosen.map(|(version, handler)| (version.clone(), Arc::clone(handler)))
+    }
+
+    /// The version that the policy of `name` chooses.
+    #[must_use]
+    pub fn resolve_version(&self, name: &str) -> Option<Version> {
+        self.resolve_handler(name).map(|(version, _)| version)
+    }
+
+    /// The handler of exactly this version, whatever the policy.
+    #[must_use]
+    pub fn resolve_handler_exact(&self, name: &str, v: &Version) -> Option<Arc<H>> {
+        self.handlers.get(name)?.get(v).map(Arc::clone)
+    }
+
+    /// Chooses which version of `name` runs from now on where none is asked for; every clone of this registry, and so a
+    /// runtime that works with it, follows. Executions keep the version they started with.
+    pub fn set_version_policy(&self, name: &str, policy: VersionPolicy) {
+        self.policies().insert(name.to_owned(), policy);
+    }
+
+    /// All names, in alphabetical order.
+    #[must_use]
+    pub fn list_names(&self) -> Vec<String> {
+        self.handlers.keys().cloned().collect()
+    }
+
+    /// The versions of a name, oldest first; none if it is not registered.
+    #[must_use]
+    pub fn list_versions(&self, name: &str) -> Vec<Version> {
+        self.handlers.get(name).map(|versions| versions.keys().cloned().collect()).unwrap_or_default()
+    }
+
+    /// Whether anything is registered under this name.
+    #[must_use]
+    pub fn has(&self, name: &str) -> bool {
+        self.handlers.contains_key(name)
+    }
+
+    /// How many names there are.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.handlers.len()
+    }
+
+    /// What whoever wrote `name` may have meant, for messages about names that are not registered.
+    pub(crate) fn nearest_name(&self, name: &str) -> Option<String> {
+        nearest::nearest(name, self.handlers.keys().map(String::as_str)).map(str::to_owned)
+    }
+
+    /// No user code runs under this lock, so a poisoned one holds what it should.
+    fn policies(&self) -> MutexGuard<'_, Policies> {
+        self.policies.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+// Written out: a derived impl would ask the same of `H`, which is a trait object.
+impl<H: ?Sized> Clone for Registry<H> {
+    fn clone(&self) -> Self {
+        Self { handlers: Arc::clone(&self.handlers), policies: Arc::clone(&self.policies) }
+    }
+}
+
+impl<H: ?Sized> Default for Registry<H> {
+    fn default() -> Self {
+        Self::of(BTreeMap::new(), BTreeMap::new())
+    }
+}
+
+/// Names, versions and policies.
+impl<H: ?Sized> fmt::Debug for Registry<H> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Registry")
+            .field("handlers", &Names(&self.handlers))
+            .field("policies", &*self.policies())
+            .finish()
+    }
+}
+
+/// Shows names and versions of handlers, which themselves have nothing to show.
+struct Names<'a, H: ?Sized>(&'a Handlers<H>);
+
+impl<H: ?Sized> fmt::Debug for Names<'_, H> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let versions = |versions: &BTreeMap<Version, Arc<H>>| -> Vec<String> {
+            versions.keys().map(Version::to_string).collect()
+        };
+        f.debug_map().entries(self.0.iter().map(|(name, handlers)| (name, versions(handlers)))).finish()
+    }
+}

@@ -1,0 +1,10 @@
+//! Tests of the runtime, from outside.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test that cannot go on should say where; clippy exempts the tests but not what they call"
+)]
+
+mod options;
+mod registry;
