@@ -1,0 +1,151 @@
+//! The client itself: a store, a clock, a source of keys, and how long to be patient.
+//!
+//! What it can do is in the other files, one `impl` block a subject.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use abide_host::{SystemClock, SystemEntropy};
+use abide_model::{Clock, Entropy};
+use abide_provider::Provider;
+
+/// Starts, signals, waits for, looks at and manages the orchestrations of one store.
+///
+/// Cheap to clone; clones share everything. Dropping it, or any of its futures, ends nothing: what was sent is sent.
+#[derive(Clone)]
+pub struct Client {
+    shared: Arc<ClientBuilder>,
+}
+
+impl Client {
+    /// A client of this store.
+    pub fn new(store: Arc<dyn Provider>) -> Self {
+        Self::builder(store).build()
+    }
+
+    /// The same with a choice of clock, entropy and patience.
+    pub fn builder(store: Arc<dyn Provider>) -> ClientBuilder {
+        ClientBuilder {
+            store,
+            clock: Arc::new(SystemClock::new()),
+            entropy: Arc::new(SystemEntropy),
+            call_timeout: Duration::from_secs(5),
+            bulk_timeout: Duration::from_secs(60),
+            retry_for: Duration::from_secs(10),
+        }
+    }
+
+    pub(crate) fn store(&self) -> &dyn Provider {
+        &*self.shared.store
+    }
+
+    pub(crate) fn clock(&self) -> &dyn Clock {
+        &*self.shared.clock
+    }
+
+    pub(crate) fn entropy(&self) -> &dyn Entropy {
+        &*self.shared.entropy
+    }
+
+    pub(crate) fn now(&self) -> Duration {
+        self.clock().monotonic()
+    }
+
+    pub(crate) fn call_timeout(&self) -> Duration {
+        self.shared.call_timeout
+    }
+
+    pub(crate) fn bulk_timeout(&self) -> Duration {
+        self.shared.bulk_timeout
+    }
+
+    pub(crate) fn retry_for(&self) -> Duration {
+        self.shared.retry_for
+    }
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client").field("store", &self.store().name()).finish_non_exhaustive()
+    }
+}
+
+/// A client to be made. The defaults are right for almost everybody.
+///
+/// ```
+/// use std::sync::Arc;
+/// use std::time::Duration;
+///
+/// use abide_client::Client;
+/// use abide_memory::InMemoryProvider;
+///
+/// let store = Arc::new(InMemoryProvider::new());
+/// let client = Client::builder(store).retry_for(Duration::from_secs(60)).build();
+/// # let _client = client;
+/// ```
+#[derive(Clone)]
+#[must_use]
+pub struct ClientBuilder {
+    store: Arc<dyn Provider>,
+    clock: Arc<dyn Clock>,
+    entropy: Arc<dyn Entropy>,
+    call_timeout: Duration,
+    bulk_timeout: Duration,
+    retry_for: Duration,
+}
+
+impl ClientBuilder {
+    /// By which clock to wait.
+    pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
+        self.clock = clock;
+        self
+    }
+
+    /// Where the keys of messages come from. Two clients of one store must not draw the same ones.
+    pub fn entropy(mut self, entropy: Arc<dyn Entropy>) -> Self {
+        self.entropy = entropy;
+        self
+    }
+
+    /// How long one call of the store may take: five seconds unless told. A store that is silent for longer counts as one
+    /// whose answer was lost.
+    pub fn call_timeout(mut self, timeout: Duration) -> Self {
+        self.call_timeout = timeout;
+        self
+    }
+
+    /// The same for calls that take the longer the more there is: whole histories, lists without pages, deleting and
+    /// pruning. A minute unless told.
+    pub fn bulk_timeout(mut self, timeout: Duration) -> Self {
+        self.bulk_timeout = timeout;
+        self
+    }
+
+    /// How long a message is sent again while the store fails: ten seconds unless told, half an hour at most. Zero sends it
+    /// once.
+    pub fn retry_for(mut self, budget: Duration) -> Self {
+        // Stores remember a message for an hour. Sent again later, it would count as another one.
+        const LONGEST: Duration = Duration::from_secs(30 * 60);
+
+        self.retry_for = budget.min(LONGEST);
+        self
+    }
+
+    /// Makes it.
+    #[must_use]
+    pub fn build(self) -> Client {
+        Client { shared: Arc::new(self) }
+    }
+}
+
+impl fmt::Debug for ClientBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ClientBuilder")
+            .field("store", &self.store.name())
+            .field("call_timeout", &self.call_timeout)
+            .field("bulk_timeout", &self.bulk_timeout)
+            .field("retry_for", &self.retry_for)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,255 @@
+//! Managing instances: listing, looking into, deleting and pruning them. All of it needs a store with an administrative side.
+
+use std::pin::Pin;
+
+use abide_model::{Event, ExecutionStatus, PruneOptions, PruneResult};
+use abide_provider::{
+    DeleteInstanceResult, ExecutionInfo, Force, InstanceFilter, InstanceInfo, InstancePage, InstanceQuery,
+    InstanceSummary, InstanceTree, OrphanFilter, ProviderAdmin, ProviderError, QueueDepths, SystemMetrics,
+};
+use futures_core::Stream;
+use futures_util::{TryStreamExt as _, stream};
+
+use crate::{Client, ClientError};
+
+/// Instances, one after the other; see [`Client::instances`].
+pub type Instances = Pin<Box<dyn Stream<Item = Result<InstanceSummary, ClientError>> + Send>>;
+
+/// Looking.
+impl Client {
+    /// Whether the store has an administrative side.
+    #[must_use]
+    pub fn has_management_capability(&self) -> bool {
+        self.store().as_management_capability().is_some()
+    }
+
+    /// All instances, newest first. There may be many: see [`Client::list_instances`].
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError::ManagementNotAvailable`]; if the store fails.
+    pub async fn list_all_instances(&self) -> Result<Vec<String>, ClientError> {
+        self.ask_much(self.admin()?.list_instances()).await
+    }
+
+    /// The instances whose current execution stands like this, newest first: `Running`, `Completed`, `Failed` or
+    /// `ContinuedAsNew`.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError::ManagementNotAvailable`]; if the store fails.
+    pub async fn list_instances_by_status(&self, status: &str) -> Result<Vec<String>, ClientError> {
+        self.ask_much(self.admin()?.list_instances_by_status(status)).await
+    }
+
+    /// One page of instances: those the query means, in its order, with what a person wants to see.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError::ManagementNotAvailable`]; [`ClientError::InvalidInput`] if the query makes no sense; if the store fails.
+    pub async fn list_instances(&self, query: InstanceQuery) -> Result<InstancePage, ClientError> {
+        query.page_size().map_err(|error| ClientError::invalid(&error))?;
+        query.start().map_err(|error| ClientError::invalid(&error))?;
+        self.ask_much(self.admin()?.list_instances_page(query)).await
+    }
+
+    /// The instances of a query, page after page, each page asked for when the one before has been taken. After an error it
+    /// ends.
+    #[must_use]
+    pub fn instances(&self, query: InstanceQuery) -> Instances {
+        let client = self.clone();
+        let pages = stream::try_unfold(Some(query), move |next| {
+            let client = client.clone();
+            async move {
+                let Some(query) = next else { return Ok::<_, ClientError>(None) };
+                let page = client.list_instances(query.clone()).await?;
+                let next = page.next.map(|cursor| query.after(cursor));
+                Ok(Some((stream::iter(page.instances.into_iter().map(Ok)), next)))
+            }
+        });
+        Box::pin(pages.try_flatten())
+    }
+
+    /// What is known about an instance.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError::ManagementNotAvailable`]; a permanent error of the store if there is no such instance.
+    pub async fn get_instance_info(&self, instance: &str) -> Result<InstanceInfo, ClientError> {
+        self.ask(self.admin()?.get_instance_info(instance)).await
+    }
+
+    /// What is known about one execution.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError::ManagementNotAvailable`]; a permanent error of the store if there is no such execution.
+    pub async fn get_execution_info(
+        &self,
+        instance: &str,
+        execution_id: u64,
+    ) -> Result<ExecutionInfo, ClientError> {
+        self.ask(self.admin()?.get_execution_info(instance, execution_id)).await
+    }
+
+    /// The executions of an instance, ascending; empty for an unknown one.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError::ManagementNotAvailable`]; if the store fails.
+    pub async fn list_executions(&self, instance: &str) -> Result<Vec<u64>, ClientError> {
+        self.ask(self.admin()?.list_executions(instance)).await
+    }
+
+    /// The history of one execution.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError::ManagementNotAvailable`]; if the store fails, or the history cannot be read.
+    pub async fn read_execution_history(
+        &self,
+        instance: &str,
+        execution_id: u64,
+    ) -> Result<Vec<Event>, ClientError> {
+        self.ask_much(self.admin()?.read_history_with_execution_id(instance, execution_id)).await
+    }
+
+    /// How much there is of everything.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError::ManagementNotAvailable`]; if the store fails.
+    pub async fn get_system_metrics(&self) -> Result<SystemMetrics, ClientError> {
+        self.ask_much(self.admin()?.get_system_metrics()).await
+    }
+
+    /// How much waits in the queues.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError::ManagementNotAvailable`]; if the store fails.
+    pub async fn get_queue_depths(&self) -> Result<QueueDepths, ClientError> {
+        self.ask_much(self.admin()?.get_queue_depths()).await
+    }
+
+    /// An instance and everything below it. An unknown one is alone.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError::ManagementNotAvailable`]; if the store fails.
+    pub async fn get_instance_tree(&self, instance_id: &str) -> Result<InstanceTree, ClientError> {
+        self.ask_much(self.admin()?.get_instance_tree(instance_id)).await
+    }
+}
+
+/// Removing.
+impl Client {
+    /// Deletes an instance with everything below it. With `force`, also if something of it runs.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError::InstanceNotFound`], [`ClientError::InstanceStillRunning`], and
+    /// [`ClientError::CannotDeleteSubOrchestration`] for a child: it goes with its root.
+    /// [`ClientError::ManagementNotAvailable`]; if the store fails.
+    #[expect(clippy::fn_params_excessive_bools, reason = "the signature is frozen")]
+    pub async fn delete_instance(
+        &self,
+        instance_id: &str,
+        force: bool,
+    ) -> Result<DeleteInstanceResult, ClientError> {
+        let admin = self.admin()?;
+        match self.ask_much(admin.delete_instance(instance_id, force)).await {
+            Err(ClientError::Provider(refusal)) if !refusal.is_retryable() => {
+                let obstacle = self.ask_much(obstacle(admin, instance_id, force.into())).await;
+                Err(obstacle.ok().flatten().unwrap_or(ClientError::Provider(refusal)))
+            }
+            answer => answer,
+        }
+    }
+
+    /// Deletes finished root instances with everything below them; what runs is left alone.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError::ManagementNotAvailable`]; if the store fails.
+    pub async fn delete_instance_bulk(
+        &self,
+        filter: InstanceFilter,
+    ) -> Result<DeleteInstanceResult, ClientError> {
+        self.ask_much(self.admin()?.delete_instance_bulk(filter)).await
+    }
+
+    /// Deletes finished children, with everything below them, whose asking execution has ended or is not there any more.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError::ManagementNotAvailable`]; [`ClientError::InvalidInput`] if the filter means children that run; if the
+    /// store fails.
+    pub async fn cleanup_orphaned_instances(
+        &self,
+        filter: OrphanFilter,
+    ) -> Result<DeleteInstanceResult, ClientError> {
+        let _ends = filter.ends().map_err(|error| ClientError::invalid(&error))?;
+        self.ask_much(self.admin()?.cleanup_orphaned_instances(filter)).await
+    }
+
+    /// Deletes finished executions of an instance; never the current one.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError::ManagementNotAvailable`]; a permanent error of the store if there is no such instance.
+    pub async fn prune_executions(
+        &self,
+        instance_id: &str,
+        options: PruneOptions,
+    ) -> Result<PruneResult, ClientError> {
+        self.ask_much(self.admin()?.prune_executions(instance_id, options)).await
+    }
+
+    /// Deletes finished executions of many instances, also of such that run.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError::ManagementNotAvailable`]; if the store fails.
+    pub async fn prune_executions_bulk(
+        &self,
+        filter: InstanceFilter,
+        options: PruneOptions,
+    ) -> Result<PruneResult, ClientError> {
+        self.ask_much(self.admin()?.prune_executions_bulk(filter, options)).await
+    }
+}
+
+/// What stands in the way of a deletion that was refused, as far as can be seen now. A refusal does not say it in a form
+/// that all stores share, and its text is for people.
+async fn obstacle(
+    admin: &dyn ProviderAdmin,
+    instance: &str,
+    force: Force,
+) -> Result<Option<ClientError>, ProviderError> {
+    let instance_id = instance.to_owned();
+    if admin.list_executions(instance).await?.is_empty() {
+        return Ok(Some(ClientError::InstanceNotFound { instance_id }));
+    }
+    if admin.get_parent_id(instance).await?.is_some() {
+        return Ok(Some(ClientError::CannotDeleteSubOrchestration { instance_id }));
+    }
+    match force {
+        Force::Yes => Ok(None),
+        Force::No => {
+            let running = first_running(admin, instance).await?;
+            Ok(running.map(|instance_id| ClientError::InstanceStillRunning { instance_id }))
+        }
+    }
+}
+
+/// The first instance of the tree that has not ended.
+async fn first_running(admin: &dyn ProviderAdmin, root: &str) -> Result<Option<String>, ProviderError> {
+    for id in admin.get_instance_tree(root).await?.all_ids {
+        let status = admin.get_instance_info(&id).await?.status;
+        if status.parse().is_ok_and(|status: ExecutionStatus| !status.is_end()) {
+            return Ok(Some(id));
+        }
+    }
+    Ok(None)
+}
