@@ -12,12 +12,17 @@ impl State {
     /// Executes the rows in the order of the specification, and says what was pruned.
     pub(crate) fn write(&mut self, name: &str, rows: CommitRows, now: Timestamp) -> Option<PruneResult> {
         let creates_instance = rows.creates_instance();
+        let shows_something = rows.shows_something();
         let CommitRows { execution_id, history, instance, kv, work, revoked, messages, timers, prune } = rows;
         let mailbox = self.mailbox_mut(name);
         // Without one, and without a reason for one, there is only mail to send.
         if mailbox.instance.is_some() || creates_instance {
+            let is_new = mailbox.instance.as_ref().map(|instance| instance.current) != Some(execution_id);
             mailbox.write_instance(execution_id, instance, history, now);
             mailbox.change_kv(kv);
+            if is_new || shows_something {
+                self.has_changed(name);
+            }
         }
         for row in work {
             self.keep_work(row);

@@ -92,8 +92,10 @@ impl State {
     /// What it has goes with it: executions, mail, work, values, its lease, and children that were not yet born.
     fn erase(&mut self, doomed: &BTreeSet<String>, now: Timestamp) -> DeleteInstanceResult {
         let mut result = DeleteInstanceResult::default();
-        for mailbox in doomed.iter().filter_map(|id| self.mailboxes.remove(id)) {
-            if let Some(instance) = mailbox.instance {
+        for id in doomed {
+            let mailbox = self.mailboxes.remove(id);
+            if let Some(instance) = mailbox.and_then(|mailbox| mailbox.instance) {
+                self.has_changed(id);
                 result.instances_deleted += 1;
                 result.executions_deleted += count(instance.executions.len());
                 let events = instance.executions.values().map(|execution| count(execution.events.len()));

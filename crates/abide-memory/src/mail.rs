@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use abide_model::{Timestamp, WorkItem};
-use abide_provider::Enqueue;
 use abide_provider::rows::{MessageClass, MessageRow};
+use abide_provider::{Enqueue, Start};
 
 use crate::refusal::Refusal;
 use crate::state::{Message, State};
@@ -35,6 +35,22 @@ impl State {
         self.requests.insert(key, now);
         self.post(delayed(row, delay, now));
         Ok(())
+    }
+
+    /// Starts an instance, unless there is one, or one is about to be.
+    pub(crate) fn start_once(&mut self, request: Enqueue, now: Timestamp) -> Result<Start, Refusal> {
+        let WorkItem::StartOrchestration { instance, .. } = &request.item else {
+            return Err(Refusal::invalid(&"only a StartOrchestration starts an instance"));
+        };
+        // A key that was seen belongs to a start that was sent: what is there now may be its own work.
+        let is_repeated = self.requests.get(&request.key).is_some_and(|seen| is_remembered(*seen, now));
+        if is_repeated {
+            return Ok(Start::Created);
+        }
+        if self.is_instance(instance) || self.is_about_to_start(instance) {
+            return Ok(Start::Exists);
+        }
+        self.enqueue_once(request, now).map(|()| Start::Created)
     }
 
     /// Keeps a message, or drops a queue message that nobody will ever read.

@@ -1,17 +1,18 @@
-//! Waiting in the store: for something to lease, and for leases that are taken away.
+//! Waiting in the store: for something to lease, for leases that are taken away, for changes.
 //!
 //! Whoever finds nothing leaves a channel behind, under the same lock under which it looked; whoever changes something
 //! that matters takes all channels, and calls after the lock is released. Nothing can come between looking and
 //! leaving the channel, so no call is lost. Everyone called looks again for itself: a lease is taken in the poll that
 //! returns it, and a future that is dropped before that poll takes nothing with it.
 
+use std::collections::BTreeSet;
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use abide_model::{Entropy, Sleep, Timestamp};
-use abide_provider::{Lane, StolenLease, StolenLeases};
+use abide_provider::{ChangeListeners, Lane, StolenLease, StolenLeases};
 use futures_channel::{mpsc, oneshot};
 
 use crate::state::{Leasable, News, State};
@@ -30,6 +31,7 @@ pub(crate) struct Calls {
     parked: Vec<oneshot::Sender<()>>,
     listeners: Vec<mpsc::UnboundedSender<StolenLease>>,
     stolen: Vec<StolenLease>,
+    changed: BTreeSet<String>,
 }
 
 /// One who found nothing.
@@ -62,25 +64,28 @@ impl Waiting {
 
 impl Inner {
     pub(crate) fn take_calls(&mut self) -> Calls {
-        let News { leasable, stolen } = std::mem::take(&mut self.state.news);
+        let News { leasable, stolen, changed } = std::mem::take(&mut self.state.news);
         let parked = match leasable {
             Leasable::AsBefore => Vec::new(),
             Leasable::Perhaps => std::mem::take(&mut self.waiting.parked),
         };
         self.waiting.listeners.retain(|listener| !listener.is_closed());
         let listeners = if stolen.is_empty() { Vec::new() } else { self.waiting.listeners.clone() };
-        Calls { parked, listeners, stolen }
+        Calls { parked, listeners, stolen, changed }
     }
 }
 
 impl Calls {
-    pub(crate) fn make(self) {
+    pub(crate) fn make(self, changes: &ChangeListeners) {
         for stolen in &self.stolen {
             for listener in &self.listeners {
                 // One who stopped listening misses nothing.
                 let unheard = listener.unbounded_send(stolen.clone());
                 drop(unheard);
             }
+        }
+        for instance in &self.changed {
+            changes.tell(instance);
         }
         // A channel that closes is the call.
         drop(self.parked);
@@ -120,7 +125,7 @@ impl InMemoryProvider {
             Looked::Parked(self.park(&mut inner, lane, deadline, now))
         };
         drop(inner);
-        calls.make();
+        calls.make(&self.changes);
         looked
     }
 

@@ -5,12 +5,14 @@
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
-use abide_model::{Event, KvEntry, ScheduledActivityIdentifier, SystemStats, Timestamp, WorkItem};
+use abide_model::{
+    Event, KvEntry, OrchestrationStatus, ScheduledActivityIdentifier, SystemStats, Timestamp, WorkItem,
+};
 use abide_provider::{
-    Abilities, Ability, Authority, Committed, Consumed, DispatcherCapabilityFilter, Enqueue,
+    Abilities, Authority, Changes, Committed, Consumed, DispatcherCapabilityFilter, Enqueue,
     ExecutionMetadata, FinishedWork, InstanceLease, Lane, LeaseInstances, LeaseWork, Operation,
-    OrchestrationItem, Provider, ProviderAdmin, ProviderError, SessionFetchConfig, StolenLeases, StoreError,
-    TagFilter, Turn, TurnCommit, WorkLease,
+    OrchestrationItem, Provider, ProviderAdmin, ProviderError, SessionFetchConfig, Start, StolenLeases,
+    StoreError, TagFilter, Turn, TurnCommit, WorkLease,
 };
 use async_trait::async_trait;
 
@@ -211,7 +213,7 @@ impl Provider for InMemoryProvider {
     }
 
     fn abilities(&self) -> Abilities {
-        Abilities::ALL.without(Ability::AtomicStarts).without(Ability::PushedChanges)
+        Abilities::ALL
     }
 
     async fn lease_instances(&self, request: LeaseInstances) -> Result<Vec<InstanceLease>, StoreError> {
@@ -266,6 +268,19 @@ impl Provider for InMemoryProvider {
     async fn enqueue_once(&self, request: Enqueue) -> Result<(), StoreError> {
         self.change(|state, now| state.enqueue_once(request, now))
             .map_err(|refusal| refusal.of(Operation::EnqueueOnce))
+    }
+
+    async fn start_once(&self, request: Enqueue) -> Result<Start, StoreError> {
+        self.change(|state, now| state.start_once(request, now))
+            .map_err(|refusal| refusal.of(Operation::StartOnce))
+    }
+
+    async fn read_status(&self, instance: &str) -> Result<OrchestrationStatus, ProviderError> {
+        self.look(|state, _| state.status(instance)).map_err(at(Operation::ReadStatus))
+    }
+
+    fn changes(&self, instance: &str) -> Option<Changes> {
+        Some(self.changes.listen(instance).changes)
     }
 
     async fn next_due(&self, lane: Lane) -> Result<Option<Timestamp>, StoreError> {

@@ -1,10 +1,11 @@
 //! Reading without changing anything.
 
-use abide_model::{Event, EventKind, SystemStats};
+use abide_model::{ErrorDetails, Event, EventKind, ExecutionStatus, OrchestrationStatus, SystemStats};
 use abide_provider::InstanceLease;
 
 use crate::refusal::Refusal;
-use crate::state::State;
+use crate::state::{Instance, State};
+use crate::stored::Stored;
 
 impl State {
     /// The events of the current execution; none if there is none.
@@ -53,6 +54,29 @@ impl State {
         (version > last_seen_version).then(|| (instance.custom_status.clone(), version))
     }
 
+    /// Where an instance stands, from its rows; of its events only the last one is looked at, and only if it failed.
+    pub(crate) fn status(&self, name: &str) -> Result<OrchestrationStatus, Refusal> {
+        let Some(instance) = self.instance(name) else {
+            return Ok(OrchestrationStatus::NotFound);
+        };
+        let Instance { custom_status, custom_status_version, .. } = instance;
+        let (custom_status, custom_status_version) = (custom_status.clone(), *custom_status_version);
+        Ok(match instance.status() {
+            ExecutionStatus::Running | ExecutionStatus::ContinuedAsNew => {
+                OrchestrationStatus::Running { custom_status, custom_status_version }
+            }
+            ExecutionStatus::Completed => {
+                let output = instance.current_execution().and_then(|execution| execution.output.clone());
+                let output = output.unwrap_or_default();
+                OrchestrationStatus::Completed { output, custom_status, custom_status_version }
+            }
+            ExecutionStatus::Failed => {
+                let details = instance.failure().map_err(Refusal::corrupt)?;
+                OrchestrationStatus::Failed { details, custom_status, custom_status_version }
+            }
+        })
+    }
+
     pub(crate) fn stats(&self, name: &str) -> Result<Option<SystemStats>, Refusal> {
         let Some(instance) = self.instance(name) else {
             return Ok(None);
@@ -67,6 +91,17 @@ impl State {
             kv_user_key_count: number(kv.len()),
             kv_total_value_bytes: kv.values().map(|entry| number(entry.value.len())).sum(),
         }))
+    }
+}
+
+impl Instance {
+    /// What the last event of an execution that failed says about it.
+    fn failure(&self) -> Result<ErrorDetails, String> {
+        let last = self.current_execution().and_then(|execution| execution.events.values().next_back());
+        match last.map(Stored::read).transpose()? {
+            Some(Event { kind: EventKind::OrchestrationFailed { details }, .. }) => Ok(details),
+            Some(_) | None => Err(format!("execution {} failed, and does not end with why", self.current)),
+        }
     }
 }
 

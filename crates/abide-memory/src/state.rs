@@ -6,7 +6,7 @@
 //! Deliberately absent: the owner of a lease, which other stores keep to void the leases of dead processes. This
 //! store dies with its only one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use abide_model::{
     Entropy, Event, ExecutionStatus, KvEntry, ScheduledActivityIdentifier, Timestamp, WorkItem,
@@ -40,6 +40,8 @@ pub struct State {
 pub(crate) struct News {
     pub(crate) leasable: Leasable,
     pub(crate) stolen: Vec<StolenLease>,
+    /// Instances that those who look at them may find changed.
+    pub(crate) changed: BTreeSet<String>,
 }
 
 /// Whether something may have become leasable, now or earlier than those who wait have reckoned.
@@ -178,6 +180,10 @@ impl State {
 
     pub(crate) fn something_may_be_leasable(&mut self) {
         self.news.leasable = Leasable::Perhaps;
+    }
+
+    pub(crate) fn has_changed(&mut self, name: &str) {
+        self.news.changed.insert(name.to_owned());
     }
 
     /// Removes work, and tells whoever holds a lease on it.

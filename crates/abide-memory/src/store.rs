@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use abide_host::{SystemClock, SystemEntropy};
 use abide_model::{Clock, Entropy, Timestamp};
-use abide_provider::StolenLeases;
+use abide_provider::{ChangeListeners, StolenLeases};
 
 use crate::dump::Dump;
 use crate::parked::Waiting;
@@ -18,6 +18,7 @@ use crate::stored::Stored;
 /// in simulations, and wherever durability is not needed.
 pub struct InMemoryProvider {
     inner: Mutex<Inner>,
+    pub(crate) changes: ChangeListeners,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) entropy: Arc<dyn Entropy>,
 }
@@ -38,7 +39,7 @@ impl InMemoryProvider {
     /// An empty store that is told the time and draws its tokens from `entropy`.
     #[must_use]
     pub fn with_seams(clock: Arc<dyn Clock>, entropy: Arc<dyn Entropy>) -> Self {
-        Self { inner: Mutex::default(), clock, entropy }
+        Self { inner: Mutex::default(), changes: ChangeListeners::default(), clock, entropy }
     }
 
     /// Everything it holds.
@@ -103,7 +104,7 @@ impl InMemoryProvider {
         let calls = inner.take_calls();
         // Wakers are other people's code: they must find the store unlocked.
         drop(inner);
-        calls.make();
+        calls.make(&self.changes);
         answer
     }
 

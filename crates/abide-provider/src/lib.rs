@@ -24,6 +24,7 @@ mod error;
 mod filter;
 
 mod ability;
+mod listeners;
 
 mod admin;
 mod admin_defaults;
@@ -47,6 +48,7 @@ pub use item::{ExecutionMetadata, OrchestrationItem, SessionFetchConfig};
 pub use lease::{
     BATCH_BYTES, BATCH_MESSAGES, InstanceLease, LeaseInstances, Message, MessageId, ParentLink, Preloaded,
 };
+pub use listeners::{ChangeListeners, NewListener};
 pub use listing::{
     DEFAULT_PAGE, InstanceOrder, InstancePage, InstanceQuery, InstanceSummary, InvalidQuery, LARGEST_PAGE,
     PageCursor, Parentage,

@@ -3,13 +3,15 @@
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
-use abide_model::{Event, KvEntry, ScheduledActivityIdentifier, SystemStats, Timestamp, WorkItem};
+use abide_model::{
+    Event, KvEntry, OrchestrationStatus, ScheduledActivityIdentifier, SystemStats, Timestamp, WorkItem,
+};
 use abide_provider::rows::{MessageRow, WorkRow};
 use abide_provider::{
-    Abilities, Ability, Authority, CommitRows, Committed, Consumed, DispatcherCapabilityFilter, Enqueue,
-    ExecutionMetadata, FinishedWork, InstanceLease, Lane, LeaseInstances, LeaseWork, Operation,
-    OrchestrationItem, Provider, ProviderAdmin, ProviderError, Rejection, SessionFetchConfig, StolenLeases,
-    StoreError, TagFilter, Turn, TurnCommit, WorkLease,
+    Abilities, Authority, Changes, CommitRows, Committed, Consumed, DispatcherCapabilityFilter, Enqueue,
+    ExecutionMetadata, FinishedWork, InstanceLease, Lane, LeaseInstances, LeaseWork, NewListener, Operation,
+    OrchestrationItem, Provider, ProviderAdmin, ProviderError, Rejection, SessionFetchConfig, Start,
+    StolenLeases, StoreError, TagFilter, Turn, TurnCommit, WorkLease,
 };
 use async_trait::async_trait;
 
@@ -21,6 +23,7 @@ use crate::statements::Sql;
 use crate::store::commit::Commit;
 use crate::store::lease::{Abandon, Attempt};
 use crate::store::read::{Leased, StoredHistory, StoredStats};
+use crate::store::status::{StoredStatus, Unreadable};
 use crate::store::work::Finish;
 use crate::text::Text;
 use crate::writer::Request;
@@ -257,7 +260,7 @@ impl Provider for SqliteProvider {
     }
 
     fn abilities(&self) -> Abilities {
-        Abilities::ALL.without(Ability::AtomicStarts).without(Ability::PushedChanges)
+        Abilities::ALL
     }
 
     async fn lease_instances(&self, request: LeaseInstances) -> Result<Vec<InstanceLease>, StoreError> {
@@ -312,6 +315,39 @@ impl Provider for SqliteProvider {
         let message = EncodedMessage::of(row, operation)?;
         let kind = Kind::write(operation, Phase::Enqueue);
         self.run(job(kind, move |tx| tx.enqueue_once(&message, delay, key))).await
+    }
+
+    async fn start_once(&self, request: Enqueue) -> Result<Start, StoreError> {
+        let operation = Operation::StartOnce;
+        let Enqueue { item, delay, key } = request;
+        if !matches!(item, WorkItem::StartOrchestration { .. }) {
+            let message = "only a StartOrchestration starts an instance";
+            return Err(StoreError::rejected(operation, Rejection::Invalid, message));
+        }
+        let row = MessageRow::of(item).map_err(|error| invalid(operation, &error))?;
+        let message = EncodedMessage::of(row, operation)?;
+        let kind = Kind::write(operation, Phase::Enqueue);
+        self.run(job(kind, move |tx| tx.start_once(&message, delay, key))).await
+    }
+
+    async fn read_status(&self, instance: &str) -> Result<OrchestrationStatus, ProviderError> {
+        let operation = Operation::ReadStatus;
+        let id = instance.to_owned();
+        let stored = self.read_with(operation, move |sql| sql.status(&id)).await?;
+        let status = stored.map_or(Ok(OrchestrationStatus::NotFound), StoredStatus::decode);
+        Ok(status.map_err(|error| match error {
+            Unreadable::Row(error) => damaged(operation, instance, &error),
+            Unreadable::History(error) => corrupt(operation, instance, &error),
+        })?)
+    }
+
+    fn changes(&self, instance: &str) -> Option<Changes> {
+        let NewListener { changes, is_first } = self.shared.changes.listen(instance);
+        if is_first && !self.shared.in_memory() {
+            // The writer may be asleep, with no reason to look at what other processes do.
+            self.writer.send(Request::Listen);
+        }
+        Some(changes)
     }
 
     async fn next_due(&self, lane: Lane) -> Result<Option<Timestamp>, StoreError> {

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use abide_model::{Clock, Entropy};
+use abide_provider::ChangeListeners;
 
 use crate::connect::Location;
 use crate::identity::OpenedFiles;
@@ -20,6 +21,7 @@ pub(crate) struct Shared {
     pub(crate) entropy: Arc<dyn Entropy>,
     pub(crate) files: OpenedFiles,
     pub(crate) stolen: Listeners,
+    pub(crate) changes: ChangeListeners,
     pub(crate) counts: Counts,
     owner: AtomicI64,
     lock: Mutex<Option<OwnerLock>>,
@@ -51,6 +53,7 @@ impl Shared {
             clock,
             entropy,
             stolen: Listeners::default(),
+            changes: ChangeListeners::default(),
             counts: Counts::default(),
             owner: AtomicI64::new(0),
             lock: Mutex::default(),

@@ -195,6 +195,15 @@ impl CommitRows {
     pub fn creates_instance(&self) -> bool {
         !self.history.is_empty() || self.instance.name.is_some()
     }
+
+    /// Whether those who look at the instance may find how it stands, its custom status or its values changed. That it is new,
+    /// or in a new execution, the rows do not know.
+    #[must_use]
+    pub fn shows_something(&self) -> bool {
+        let KvRows { clear_all, changes, fold: _ } = &self.kv;
+        let shows_values = *clear_all || !changes.is_empty();
+        self.instance.status.is_some() || self.instance.custom_status.is_some() || shows_values
+    }
 }
 
 impl InstanceRow {

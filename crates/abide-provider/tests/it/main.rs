@@ -17,6 +17,7 @@ mod commits;
 mod errors;
 mod filters;
 mod leases;
+mod listeners;
 mod messages;
 mod past;
 mod work;

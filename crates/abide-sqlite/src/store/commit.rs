@@ -111,6 +111,9 @@ impl Tx<'_, '_> {
         let rows = &turn.rows;
         let execution = column(rows.execution_id);
         if turn.creates_instance || mailbox.execution > 0 {
+            if execution > mailbox.execution || rows.shows_something() {
+                self.tell_changed(&mailbox.id);
+            }
             if execution > mailbox.execution || says_something(&rows.instance) {
                 self.describe(mailbox.no, turn)?;
             }

@@ -207,6 +207,7 @@ impl Tx<'_, '_> {
     fn erase(&self, doomed: &[Member]) -> rusqlite::Result<DeleteInstanceResult> {
         let mut result = DeleteInstanceResult::default();
         for member in doomed {
+            self.tell_changed(member.id.lossy());
             let no = [member.no];
             let events = self.sql.row(Sql::CountEventsOfInstance, no, |row| row.get::<_, i64>(0))?;
             result.events_deleted = result.events_deleted.saturating_add(events.map_or(0, number));

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use abide_model::Timestamp;
-use abide_provider::RequestKey;
 use abide_provider::rows::MessageClass;
+use abide_provider::{RequestKey, Start};
 use rusqlite::params;
 
 use super::Tx;
@@ -64,13 +64,38 @@ impl Tx<'_, '_> {
         delay: Option<Duration>,
         key: RequestKey,
     ) -> Result<(), Failure> {
-        let forget =
-            self.now.saturating_sub(column(u64::try_from(REQUESTS_LAST.as_millis()).unwrap_or(u64::MAX)));
-        self.sql.execute(Sql::ForgetRequests, [forget])?;
-        if self.sql.execute(Sql::RememberRequest, params![key.0, self.now])? > 0 {
+        let forgotten = self.forgotten_requests();
+        self.sql.execute(Sql::ForgetRequests, [forgotten])?;
+        if self.sql.execute(Sql::RememberRequest, params![key.0, self.now, forgotten])? > 0 {
             self.enqueue_delayed(message, delay)?;
         }
         Ok(())
+    }
+
+    /// Enqueues what starts an instance, unless there is one, or one is about to be.
+    pub(crate) fn start_once(
+        &self,
+        message: &EncodedMessage,
+        delay: Option<Duration>,
+        key: RequestKey,
+    ) -> Result<Start, Failure> {
+        // A key that was seen belongs to a start that was sent: what is there now may be its own work.
+        let seen = self.sql.row(Sql::SeenRequest, params![key.0, self.forgotten_requests()], |_| Ok(()))?;
+        if seen.is_some() {
+            return Ok(Start::Created);
+        }
+        if let Some(mailbox) = self.brief_by_id(&message.to)?
+            && (mailbox.existence == Existence::Instance || self.has_start(mailbox.no)?)
+        {
+            return Ok(Start::Exists);
+        }
+        self.enqueue_once(message, delay, key).map(|()| Start::Created)
+    }
+
+    /// Requests that were seen then or earlier are not remembered any more.
+    fn forgotten_requests(&self) -> i64 {
+        let lasting = u64::try_from(REQUESTS_LAST.as_millis()).unwrap_or(u64::MAX);
+        self.now.saturating_sub(column(lasting))
     }
 
     /// Writes the row, and nothing about readiness.

@@ -1,6 +1,6 @@
 //! What the store does inside a transaction, as plain functions over statements.
 //!
-//! One module per subject of `docs/spec/store.md`. Everything but `read`, `listing` and most of `overview` runs on the writer thread, between `BEGIN` and
+//! One module per subject of `docs/spec/store.md`. Everything but `read`, `status`, `listing` and most of `overview` runs on the writer thread, between `BEGIN` and
 //! `COMMIT`, with one reading of the clock. A refusal comes before the first write of its operation.
 //!
 //! Deliberately absent: threads, waiting and answering. See [`writer`](crate::writer).
@@ -19,14 +19,16 @@ pub(crate) mod promote;
 pub(crate) mod prune;
 pub(crate) mod read;
 pub(crate) mod session;
+pub(crate) mod status;
 pub(crate) mod work;
 pub(crate) mod work_queue;
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use abide_model::{Entropy, Timestamp};
-use abide_provider::StolenLease;
+use abide_provider::{ChangeListeners, StolenLease};
 
 use crate::encode::column;
 use crate::statements::{Sql, Statements};
@@ -43,6 +45,32 @@ pub(crate) struct Tx<'a, 'c> {
     saved: Counter,
     /// Leases taken away, to be told of after the commit.
     stolen: RefCell<Vec<StolenLease>>,
+    changed: RefCell<Changed>,
+}
+
+/// What is to be told after the commit.
+#[derive(Debug)]
+pub(crate) struct News {
+    pub(crate) stolen: Vec<StolenLease>,
+    pub(crate) changed: Changed,
+}
+
+/// Instances that those who look at them may find changed.
+#[derive(Debug)]
+pub(crate) enum Changed {
+    /// Nobody listened when the transaction began, so nobody wrote down which. Whoever listens since is to be told.
+    Something,
+    These(BTreeSet<String>),
+}
+
+impl Changed {
+    /// To be called after the commit.
+    pub(crate) fn tell(self, listeners: &ChangeListeners) {
+        match self {
+            Self::Something => listeners.tell_all(),
+            Self::These(instances) => instances.iter().for_each(|instance| listeners.tell(instance)),
+        }
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -70,16 +98,22 @@ impl<'a, 'c> Tx<'a, 'c> {
             counter: Cell::new(saved),
             saved,
             stolen: RefCell::default(),
+            changed: RefCell::new(Changed::Something),
         })
     }
 
-    /// To be called right before `COMMIT`. Says whom to tell of leases taken away.
-    pub(crate) fn finish(self) -> rusqlite::Result<Vec<StolenLease>> {
+    /// The same, for somebody who listens: with a list of what changes.
+    pub(crate) fn listened_to(self) -> Self {
+        Self { changed: RefCell::new(Changed::These(BTreeSet::new())), ..self }
+    }
+
+    /// To be called right before `COMMIT`. Says what to tell after it.
+    pub(crate) fn finish(self) -> rusqlite::Result<News> {
         let counter = self.counter.get();
         if counter != self.saved {
             self.sql.execute(Sql::SaveCounter, [counter.number, counter.mailbox])?;
         }
-        Ok(self.stolen.into_inner())
+        Ok(News { stolen: self.stolen.into_inner(), changed: self.changed.into_inner() })
     }
 
     /// The next number for a message or work.
@@ -115,5 +149,14 @@ impl<'a, 'c> Tx<'a, 'c> {
 
     fn tell_stolen(&self, lease: StolenLease) {
         self.stolen.borrow_mut().push(lease);
+    }
+
+    fn tell_changed(&self, instance: impl Into<String>) {
+        match &mut *self.changed.borrow_mut() {
+            Changed::Something => {}
+            Changed::These(instances) => {
+                instances.insert(instance.into());
+            }
+        }
     }
 }

@@ -23,10 +23,12 @@ impl StoredHistory {
         execution: i64,
         after: i64,
     ) -> rusqlite::Result<Self> {
-        let turns = sql.rows(Sql::ReadTurns, [mailbox, execution, after], |row| {
-            Ok(row.get_ref(0)?.as_bytes().map(<[u8]>::to_vec).unwrap_or_default())
-        })?;
-        Ok(Self(turns))
+        Ok(Self(sql.rows(Sql::ReadTurns, [mailbox, execution, after], stored_turn)?))
+    }
+
+    /// The last turn of an execution, if there is one.
+    pub(crate) fn read_last(sql: &Statements<'_>, execution: [i64; 2]) -> rusqlite::Result<Option<Self>> {
+        Ok(sql.row(Sql::LastTurn, execution, stored_turn)?.map(|turn| Self(vec![turn])))
     }
 
     /// The events behind `after`, or why they cannot be read.
@@ -43,6 +45,10 @@ impl StoredHistory {
     fn bytes(&self) -> usize {
         self.0.iter().map(Vec::len).sum()
     }
+}
+
+fn stored_turn(row: &Row<'_>) -> rusqlite::Result<Vec<u8>> {
+    Ok(row.get_ref(0)?.as_bytes().map(<[u8]>::to_vec).unwrap_or_default())
 }
 
 /// The instance of a lease: this one, and not another that was started under its name since.

@@ -182,7 +182,8 @@ impl<'a, 'c> WriterGround<'a, 'c> {
     pub(crate) fn begin(&self) -> rusqlite::Result<Tx<'a, 'c>> {
         self.statements.execute(Sql::Begin, [])?;
         self.shared.counts.transaction();
-        Tx::begin(self.statements, self.now(), self.shared.owner(), &*self.shared.entropy)
+        let tx = Tx::begin(self.statements, self.now(), self.shared.owner(), &*self.shared.entropy)?;
+        Ok(if self.shared.changes.is_empty() { tx } else { tx.listened_to() })
     }
 
     /// Whether the file that was written is still the one that its path names.

@@ -12,8 +12,8 @@ use super::lease_call::{LeaseCall, Need};
 use crate::error::{is_broken, may_be_one_job};
 use crate::job::{Durable, Job, JobError, Ran};
 use crate::statements::{Sql, Statements};
-use crate::store::Tx;
 use crate::store::promote::More;
+use crate::store::{News, Tx};
 
 /// What became of a group.
 #[derive(Debug, Default)]
@@ -76,7 +76,7 @@ impl Stopped {
 
 /// What a transaction did, not yet committed.
 struct Attempted {
-    stolen: Vec<StolenLease>,
+    news: News,
     more: More,
     changed: bool,
 }
@@ -99,9 +99,9 @@ fn attempt(
         }
     };
     let attempted = run_jobs(&tx, jobs, parked).and_then(|more| {
-        let stolen = tx.finish()?;
+        let news = tx.finish()?;
         let changed = sql.connection().total_changes() != before;
-        Ok(Attempted { stolen, more, changed })
+        Ok(Attempted { news, more, changed })
     });
     if attempted.is_err() {
         roll_back(sql);
@@ -157,12 +157,15 @@ fn settle(
     }
     outcome.committed |= done.changed;
     outcome.again |= done.more == More::Maybe;
-    outcome.stolen.extend(done.stolen);
+    outcome.stolen.extend(done.news.stolen);
     for job in jobs {
         job.answer();
     }
     for call in parked.extract_if(.., |call| call.is_served()) {
         call.answer();
+    }
+    if done.changed {
+        done.news.changed.tell(&ground.shared().changes);
     }
 }
 

@@ -9,7 +9,8 @@
 //! `group.rs` `settle`: COMMIT, which is the fsync → `Job::answer` → the caller's future.
 //!
 //! While something is parked, the thread wakes when the next thing becomes due, and looks now and then whether
-//! another process has written ([`neighbours`]). While nothing is parked it sleeps until it is called.
+//! another process has written ([`neighbours`]); so it does while somebody listens for changes. Otherwise it sleeps until
+//! it is called.
 
 mod ground;
 pub(crate) mod group;
@@ -48,6 +49,8 @@ pub(crate) enum Request {
     Lease(LeaseCall),
     /// Something on the writer's own connection, between two transactions.
     Read(Box<dyn FnOnce(&Statements<'_>) + Send>),
+    /// Somebody listens for changes now, and nobody did before: other processes are to be watched.
+    Listen,
     Close,
 }
 
@@ -164,7 +167,7 @@ impl Thread {
         match self.requests.recv_timeout(REOPEN_AFTER) {
             Ok(Request::Jobs(jobs)) => jobs.into_iter().for_each(|job| job.fail(JobError::NotBegun(message))),
             Ok(Request::Lease(call)) => call.fail(JobError::NotBegun(message)),
-            Ok(Request::Read(_)) | Err(RecvTimeoutError::Timeout) => {}
+            Ok(Request::Read(_) | Request::Listen) | Err(RecvTimeoutError::Timeout) => {}
             Ok(Request::Close) | Err(RecvTimeoutError::Disconnected) => {
                 return std::ops::ControlFlow::Break(());
             }
@@ -185,8 +188,11 @@ impl Thread {
             }
         };
         let mut neighbours = Neighbours::new();
+        // What was committed before an error may not have been told of.
+        shared.changes.tell_all();
         loop {
             self.backlog.extend(neighbours.look(&ground));
+            neighbours.watch(&ground);
             let taken = self.take(&ground, &mut neighbours);
             if taken.closed {
                 self.finish(&ground);
@@ -267,6 +273,7 @@ impl Thread {
                 taken.reason_to_run = true;
             }
             Request::Read(read) => read(ground.statements()),
+            Request::Listen => {}
             Request::Close => taken.closed = true,
         }
     }
@@ -277,11 +284,15 @@ impl Thread {
         ground: &WriterGround<'_, '_>,
         neighbours: &mut Neighbours,
     ) -> Result<Request, RecvTimeoutError> {
-        let Some(deadline) = self.parked.iter().map(|call| call.deadline).min() else {
-            return self.requests.recv().map_err(|_| RecvTimeoutError::Disconnected);
-        };
-        let until_deadline = deadline.saturating_sub(self.shared.clock.monotonic());
-        self.requests.recv_timeout(until_deadline.min(neighbours.patience(ground, &self.wanted())))
+        let deadline = self.parked.iter().map(|call| call.deadline).min();
+        let for_parked = deadline.map(|deadline| {
+            let until_deadline = deadline.saturating_sub(self.shared.clock.monotonic());
+            until_deadline.min(neighbours.patience(ground, &self.wanted()))
+        });
+        match for_parked.into_iter().chain(neighbours.attention(ground)).min() {
+            None => self.requests.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            Some(patience) => self.requests.recv_timeout(patience),
+        }
     }
 
     /// Answers calls whose time is up.

@@ -20,6 +20,9 @@ const ALONE: Duration = Duration::from_secs(1);
 /// What is known about the other processes.
 pub(crate) struct Neighbours {
     version: Option<i64>,
+    /// The version that those who listen for changes were told of.
+    told: Option<i64>,
+    next_watch: Duration,
     company: bool,
     due: Option<i64>,
     next_look: Duration,
@@ -28,7 +31,15 @@ pub(crate) struct Neighbours {
 
 impl Neighbours {
     pub(crate) fn new() -> Self {
-        Self { version: None, company: true, due: None, next_look: Duration::ZERO, first_look: true }
+        Self {
+            version: None,
+            told: None,
+            next_watch: Duration::ZERO,
+            company: true,
+            due: None,
+            next_look: Duration::ZERO,
+            first_look: true,
+        }
     }
 
     /// How long to sleep before something must be looked at: what is due next, or what others may have done.
@@ -43,7 +54,33 @@ impl Neighbours {
         if ground.shared().in_memory() {
             return until_due;
         }
-        until_due.min(if self.company { IN_COMPANY } else { ALONE })
+        until_due.min(self.interval())
+    }
+
+    fn interval(&self) -> Duration {
+        if self.company { IN_COMPANY } else { ALONE }
+    }
+
+    /// How long to sleep before those who listen for changes may have to be told; `None` if nobody does.
+    pub(crate) fn attention(&self, ground: &WriterGround<'_, '_>) -> Option<Duration> {
+        let shared = ground.shared();
+        let is_needed = !shared.in_memory() && !shared.changes.is_empty();
+        is_needed.then(|| self.interval())
+    }
+
+    /// Tells those who listen for changes if another process has committed since they were told last. What it changed cannot
+    /// be seen from here.
+    pub(crate) fn watch(&mut self, ground: &WriterGround<'_, '_>) {
+        let now = ground.shared().clock.monotonic();
+        if now < self.next_watch || self.attention(ground).is_none() {
+            return;
+        }
+        self.next_watch = now + IN_COMPANY;
+        let version = data_version(ground);
+        if version != self.told {
+            self.told = version;
+            ground.shared().changes.tell_all();
+        }
     }
 
     /// Whether the time that was waited for has come.
@@ -56,8 +93,7 @@ impl Neighbours {
         if ground.shared().in_memory() {
             return false;
         }
-        let version = ground.statements().row(Sql::DataVersion, [], |row| row.get::<_, i64>(0));
-        let version = version.ok().flatten();
+        let version = data_version(ground);
         let moved = version != self.version;
         self.version = version;
         moved
@@ -99,6 +135,11 @@ impl Neighbours {
         }
         burials
     }
+}
+
+/// A number that another connection's commit changes, and our own does not.
+fn data_version(ground: &WriterGround<'_, '_>) -> Option<i64> {
+    ground.statements().row(Sql::DataVersion, [], |row| row.get::<_, i64>(0)).ok().flatten()
 }
 
 fn next_due(ground: &WriterGround<'_, '_>, wanted: &[Lane]) -> Option<i64> {
