@@ -29,7 +29,9 @@ impl CancellationReason {
     /// Reads the reason that a history records for a cancelled activity.
     pub(crate) fn recorded(reason: &str) -> Self {
         match reason {
-            "orchestration_terminal_completed" => Self::OrchestrationEnded { status: ExecutionStatus::Completed },
+            "orchestration_terminal_completed" => {
+                Self::OrchestrationEnded { status: ExecutionStatus::Completed }
+            }
             "orchestration_terminal_failed" | "orchestration_terminal_cancelled" => {
                 Self::OrchestrationEnded { status: ExecutionStatus::Failed }
             }

@@ -115,10 +115,7 @@ struct Slots {
 
 impl Slots {
     fn new(count: usize) -> Self {
-        Self {
-            permits: Arc::new(Semaphore::new(count)),
-            free: Arc::new(Mutex::new((0..count).collect())),
-        }
+        Self { permits: Arc::new(Semaphore::new(count)), free: Arc::new(Mutex::new((0..count).collect())) }
     }
 
     /// Waits for a free slot and takes all that are free.
@@ -152,7 +149,8 @@ pub(crate) async fn dispatch<L: Lane>(core: Arc<Core>, lane: Arc<L>) {
 }
 
 async fn one_round<L: Lane>(core: &Arc<Core>, lane: &Arc<L>, slots: &Slots, backoff: &mut Backoff) {
-    let mut permits = match select(Box::pin(slots.take_free()), Box::pin(core.stop.ending.cancelled())).await {
+    let mut permits = match select(Box::pin(slots.take_free()), Box::pin(core.stop.ending.cancelled())).await
+    {
         Either::Left((permits, _)) => permits,
         Either::Right(_) => return,
     };

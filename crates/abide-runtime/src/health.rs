@@ -103,9 +103,9 @@ impl Pulse {
 
     pub(crate) fn storage_error(&self, now: Duration) {
         self.storage_errors.fetch_add(1, Ordering::Relaxed);
-        let kept = self.down_since.compare_exchange(NEVER, nanos(now), Ordering::Relaxed, Ordering::Relaxed);
-        // Down already: since then.
-        drop(kept);
+        // If it was down already, it has been since then.
+        let _before =
+            self.down_since.compare_exchange(NEVER, nanos(now), Ordering::Relaxed, Ordering::Relaxed);
     }
 
     pub(crate) fn storage_answered(&self) {

@@ -1,14 +1,58 @@
 //! Runs orchestrations and activities on a store.
-#![expect(dead_code, reason = "what the dispatchers will use is here before them")]
+//!
+//! A [`Runtime`] leases what is ready in a store, runs it, and commits what came of it. [`Runtime::builder`] starts one; the
+//! constructors of the reference are beside it. Code is found by name in [registries](registry).
+//!
+//! Read in this order: `runtime.rs` and `builder.rs` (what there is, and how it starts and stops), `dispatch.rs` (the one
+//! loop that finds work), `orchestrator/` (turns) and `worker/` (activities), `renewal.rs` (leases), `store_call.rs` (what
+//! happens when the store fails).
+//!
+//! Faults of the store are not failures: what may succeed later is tried again, for as long as it takes. Only what a store
+//! refuses for certain ends anything.
+//!
+//! Deliberately absent: the rules of replay (`abide-engine`), storage (`abide-provider` and its stores), and a global
+//! subscriber or recorder: programs install those.
+
+mod builder;
+mod runtime;
+
+mod core;
+mod stop;
+
+mod dispatch;
+mod orchestrator;
+mod worker;
+
+mod health;
+mod housekeeping;
+mod pacing;
+mod renewal;
+mod store_call;
 
 mod activity_context;
+mod cancellation;
 mod handler;
-pub mod observability;
+mod syscall;
+
 mod options;
-pub mod registry;
 mod settings;
 
+mod clock;
+mod tasks;
+
+pub mod observability;
+pub mod registry;
+#[cfg(feature = "test-hooks")]
+pub mod test_hooks;
+#[cfg(not(feature = "test-hooks"))]
+mod test_hooks;
+
+pub use abide_engine::{FnOrchestration, OrchestrationHandler, OrchestrationHandlerRef};
 pub use activity_context::ActivityContext;
+pub use builder::{RuntimeBuilder, StartError};
+pub use cancellation::CancellationReason;
 pub use handler::{ActivityHandler, FnActivity};
+pub use health::{Health, Stalled};
 pub use options::{RuntimeOptions, UnregisteredBackoffConfig};
+pub use runtime::Runtime;
 pub use settings::InvalidOptions;

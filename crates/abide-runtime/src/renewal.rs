@@ -19,6 +19,7 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
 
+use crate::core::Core;
 use crate::observability::MetricsProvider;
 use crate::store_call::{Called, Caller};
 
@@ -202,15 +203,26 @@ fn retry_delay(entry: &Entry, chance: &dyn Entropy) -> Duration {
 
 /// Renews leases until none is held and none will be.
 pub(crate) struct Renewer {
-    pub(crate) store: Arc<dyn Provider>,
-    pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) entropy: Arc<dyn Entropy>,
-    pub(crate) metrics: Arc<MetricsProvider>,
-    pub(crate) caller: Caller,
-    pub(crate) renewals: Arc<Renewals>,
+    store: Arc<dyn Provider>,
+    clock: Arc<dyn Clock>,
+    entropy: Arc<dyn Entropy>,
+    metrics: Arc<MetricsProvider>,
+    caller: Caller,
+    renewals: Arc<Renewals>,
 }
 
 impl Renewer {
+    pub(crate) fn new(core: &Core) -> Self {
+        Self {
+            store: Arc::clone(&core.store),
+            clock: Arc::clone(&core.clock),
+            entropy: Arc::clone(&core.entropy),
+            metrics: Arc::clone(&core.metrics),
+            caller: core.caller.clone(),
+            renewals: Arc::clone(&core.renewals),
+        }
+    }
+
     /// The loop. Ends when `over` is raised.
     pub(crate) async fn run(self, over: CancellationToken) {
         let mut under_way: FuturesUnordered<BoxFuture<'static, (u64, Leased, Outcome)>> =

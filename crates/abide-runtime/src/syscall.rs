@@ -18,7 +18,7 @@ const GET_KV_VALUE: &str = "__duroxide_syscall:get_kv_value";
 
 /// The registry of a runtime: what the user registered, and the built-in activities.
 pub(crate) fn with_system_calls(
-    registry: &ActivityRegistry,
+    registry: ActivityRegistry,
     clock: Arc<dyn Clock>,
     entropy: Arc<dyn Entropy>,
 ) -> ActivityRegistry {

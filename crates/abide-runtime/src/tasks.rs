@@ -11,11 +11,9 @@ pub(crate) struct TokioTasks {
 }
 
 impl TokioTasks {
-    /// # Panics
-    ///
-    /// Outside of a tokio runtime.
-    pub(crate) fn current() -> Self {
-        Self { handle: Handle::current() }
+    /// `None` outside of a tokio runtime.
+    pub(crate) fn current() -> Option<Self> {
+        Handle::try_current().ok().map(|handle| Self { handle })
     }
 }
 

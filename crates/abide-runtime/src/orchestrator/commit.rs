@@ -6,8 +6,8 @@ use std::sync::Arc;
 use abide_engine::{MailId, TurnOutput};
 use abide_model::{ErrorDetails, Event, EventKind, INITIAL_EXECUTION_ID, WorkItem};
 use abide_provider::{
-    Authority, Committed, Consumed, InstanceLease, Message, MessageId, Operation, Rejection, StoreError, Turn,
-    TurnCommit,
+    Authority, Committed, Consumed, InstanceLease, Message, MessageId, Operation, Rejection, StoreError,
+    Turn, TurnCommit,
 };
 use futures_util::FutureExt;
 
@@ -54,7 +54,10 @@ fn consumed_of(messages: &[Message], consumed: &[MailId]) -> (Consumed, Vec<Work
         return (Consumed::All, Vec::new());
     }
     let these = messages.iter().map(|message| message.id).filter(|id| consumed.contains(&id.0));
-    (Consumed::These(these.collect::<Vec<MessageId>>()), left.into_iter().map(|left| left.item.clone()).collect())
+    (
+        Consumed::These(these.collect::<Vec<MessageId>>()),
+        left.into_iter().map(|left| left.item.clone()).collect(),
+    )
 }
 
 /// What to write if the history cannot be read: the end, behind everything that may be there, and a word to the parent.

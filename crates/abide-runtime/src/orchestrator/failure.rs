@@ -30,10 +30,13 @@ impl Orchestrator {
         };
         warn!(target: "abide::runtime", instance_id = %who.instance, attempt = held.lease.attempt,
             "its messages were tried too often; the instance fails");
-        let details = self.poisoned(&held.lease, PoisonMessageType::Orchestration {
-            instance: who.instance.clone(),
-            execution_id: who.execution_id,
-        });
+        let details = self.poisoned(
+            &held.lease,
+            PoisonMessageType::Orchestration {
+                instance: who.instance.clone(),
+                execution_id: who.execution_id,
+            },
+        );
         self.condemn(held, who, details, is_new).await;
     }
 
@@ -89,11 +92,14 @@ impl Orchestrator {
     /// A history that cannot be read: it is looked at again, and given up when it was looked at too often.
     async fn end_unreadable(&self, held: &Held, who: &Identity, problem: String) {
         let lease = &held.lease;
-        let details = self.poisoned(lease, PoisonMessageType::FailedDeserialization {
-            instance: who.instance.clone(),
-            execution_id: who.execution_id,
-            error: problem,
-        });
+        let details = self.poisoned(
+            lease,
+            PoisonMessageType::FailedDeserialization {
+                instance: who.instance.clone(),
+                execution_id: who.execution_id,
+                error: problem,
+            },
+        );
         self.core.metrics.record_orchestration_poison();
         let end = unreadable_end(lease, &details, self.now(held).as_millis());
         match commit(&self.core, end).await {

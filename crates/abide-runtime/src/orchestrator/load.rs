@@ -77,7 +77,11 @@ impl Orchestrator {
     }
 
     /// A kept copy, with what others committed since; `None` if the store does not vouch for it.
-    async fn caught_up(&self, lease: &Arc<InstanceLease>, kept: Resident) -> Result<Option<Resident>, Hindrance> {
+    async fn caught_up(
+        &self,
+        lease: &Arc<InstanceLease>,
+        kept: Resident,
+    ) -> Result<Option<Resident>, Hindrance> {
         let mut kept = kept;
         let (ours, theirs) = (kept.position, lease.position);
         let is_same_execution = lease.preloaded.is_none()
@@ -93,7 +97,11 @@ impl Orchestrator {
         Ok(Some(kept))
     }
 
-    pub(crate) async fn read_history(&self, lease: &Arc<InstanceLease>, after: u64) -> Result<Vec<Event>, Hindrance> {
+    pub(crate) async fn read_history(
+        &self,
+        lease: &Arc<InstanceLease>,
+        after: u64,
+    ) -> Result<Vec<Event>, Hindrance> {
         let (store, lease) = (Arc::clone(&self.core.store), Arc::clone(lease));
         let call = move || {
             let (store, lease) = (Arc::clone(&store), Arc::clone(&lease));
@@ -115,7 +123,7 @@ impl Orchestrator {
     fn check_pin(&self, history: &[Event]) -> Result<(), Hindrance> {
         let stamp = history.first().map(|event| event.duroxide_version.as_str());
         let Some(version) = stamp.and_then(|stamp| Version::parse(stamp).ok()) else { return Ok(()) };
-        if self.core.settings.capabilities.is_compatible(&version) {
+        if self.core.settings.supported_replay_versions.contains(&version) {
             return Ok(());
         }
         Err(Hindrance::Incompatible { version })
@@ -166,7 +174,9 @@ pub(crate) fn weigh(event: &Event) -> usize {
         EventKind::OrchestrationStarted { input, .. }
         | EventKind::ActivityScheduled { input, .. }
         | EventKind::SubOrchestrationScheduled { input, .. } => input.len(),
-        EventKind::ActivityCompleted { result } | EventKind::SubOrchestrationCompleted { result } => result.len(),
+        EventKind::ActivityCompleted { result } | EventKind::SubOrchestrationCompleted { result } => {
+            result.len()
+        }
         EventKind::ExternalEvent { data, .. } | EventKind::QueueEventDelivered { data, .. } => data.len(),
         EventKind::KeyValueSet { value, .. } => value.len(),
         EventKind::CustomStatusUpdated { status } => status.as_ref().map_or(0, String::len),

@@ -25,7 +25,7 @@ use tracing::{Instrument, debug, info_span, warn};
 
 use self::cache::{Cache, Resident};
 use self::commit::{CommitEnd, commit, commit_of};
-use self::load::{Hindrance, weigh};
+use self::load::weigh;
 use self::plan::{Stage, mail_of, resolve};
 use crate::OrchestrationHandler;
 use crate::core::Core;
@@ -229,7 +229,7 @@ impl Lane for Orchestrator {
             limit,
             lease_for: self.core.settings.orchestrator_lock_timeout,
             wait,
-            capabilities: Some(self.core.settings.capabilities.clone()),
+            capabilities: Some(self.core.settings.capabilities()),
         };
         let store = Arc::clone(&self.core.store);
         async move { store.lease_instances(request).await }.boxed()
@@ -277,7 +277,8 @@ async fn give_back(core: Arc<Core>, token: String, back: GiveBack) {
     let store = Arc::clone(&core.store);
     let call = move || {
         let (store, token) = (Arc::clone(&store), token.clone());
-        async move { store.abandon_orchestration_item(&token, back.delay, back.ignores_attempt()).await }.boxed()
+        async move { store.abandon_orchestration_item(&token, back.delay, back.ignores_attempt()).await }
+            .boxed()
     };
     core.give_back("instance", call).await;
 }

@@ -142,7 +142,9 @@ fn remark(who: &Identity, notice: &Notice) {
         };
     }
     match notice {
-        Notice::ChildIdTaken { .. } | Notice::Misrouted { .. } | Notice::InvalidPinnedVersion { .. } => at!(warn),
+        Notice::ChildIdTaken { .. } | Notice::Misrouted { .. } | Notice::InvalidPinnedVersion { .. } => {
+            at!(warn)
+        }
         Notice::PanicAfterEnd { .. } => at!(error),
         Notice::DuplicateStart { .. } | Notice::SignalWithoutWait { .. } => at!(info),
         Notice::StaleMessage { .. }

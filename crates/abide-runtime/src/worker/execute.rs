@@ -43,7 +43,8 @@ pub(super) struct Activity {
 impl Activity {
     pub(super) fn of(lease: WorkLease) -> Option<Self> {
         let WorkLease { item, orchestration_name, orchestration_version, token, attempt } = lease;
-        let WorkItem::ActivityExecute { instance, execution_id, id, name, input, session_id, tag } = item else {
+        let WorkItem::ActivityExecute { instance, execution_id, id, name, input, session_id, tag } = item
+        else {
             return None;
         };
         Some(Self {

@@ -21,10 +21,10 @@ use tokio::sync::{Notify, Semaphore};
 use tracing::{Instrument, info_span, warn};
 
 use self::execute::Activity;
-pub(crate) use self::session::keep_sessions;
 use self::session::Sessions;
-pub(crate) use self::stolen::listen;
+pub(crate) use self::session::keep_sessions;
 use self::stolen::Running;
+pub(crate) use self::stolen::listen;
 use crate::core::Core;
 use crate::dispatch::{Attempt, GiveBack, Lane, Slot};
 use crate::renewal::{Lease, Leased};

@@ -1,10 +1,6 @@
-//! Tests of the runtime, from outside.
-
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    reason = "a test that cannot go on should say where; clippy exempts the tests but not what they call"
-)]
+//! Tests of the runtime, over stores in memory and on disk.
 
 mod options;
 mod registry;
+mod smoke;
+mod support;

@@ -1,0 +1,212 @@
+//! Starting a runtime.
+
+use std::fmt;
+use std::sync::Arc;
+
+use abide_client::Client;
+use abide_host::SystemEntropy;
+use abide_model::{Clock, Entropy, Spawn};
+use abide_provider::Provider;
+use futures_util::FutureExt;
+use futures_util::future::join;
+use tokio::sync::Notify;
+use tracing::{info, warn};
+
+use crate::clock::TokioClock;
+use crate::core::Core;
+use crate::dispatch::dispatch;
+use crate::health::Pulse;
+use crate::observability::{InstrumentedProvider, ObservabilityHandle};
+use crate::orchestrator::Orchestrator;
+use crate::registry::{ActivityRegistry, OrchestrationRegistry};
+use crate::renewal::{Renewals, Renewer};
+use crate::runtime::Runtime;
+use crate::settings::Settings;
+use crate::stop::Stop;
+use crate::store_call::Caller;
+use crate::tasks::TokioTasks;
+use crate::worker::{Worker, keep_sessions, listen};
+use crate::{InvalidOptions, RuntimeOptions, housekeeping, syscall};
+
+/// Puts a runtime together.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use abide_runtime::{Runtime, registry::{ActivityRegistry, OrchestrationRegistry}};
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let store = Arc::new(abide_memory::InMemoryProvider::new());
+/// let runtime = Runtime::builder()
+///     .with_provider(store)
+///     .with_activities(ActivityRegistry::builder().build())
+///     .with_orchestrations(OrchestrationRegistry::builder().build())
+///     .build()
+///     .await?;
+/// runtime.shutdown(None).await;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Default)]
+#[must_use = "nothing runs until `build` is awaited"]
+pub struct RuntimeBuilder {
+    provider: Option<Arc<dyn Provider>>,
+    activities: ActivityRegistry,
+    orchestrations: OrchestrationRegistry,
+    options: RuntimeOptions,
+    clock: Option<Arc<dyn Clock>>,
+    entropy: Option<Arc<dyn Entropy>>,
+    spawn: Option<Arc<dyn Spawn>>,
+}
+
+/// Why a runtime did not start.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum StartError {
+    /// No store was given.
+    #[error("a runtime needs a store: call `with_provider`")]
+    NoProvider,
+    /// The options make no sense.
+    #[error(transparent)]
+    InvalidOptions(#[from] InvalidOptions),
+    /// There is no tokio runtime to run on.
+    #[error(
+        "a runtime starts inside of a tokio runtime: call it from an async function under `#[tokio::main]`"
+    )]
+    NoTokio,
+    /// The metrics could not be set up.
+    #[error("the metrics could not be set up: {message}")]
+    Observability {
+        /// Why.
+        message: String,
+    },
+}
+
+impl RuntimeBuilder {
+    /// The store to run on.
+    pub fn with_provider(mut self, provider: Arc<dyn Provider>) -> Self {
+        self.provider = Some(provider);
+        self
+    }
+
+    /// The activities it runs.
+    pub fn with_activities(mut self, activities: ActivityRegistry) -> Self {
+        self.activities = activities;
+        self
+    }
+
+    /// The orchestrations it runs.
+    pub fn with_orchestrations(mut self, orchestrations: OrchestrationRegistry) -> Self {
+        self.orchestrations = orchestrations;
+        self
+    }
+
+    /// How it runs them.
+    pub fn with_options(mut self, options: RuntimeOptions) -> Self {
+        self.options = options;
+        self
+    }
+
+    /// What time it is, instead of the machine's clock.
+    pub fn with_clock(mut self, clock: Arc<dyn Clock>) -> Self {
+        self.clock = Some(clock);
+        self
+    }
+
+    /// Where chance comes from, instead of the machine.
+    pub fn with_entropy(mut self, entropy: Arc<dyn Entropy>) -> Self {
+        self.entropy = Some(entropy);
+        self
+    }
+
+    /// Who runs its tasks, instead of tokio.
+    pub fn with_spawn(mut self, spawn: Arc<dyn Spawn>) -> Self {
+        self.spawn = Some(spawn);
+        self
+    }
+
+    /// Checks everything and starts.
+    ///
+    /// # Errors
+    ///
+    /// If something is missing or makes no sense. Nothing runs then.
+    #[expect(clippy::unused_async, reason = "a store may have to be asked before the start")]
+    pub async fn build(self) -> Result<Arc<Runtime>, StartError> {
+        let provider = self.provider.ok_or(StartError::NoProvider)?;
+        let settings = Settings::try_from(self.options)?;
+        for warning in &settings.warnings {
+            warn!(target: "abide::runtime", "{warning}");
+        }
+        let spawn = match self.spawn {
+            Some(spawn) => spawn,
+            None => Arc::new(TokioTasks::current().ok_or(StartError::NoTokio)?),
+        };
+        let clock = self.clock.unwrap_or_else(|| Arc::new(TokioClock::default()));
+        let entropy = self.entropy.unwrap_or_else(|| Arc::new(SystemEntropy));
+        let observability = ObservabilityHandle::init(&settings.observability)
+            .map_err(|message| StartError::Observability { message })?;
+        info!(target: "abide::runtime", "abide runtime ({}) starting with provider {} ({})",
+            abide_model::BUILD_VERSION, provider.name(), provider.version());
+        info!(target: "abide::runtime", supported_range = %format_args!("{}..={}",
+            settings.supported_replay_versions.min, settings.supported_replay_versions.max),
+            "Orchestration dispatcher capability filter configured");
+
+        let metrics = Arc::clone(observability.metrics_provider());
+        let store: Arc<dyn Provider> =
+            InstrumentedProvider::with_clock(provider, Some(Arc::clone(&metrics)), Arc::clone(&clock));
+        let stop = Stop::default();
+        let caller = Caller { clock: Arc::clone(&clock), spawn: Arc::clone(&spawn), stop: stop.clone() };
+        let core = Arc::new(Core {
+            abilities: store.abilities(),
+            activities: syscall::with_system_calls(self.activities, Arc::clone(&clock), Arc::clone(&entropy)),
+            orchestrations: self.orchestrations,
+            renewals: Arc::new(Renewals::default()),
+            pulse: Pulse::new(clock.monotonic()),
+            id: format!("{:016x}{:016x}", entropy.next_u64(), entropy.next_u64()),
+            new_mail: Notify::new(),
+            new_work: Notify::new(),
+            store,
+            clock,
+            entropy,
+            spawn,
+            settings,
+            metrics,
+            stop,
+            caller,
+        });
+        start(&core);
+        Ok(Runtime::new(core, observability))
+    }
+}
+
+/// Starts everything that runs for a runtime.
+fn start(core: &Arc<Core>) {
+    let client = Client::builder(Arc::clone(&core.store))
+        .clock(Arc::clone(&core.clock))
+        .entropy(Arc::clone(&core.entropy))
+        .build();
+    let worker = Arc::new(Worker::new(Arc::clone(core), client));
+    let renewer = Renewer::new(core);
+    let over = core.stop.drained.clone();
+    let keep = join(renewer.run(over.clone()), keep_sessions(Arc::clone(&worker), over)).map(|((), ())| ());
+    core.spawn.spawn_apart("abide-renewals", core.stop.servants.track_future(keep).boxed());
+    let hear = listen(Arc::clone(&worker));
+    core.spawn.spawn("stolen leases", core.stop.servants.track_future(hear).boxed());
+
+    let orchestrator = Arc::new(Orchestrator::new(Arc::clone(core)));
+    core.spawn("orchestrations", dispatch(Arc::clone(core), orchestrator).boxed());
+    if core.settings.worker_concurrency > 0 {
+        core.spawn("activities", dispatch(Arc::clone(core), worker).boxed());
+    }
+    core.spawn("housekeeping", housekeeping::keep_house(Arc::clone(core)).boxed());
+}
+
+impl fmt::Debug for RuntimeBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RuntimeBuilder")
+            .field("provider", &self.provider.as_ref().map(|provider| provider.name().to_owned()))
+            .field("activities", &self.activities)
+            .field("orchestrations", &self.orchestrations)
+            .field("options", &self.options)
+            .finish_non_exhaustive()
+    }
+}
