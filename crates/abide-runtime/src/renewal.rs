@@ -211,8 +211,7 @@ impl Renewer {
 
     /// The loop. Ends when `over` is raised.
     pub(crate) async fn run(self, over: CancellationToken) {
-        let mut under_way: FuturesUnordered<BoxFuture<'static, (u64, Outcome)>> =
-            FuturesUnordered::new();
+        let mut under_way: FuturesUnordered<BoxFuture<'static, (u64, Outcome)>> = FuturesUnordered::new();
         while !over.is_cancelled() {
             for (id, lease) in self.renewals.take_due(self.clock.monotonic()) {
                 under_way.push(self.renew(id, lease));
