@@ -6,5 +6,9 @@
     reason = "a test that cannot go on should say where; clippy exempts the tests but not what they call"
 )]
 
+mod recorder;
+
+mod instrumented;
+mod metrics;
 mod options;
 mod registry;
