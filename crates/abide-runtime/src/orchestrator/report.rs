@@ -138,16 +138,12 @@ fn remark(who: &Identity, notice: &Notice) {
     macro_rules! at {
         ($print:ident) => {
             $print!(target: "abide::runtime", instance = %who.instance, execution_id = who.execution_id,
-                orchestration_name = %who.orchestration, "{notice}");
+                orchestration_name = %who.orchestration, "{notice}")
         };
     }
-    #[expect(
-        clippy::wildcard_enum_match_arm,
-        reason = "what the engine will notice one day is worth a quiet line"
-    )]
     match notice {
         Notice::ChildIdTaken { .. } | Notice::Misrouted { .. } | Notice::InvalidPinnedVersion { .. } => {
-            at!(warn)
+            at!(warn);
         }
         Notice::PanicAfterEnd { .. } => at!(error),
         Notice::DuplicateStart { .. } | Notice::SignalWithoutWait { .. } => at!(info),
