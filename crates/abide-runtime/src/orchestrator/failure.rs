@@ -126,7 +126,7 @@ impl Orchestrator {
             }
             Hindrance::Refused(error) => {
                 warn!(target: "abide::runtime", instance_id = %who.instance, %error, "cannot be read now");
-                GiveBack::UNTRIED
+                GiveBack { delay: Some(LOOK_AGAIN), attempt: Attempt::DoesNotCount }
             }
             Hindrance::GivenUp => GiveBack::UNTRIED,
         };

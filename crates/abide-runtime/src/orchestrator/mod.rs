@@ -158,7 +158,11 @@ impl Orchestrator {
             CommitEnd::NotOurs => {
                 debug!(target: "abide::runtime", instance_id = %who.instance, "the lease is lost; the turn is discarded");
             }
-            CommitEnd::Outdated => self.hand_back(lease, GiveBack::UNTRIED).await,
+            // The next turn replays from the store. That it counts bounds how often two can disagree.
+            CommitEnd::Outdated => {
+                let back = GiveBack { delay: None, attempt: Attempt::Counts };
+                self.hand_back(lease, back).await;
+            }
             CommitEnd::Refused(error) => self.refused(held, who, error).await,
             CommitEnd::GivenUp => self.hand_back(lease, GiveBack::UNTRIED).await,
         }
