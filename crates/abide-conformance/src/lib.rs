@@ -132,7 +132,7 @@ areas! {
 
 /// The same functions where programs written for the older layout look for them: most at the root, the rest in modules.
 ///
-/// Deliberately absent: `race_replay`, which tries a runtime over a provider, until there is one.
+/// With the feature `runtime` also `race_replay`.
 pub mod provider_validations {
     pub use crate::ProviderFactory;
     pub use crate::atomicity::*;
@@ -148,7 +148,15 @@ pub mod provider_validations {
         bulk_deletion, capability_filtering, custom_status, deletion, kv_store, long_polling, poison_message,
         prune, sessions, tag_filtering,
     };
+
+    #[cfg(feature = "runtime")]
+    pub use crate::race_replay;
 }
+
+#[cfg(feature = "runtime")]
+pub mod race_replay;
+#[cfg(feature = "runtime")]
+pub mod stress;
 
 /// What the guide shows compiles and runs.
 #[cfg(doctest)]
