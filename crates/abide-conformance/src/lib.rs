@@ -116,6 +116,12 @@ areas! {
     pushed_cancellations;
     /// A repeated request is done once.
     keyed_requests;
+    /// An instance is started once, and whoever starts it is told whether it did.
+    starts;
+    /// How an instance stands, for those who look at it.
+    status;
+    /// Word of changes to an instance.
+    changes;
     /// A deleted instance is not the next one of its name.
     incarnations;
     /// Rows that cannot be read harm nobody else.
