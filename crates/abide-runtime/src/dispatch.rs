@@ -50,6 +50,12 @@ pub(crate) trait Lane: Send + Sync + 'static {
 
     /// For stores in which nobody can wait: something was enqueued from here.
     fn news(core: &Core) -> &Notify;
+
+    /// Counts what was leased.
+    fn count_leased(core: &Core, leased: u64);
+
+    /// Counts how long one lease was worked on.
+    fn count_worked(core: &Core, millis: u64);
 }
 
 /// Under which terms a lease is given back.
@@ -181,6 +187,7 @@ async fn one_round<L: Lane>(core: &Arc<Core>, lane: &Arc<L>, slots: &Slots, back
         permits.clear();
         return wait_for_news::<L>(core, asked).await;
     }
+    L::count_leased(core, u64::try_from(leased.len()).unwrap_or(u64::MAX));
     for lease in leased {
         // A store that gives more than it was asked for finds the rest of it back in its queue.
         match permits.pop() {
@@ -249,14 +256,17 @@ async fn wait_for_news<L: Lane>(core: &Arc<Core>, asked: Duration) {
 
 /// Starts working on a lease in a task of its own.
 fn start<L: Lane>(core: &Arc<Core>, lane: &Arc<L>, lease: L::Lease, granted: Duration, slot: Slot) {
-    let lane = Arc::clone(lane);
+    let (core_of_task, lane) = (Arc::clone(core), Arc::clone(lane));
     let token = L::token(&lease);
     let task = async move {
+        let core = core_of_task;
         let work = AssertUnwindSafe(Arc::clone(&lane).run(lease, granted, slot));
         if work.catch_unwind().await.is_err() {
             error!(target: "abide::runtime", lane = L::NAME, "work panicked outside of user code; it will be tried again");
             lane.give_back(token, GiveBack::tried(AFTER_PANIC)).await;
         }
+        let took = core.clock.monotonic().saturating_sub(granted);
+        L::count_worked(&core, u64::try_from(took.as_millis()).unwrap_or(u64::MAX));
     };
     core.spawn(L::NAME, task.boxed());
 }

@@ -77,7 +77,7 @@ impl Orchestrator {
             TurnInput { identity: who.clone(), history, mail, kv: BTreeMap::new(), now: self.now(held) };
         let output = condemn(input, details);
         let last = output.events.last().map_or(lease.position.last_event_id, abide_model::Event::event_id);
-        let told = report::Told::of(&output, cache::Life::default(), last);
+        let told = report::Told::of(&output, &cache::Life::default(), last);
         match commit(&self.core, commit_of(lease, who.execution_id, output)).await {
             CommitEnd::Done(committed) => told.tell(&self.core, &who, &committed),
             CommitEnd::NotOurs => {}

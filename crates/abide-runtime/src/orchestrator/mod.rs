@@ -134,17 +134,14 @@ impl Orchestrator {
     async fn finish(&self, held: &Held, who: Identity, mut resident: Resident, output: TurnOutput) {
         let lease = &held.lease;
         resident.life.turns = resident.life.turns.saturating_add(1);
+        let mut answered = Vec::new();
         for event in &output.events {
             resident.weight = resident.weight.saturating_add(weigh(event));
-        }
-        if let Some(first) = output.events.first()
-            && first.event_id == 1
-        {
-            resident.life.started_at_ms = first.timestamp_ms;
+            answered.extend(resident.life.note(event));
         }
         let last = output.events.last().map_or(resident.position.last_event_id, abide_model::Event::event_id);
         resident.position = Position { last_event_id: last, ..resident.position };
-        let told = report::Told::of(&output, resident.life, last);
+        let told = report::Told::of(&output, &resident.life, last).with_children(answered);
         let turn = commit_of(lease, who.execution_id, output);
         let sends = (!turn.turn.orchestrator_items.is_empty(), !turn.turn.worker_items.is_empty());
         match commit(&self.core, turn).await {
@@ -173,7 +170,7 @@ impl Orchestrator {
         let lease = &held.lease;
         let execution_id = lease.position.execution_id.max(1);
         let output = answer_late_mail(who.clone(), outcome, mail_of(&lease.messages), self.now(held));
-        let told = report::Told::of(&output, cache::Life::default(), lease.position.last_event_id);
+        let told = report::Told::of(&output, &cache::Life::default(), lease.position.last_event_id);
         match commit(&self.core, commit_of(lease, execution_id, output)).await {
             CommitEnd::Done(committed) => told.tell(&self.core, &who, &committed),
             CommitEnd::NotOurs => {}
@@ -273,6 +270,14 @@ impl Lane for Orchestrator {
 
     fn news(core: &Core) -> &Notify {
         &core.new_mail
+    }
+
+    fn count_leased(core: &Core, leased: u64) {
+        core.metrics.record_orch_dispatcher_items_fetched(leased);
+    }
+
+    fn count_worked(core: &Core, millis: u64) {
+        core.metrics.record_orch_dispatcher_processing_duration(millis);
     }
 }
 
