@@ -9,6 +9,7 @@
 mod recorder;
 mod support;
 
+mod health;
 mod instrumented;
 mod metrics;
 mod options;
