@@ -9,6 +9,7 @@
 mod recorder;
 mod support;
 
+mod faults;
 mod instrumented;
 mod metrics;
 mod options;
