@@ -53,7 +53,12 @@ pub(super) struct Campaign {
 
 impl Campaign {
     /// Runs a case, whose outcome must be this one, and in which something must have gone wrong.
-    pub(super) fn case(&mut self, name: impl FnOnce() -> String, expected: &Digest, run: impl FnOnce() -> Report) {
+    pub(super) fn case(
+        &mut self,
+        name: impl FnOnce() -> String,
+        expected: &Digest,
+        run: impl FnOnce() -> Report,
+    ) {
         self.check(name, || {
             let report = run();
             assert!(report.fired, "nothing went wrong");

@@ -9,7 +9,7 @@ use abide_memory::Dump;
 use abide_model::{Clock as _, Spawn};
 use abide_provider::{Operation, Provider, TagFilter};
 use abide_runtime::{Runtime, RuntimeOptions};
-use abide_sim::{FaultPlan, FaultStore, RequiredOnly, VirtualClock, World, simulate};
+use abide_sim::{Fault, FaultPlan, FaultStore, RequiredOnly, VirtualClock, World, simulate};
 
 use super::digest::Digest;
 use super::programs::{Program, Stage, activities};
@@ -19,6 +19,8 @@ const LIMIT: Duration = Duration::from_secs(24 * 3_600);
 
 /// A shutdown takes a second of grace, and a little for what is given back.
 const LONGEST_SHUTDOWN: Duration = Duration::from_secs(5);
+
+const LONGEST_LEASE: Duration = Duration::from_secs(30);
 
 /// What the runtime sees of the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,12 +60,7 @@ pub(super) struct Report {
 
 impl Trial {
     pub(super) fn new(program: &'static Program) -> Self {
-        Self {
-            program,
-            sight: Sight::Everything,
-            plan: FaultPlan::none(),
-            client_plan: FaultPlan::none(),
-        }
+        Self { program, sight: Sight::Everything, plan: FaultPlan::none(), client_plan: FaultPlan::none() }
     }
 
     pub(super) fn seeing(self, sight: Sight) -> Self {
@@ -89,6 +86,9 @@ impl Trial {
             (self.program.script)(client(&world, seen(client_store.clone(), self.sight))).await;
             let took = world.clock.monotonic();
             shut_down(&world, runtime).await;
+            if lost_a_lease(&store) {
+                world.clock.sleep(LONGEST_LEASE).await;
+            }
             let dump = world.memory.dump();
             check_nothing_held(&dump);
             Report {
@@ -166,9 +166,24 @@ pub(super) async fn shut_down(world: &World, runtime: Arc<Runtime>) {
     assert_eq!(world.tasks.panicked(), Vec::<String>::new(), "no task panicked");
 }
 
+/// Whether a lease was granted of which the runtime did not hear, or not in time: nobody can give it back, it runs out.
+fn lost_a_lease(store: &FaultStore) -> bool {
+    store.injected().iter().any(|(call, fault)| {
+        let leases = matches!(
+            call.operation,
+            Operation::LeaseInstances
+                | Operation::LeaseWork
+                | Operation::FetchOrchestrationItem
+                | Operation::FetchWorkItem
+        );
+        leases && matches!(fault, Fault::Unknown | Fault::HangAfter | Fault::DelayAnswer(_))
+    })
+}
+
 /// Whatever went wrong, a runtime that is gone holds nothing.
 pub(super) fn check_nothing_held(dump: &Dump) {
-    let held: Vec<_> = dump.instances.iter().filter(|(_, instance)| instance.leased_until.is_some()).collect();
+    let held: Vec<_> =
+        dump.instances.iter().filter(|(_, instance)| instance.leased_until.is_some()).collect();
     assert!(held.is_empty(), "instances are still leased: {held:#?}");
     let held: Vec<_> = dump.work.values().filter(|work| work.leased_until.is_some()).collect();
     assert!(held.is_empty(), "activities are still leased: {held:#?}");
