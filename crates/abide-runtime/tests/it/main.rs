@@ -9,6 +9,7 @@
 mod recorder;
 mod support;
 
+mod faults;
 mod health;
 mod instrumented;
 mod metrics;
