@@ -10,6 +10,7 @@ mod recorder;
 mod support;
 
 mod instrumented;
+mod lessons;
 mod metrics;
 mod options;
 mod registry;
