@@ -1,7 +1,8 @@
 //! The lane of turns: a leased instance is run and committed.
 //!
 //! Start with [`Orchestrator::turn`]. What a lease is about is decided in `plan.rs`, how its execution is brought up to date
-//! in `load.rs`, what is written in `commit.rs`; ends that the code did not choose are in `failure.rs`.
+//! in `load.rs`, what is written in `commit.rs`; ends that the code did not choose are in `failure.rs`, and whom to tell of
+//! them in `parent.rs`.
 //!
 //! Deliberately absent: the rules of replay. They are the engine's.
 
@@ -9,6 +10,7 @@ mod cache;
 mod commit;
 mod failure;
 mod load;
+mod parent;
 mod plan;
 mod report;
 

@@ -12,6 +12,7 @@ mod support;
 mod faults;
 mod health;
 mod instrumented;
+mod lessons;
 mod metrics;
 mod options;
 mod registry;
