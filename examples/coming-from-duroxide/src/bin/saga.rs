@@ -75,7 +75,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
                 details: ErrorDetails::Application { kind: AppErrorKind::OrchestrationFailed, message, .. },
                 ..
             } => println!("{traveller} stays at home: {message}"),
-            status => println!("unexpected: {status:?}"),
+            OrchestrationStatus::Failed { details, .. } => return Err(details.display_message().into()),
+            OrchestrationStatus::Running { .. } | OrchestrationStatus::NotFound => println!("not yet"),
         }
     }
     println!("booked: {}", books.lock().unwrap_or_else(PoisonError::into_inner).join(", "));

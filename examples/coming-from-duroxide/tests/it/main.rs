@@ -1,5 +1,10 @@
 //! Every program is run, says what it should, and leaves nothing behind.
 
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test that cannot go on should say where; clippy exempts the tests but not what they call"
+)]
+
 use std::process::Command;
 
 /// Runs a program with a folder for temporary files of its own, and returns what it said.
