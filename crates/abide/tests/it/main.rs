@@ -14,3 +14,5 @@ extern crate abide as duroxide;
 mod duroxide_paths;
 mod living;
 mod own_store;
+#[cfg(feature = "provider-test")]
+mod stores_with_a_runtime;
