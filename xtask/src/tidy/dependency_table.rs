@@ -189,6 +189,16 @@ pub(crate) const DIRECT: &[CrateRows] = &[
         ],
     },
     CrateRows {
+        name: "coming-from-duroxide",
+        may_depend_on: &[
+            row("abide", "what it shows"),
+            row("semver", "versions of orchestrations"),
+            row("serde", "typed inputs and outputs"),
+            row("serde_json", "typed inputs and outputs, by hand"),
+            row("tokio", "what programs of its kind run on"),
+        ],
+    },
+    CrateRows {
         name: "abide-demo",
         may_depend_on: &[row("abide-engine", "what it shows"), row("abide-model", "what it shows")],
     },
