@@ -151,8 +151,9 @@ impl RuntimeBuilder {
             "Orchestration dispatcher capability filter configured");
 
         let metrics = Arc::clone(observability.metrics_provider());
-        let store: Arc<dyn Provider> =
+        let measured =
             InstrumentedProvider::with_clock(provider, Some(Arc::clone(&metrics)), Arc::clone(&clock));
+        let store: Arc<dyn Provider> = Arc::new(measured);
         let stop = Stop::default();
         let caller = Caller { clock: Arc::clone(&clock), spawn: Arc::clone(&spawn), stop: stop.clone() };
         let core = Arc::new(Core {

@@ -155,11 +155,12 @@ async fn one_round<L: Lane>(core: &Arc<Core>, lane: &Arc<L>, slots: &Slots, back
         Either::Right(_) => return,
     };
     let asked = core.clock.monotonic();
-    core.pulse.lane(L::QUEUE).asked(asked);
+    let pulse = core.pulse.lane(L::QUEUE);
+    pulse.asked();
     let leased = match lease(core, lane, permits.len()).await {
         Leased::Answer(Ok(leased)) => leased,
         Leased::Answer(Err(failure)) => {
-            core.pulse.lane(L::QUEUE).failed();
+            pulse.answered();
             core.pulse.storage_error(core.clock.monotonic());
             let delay = backoff.after_failure(&*core.entropy);
             warn!(target: "abide::runtime", lane = L::NAME, %failure, failures = backoff.failures(),
@@ -172,7 +173,10 @@ async fn one_round<L: Lane>(core: &Arc<Core>, lane: &Arc<L>, slots: &Slots, back
     backoff.reset();
     core.pulse.storage_answered();
     let granted = core.clock.monotonic();
-    core.pulse.lane(L::QUEUE).answered(granted, leased.len() < permits.len());
+    pulse.answered();
+    if leased.len() < permits.len() {
+        pulse.drained(granted);
+    }
     if leased.is_empty() {
         permits.clear();
         return wait_for_news::<L>(core, asked).await;

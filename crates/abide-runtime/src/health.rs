@@ -137,20 +137,17 @@ impl LanePulse {
     }
 
     /// The lane asks the store, which serves whatever is ready.
-    pub(crate) fn asked(&self, _now: Duration) {
+    pub(crate) fn asked(&self) {
         self.asking.store(true, Ordering::Relaxed);
     }
 
-    /// The store answered; with less than it was asked for, nothing is left.
-    pub(crate) fn answered(&self, now: Duration, drained: bool) {
-        self.asking.store(false, Ordering::Relaxed);
-        if drained {
-            self.empty_at.store(nanos(now), Ordering::Relaxed);
-        }
+    /// The store gave less than it was asked for: nothing is left.
+    pub(crate) fn drained(&self, now: Duration) {
+        self.empty_at.store(nanos(now), Ordering::Relaxed);
     }
 
-    /// The store failed.
-    pub(crate) fn failed(&self) {
+    /// The store answered, or failed.
+    pub(crate) fn answered(&self) {
         self.asking.store(false, Ordering::Relaxed);
     }
 

@@ -20,7 +20,6 @@ use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
 
 use crate::core::Core;
-use crate::observability::MetricsProvider;
 use crate::store_call::{Called, Caller};
 
 /// What a lease is on.
@@ -150,10 +149,10 @@ impl Renewals {
         self.lock().wakes_at
     }
 
-    /// Notes what a renewal came to; says whether somebody still wants the lease.
-    fn note(&self, id: u64, now: Duration, outcome: Outcome, chance: &dyn Entropy) -> bool {
+    /// Notes what a renewal came to, if somebody still wants the lease.
+    fn note(&self, id: u64, now: Duration, outcome: Outcome, chance: &dyn Entropy) {
         let mut held = self.lock();
-        let Some(entry) = held.leases.get_mut(&id) else { return false };
+        let Some(entry) = held.leases.get_mut(&id) else { return };
         entry.under_way = false;
         match outcome {
             Outcome::Renewed { asked } => {
@@ -170,7 +169,6 @@ impl Renewals {
                 }
             }
         }
-        true
     }
 }
 
@@ -180,16 +178,6 @@ enum Outcome {
     Renewed { asked: Duration },
     Failed,
     Lost,
-}
-
-impl Outcome {
-    const fn label(self) -> &'static str {
-        match self {
-            Self::Renewed { .. } => "renewed",
-            Self::Failed => "failed",
-            Self::Lost => "lost",
-        }
-    }
 }
 
 /// Soon at first, so that a lease survives a short disturbance; then as rarely as renewals are.
@@ -206,7 +194,6 @@ pub(crate) struct Renewer {
     store: Arc<dyn Provider>,
     clock: Arc<dyn Clock>,
     entropy: Arc<dyn Entropy>,
-    metrics: Arc<MetricsProvider>,
     caller: Caller,
     renewals: Arc<Renewals>,
 }
@@ -217,7 +204,6 @@ impl Renewer {
             store: Arc::clone(&core.store),
             clock: Arc::clone(&core.clock),
             entropy: Arc::clone(&core.entropy),
-            metrics: Arc::clone(&core.metrics),
             caller: core.caller.clone(),
             renewals: Arc::clone(&core.renewals),
         }
@@ -225,8 +211,7 @@ impl Renewer {
 
     /// The loop. Ends when `over` is raised.
     pub(crate) async fn run(self, over: CancellationToken) {
-        let mut under_way: FuturesUnordered<BoxFuture<'static, (u64, Leased, Outcome)>> =
-            FuturesUnordered::new();
+        let mut under_way: FuturesUnordered<BoxFuture<'static, (u64, Outcome)>> = FuturesUnordered::new();
         while !over.is_cancelled() {
             for (id, lease) in self.renewals.take_due(self.clock.monotonic()) {
                 under_way.push(self.renew(id, lease));
@@ -243,19 +228,13 @@ impl Renewer {
                 let _woken = wait.await;
                 continue;
             }
-            if let Either::Left((Some((id, on, outcome)), _)) = select(under_way.next(), wait).await {
-                self.settle(id, on, outcome);
+            if let Either::Left((Some((id, outcome)), _)) = select(under_way.next(), wait).await {
+                self.renewals.note(id, self.clock.monotonic(), outcome, &*self.entropy);
             }
         }
     }
 
-    fn settle(&self, id: u64, on: Leased, outcome: Outcome) {
-        if self.renewals.note(id, self.clock.monotonic(), outcome, &*self.entropy) {
-            self.metrics.record_lease_renewal(on.label(), outcome.label());
-        }
-    }
-
-    fn renew(&self, id: u64, lease: Lease) -> BoxFuture<'static, (u64, Leased, Outcome)> {
+    fn renew(&self, id: u64, lease: Lease) -> BoxFuture<'static, (u64, Outcome)> {
         let store = Arc::clone(&self.store);
         let (caller, asked) = (self.caller.clone(), self.clock.monotonic());
         async move {
@@ -273,7 +252,7 @@ impl Renewer {
                     Outcome::Failed
                 }
             };
-            (id, on, outcome)
+            (id, outcome)
         }
         .boxed()
     }

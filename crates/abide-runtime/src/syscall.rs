@@ -41,11 +41,7 @@ fn new_guid(entropy: &dyn Entropy) -> String {
     let bits = (u128::from(entropy.next_u64()) << 64) | u128::from(entropy.next_u64());
     let bits = bits & !(0xf << 76) & !(0x3 << 62) | (0x4 << 76) | (0x2 << 62);
     let hex = format!("{bits:032x}");
-    let (a, rest) = hex.split_at(8);
-    let (b, rest) = rest.split_at(4);
-    let (c, rest) = rest.split_at(4);
-    let (d, e) = rest.split_at(4);
-    format!("{a}-{b}-{c}-{d}-{e}")
+    [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
 }
 
 /// Reads a value of another instance.

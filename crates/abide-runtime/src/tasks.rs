@@ -31,7 +31,6 @@ impl Spawn for TokioTasks {
             return self.spawn(name, task);
         };
         let (give, take) = std::sync::mpsc::channel::<Task>();
-        #[expect(clippy::disallowed_methods, reason = "this is the `Spawn` that others take as an argument")]
         let thread = std::thread::Builder::new().name(name.to_owned()).spawn(move || {
             if let Ok(task) = take.recv() {
                 runtime.block_on(task);

@@ -4,12 +4,12 @@ use std::any::Any;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use abide_model::{Spawn, Task};
 use futures_util::FutureExt as _;
 use tokio::runtime::Handle;
-use tokio::sync::watch;
+use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 
 /// Runs every task, also those that want to be apart, on the tokio runtime in which this value was made.
@@ -33,7 +33,13 @@ use tokio::task::AbortHandle;
 #[derive(Clone)]
 pub struct LocalTasks {
     runtime: Handle,
-    book: Arc<watch::Sender<Book>>,
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    book: Mutex<Book>,
+    ended: Notify,
 }
 
 #[derive(Debug, Default)]
@@ -66,102 +72,116 @@ impl LocalTasks {
     /// Outside a tokio runtime.
     #[must_use]
     pub fn new() -> Self {
-        Self { runtime: Handle::current(), book: Arc::default() }
+        Self { runtime: Handle::current(), shared: Arc::default() }
     }
 
     /// How many tasks have not ended.
     #[must_use]
     pub fn running(&self) -> usize {
-        self.book.borrow().running.len()
+        self.shared.book().running.len()
     }
 
     /// What the tasks that have not ended are called, those that began first first.
     #[must_use]
     pub fn names(&self) -> Vec<&'static str> {
-        self.book.borrow().running.values().map(|entry| entry.name).collect()
+        self.shared.book().running.values().map(|entry| entry.name).collect()
     }
 
     /// The tasks that panicked, in that order: what they are called, and what they said.
     #[must_use]
     pub fn panicked(&self) -> Vec<String> {
-        self.book.borrow().panicked.clone()
+        self.shared.book().panicked.clone()
     }
 
     /// Waits until no task runs.
     pub async fn all_ended(&self) {
-        let mut book = self.book.subscribe();
-        // The sender is ours, so the channel does not close.
-        let _closed = book.wait_for(|book| book.running.is_empty()).await.is_err();
+        loop {
+            // Made before looking, or an end in between would be missed.
+            let ended = self.shared.ended.notified();
+            if self.running() == 0 {
+                return;
+            }
+            ended.await;
+        }
     }
 
     /// Ends every task where it waits, and runs no other from now on: what a crash leaves behind.
     ///
     /// A task has ended when the runtime comes to it, see [`LocalTasks::all_ended`].
     pub fn kill(&self) {
-        let mut handles = Vec::new();
-        self.book.send_modify(|book| {
+        let handles: Vec<_> = {
+            let mut book = self.shared.book();
             book.life = Life::Killed;
-            handles.extend(book.running.values().filter_map(|entry| entry.handle.clone()));
-        });
+            book.running.values().filter_map(|entry| entry.handle.clone()).collect()
+        };
         for handle in handles {
             handle.abort();
         }
     }
 
     fn run(&self, name: &'static str, task: Task) {
-        let Some(number) = self.enter(name) else { return };
-        let running = Running { number, book: self.book.clone() };
+        let Some(number) = self.shared.book().enter(name) else { return };
+        let running = Running { number, shared: self.shared.clone() };
         let watched = async move {
             #[expect(
                 clippy::redundant_async_block,
                 reason = "drops the task inside: its `Drop` may panic too"
             )]
             let task = async move { task.await };
-            let outcome = AssertUnwindSafe(task).catch_unwind().await;
-            if let Err(panic) = outcome {
+            if let Err(panic) = AssertUnwindSafe(task).catch_unwind().await {
                 let words = format!("{name}: {}", words_of(&*panic));
-                running.book.send_modify(|book| book.panicked.push(words));
+                running.shared.book().panicked.push(words);
             }
             drop(running);
         };
         let handle = self.runtime.spawn(watched).abort_handle();
-        let mut life = Life::Alive;
-        self.book.send_modify(|book| {
-            life = book.life;
-            if let Some(entry) = book.running.get_mut(&number) {
-                entry.handle = Some(handle.clone());
-            }
-        });
+        let life = self.shared.book().remember(number, &handle);
         // Killed from another thread since it was entered, and not found there.
         if life == Life::Killed {
             handle.abort();
         }
     }
+}
 
-    fn enter(&self, name: &'static str) -> Option<u64> {
-        let mut number = None;
-        self.book.send_modify(|book| {
-            if book.life == Life::Alive {
-                number = Some(book.spawned);
-                book.running.insert(book.spawned, Entry { name, handle: None });
-                book.spawned += 1;
+impl Shared {
+    fn book(&self) -> MutexGuard<'_, Book> {
+        // No code of others runs under the lock, so what a panic leaves is whole.
+        self.book.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Book {
+    /// A number for a task, unless none may begin.
+    fn enter(&mut self, name: &'static str) -> Option<u64> {
+        match self.life {
+            Life::Killed => None,
+            Life::Alive => {
+                let number = self.spawned;
+                self.spawned += 1;
+                self.running.insert(number, Entry { name, handle: None });
+                Some(number)
             }
-        });
-        number
+        }
+    }
+
+    fn remember(&mut self, number: u64, handle: &AbortHandle) -> Life {
+        if let Some(entry) = self.running.get_mut(&number) {
+            entry.handle = Some(handle.clone());
+        }
+        self.life
     }
 }
 
 /// A task in the book, until it ends in whatever way.
 struct Running {
     number: u64,
-    book: Arc<watch::Sender<Book>>,
+    shared: Arc<Shared>,
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
-        self.book.send_modify(|book| {
-            book.running.remove(&self.number);
-        });
+        let _entry = self.shared.book().running.remove(&self.number);
+        self.shared.ended.notify_waiters();
     }
 }
 

@@ -24,7 +24,7 @@ pub struct ObservabilityConfig {
     pub log_format: LogFormat,
     /// The level of what orchestrations and activities log: `error`, `warn`, `info`, `debug` or `trace`.
     pub log_level: String,
-    /// What this service is called in its logs.
+    /// What this service is called when a runtime says that it starts.
     pub service_name: String,
     /// Its version.
     pub service_version: Option<String>,

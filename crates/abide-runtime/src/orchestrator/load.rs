@@ -133,7 +133,7 @@ impl Orchestrator {
     pub(crate) fn keep(&self, instance: String, resident: Resident) {
         if self.core.abilities.has(Ability::Incarnations) {
             self.cache.put(instance, resident);
-            self.core.metrics.set_resident_instances(self.cache.len());
+            self.core.metrics.set_instances_resident(self.cache.len());
         }
     }
 }

@@ -143,7 +143,7 @@ fn remark(who: &Identity, notice: &Notice) {
     }
     match notice {
         Notice::ChildIdTaken { .. } | Notice::Misrouted { .. } | Notice::InvalidPinnedVersion { .. } => {
-            at!(warn)
+            at!(warn);
         }
         Notice::PanicAfterEnd { .. } => at!(error),
         Notice::DuplicateStart { .. } | Notice::SignalWithoutWait { .. } => at!(info),

@@ -66,13 +66,13 @@ impl<H: ?Sized> Registry<H> {
     /// registered chooses nothing.
     #[must_use]
     pub fn resolve_handler(&self, name: &str) -> Option<(Version, Arc<H>)> {
-        let versions = self.handlers.get(name)?;
-        let chosen = match self.policies().get(name).unwrap_or(&VersionPolicy::Latest) {
+        let policy = self.policies().get(name).cloned().unwrap_or(VersionPolicy::Latest);
+        let chosen = self.handlers.get(name).and_then(|versions| match &policy {
             VersionPolicy::Latest => versions.last_key_value(),
             VersionPolicy::Exact(version) => versions.get_key_value(version),
-        };
+        });
         if chosen.is_none() {
-            tracing::debug!(target: "abide::runtime::registry", name, "the policy chooses a version that is not registered");
+            tracing::debug!(target: "abide::runtime::registry", name, ?policy, "no handler is registered");
         }
         chosen.map(|(version, handler)| (version.clone(), Arc::clone(handler)))
     }
@@ -124,7 +124,7 @@ impl<H: ?Sized> Registry<H> {
         nearest::nearest(name, self.handlers.keys().map(String::as_str)).map(str::to_owned)
     }
 
-    /// No user code runs under this lock, so a poisoned one holds what it should.
+    /// No code of others runs under this lock, so a poisoned one holds what it should.
     fn policies(&self) -> MutexGuard<'_, Policies> {
         self.policies.lock().unwrap_or_else(PoisonError::into_inner)
     }

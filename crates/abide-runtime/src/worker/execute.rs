@@ -269,11 +269,13 @@ fn why(history: &[Event], activity_id: u64) -> CancellationReason {
     if history.is_empty() {
         return CancellationReason::InstanceDeleted;
     }
-    let recorded = history.iter().find_map(|event| match &event.kind {
-        EventKind::ActivityCancelRequested { reason } if event.source_event_id == Some(activity_id) => {
+    let mut about_it = history.iter().filter(|event| event.source_event_id == Some(activity_id));
+    let recorded = about_it.find_map(|event| {
+        if let EventKind::ActivityCancelRequested { reason } = &event.kind {
             Some(CancellationReason::recorded(reason))
+        } else {
+            None
         }
-        _ => None,
     });
     recorded.unwrap_or(CancellationReason::LeaseLost)
 }

@@ -68,12 +68,9 @@ impl Worker {
         let WorkItem::ActivityExecute { session_id, .. } = &lease.item else {
             return self.misrouted(&lease).await;
         };
-        let ticket = match self.sessions.enter(session_id.as_deref()) {
-            Ok(ticket) => ticket,
-            Err(session::TooMany) => {
-                let back = GiveBack { delay: Some(SESSION_TOO_MANY), attempt: Attempt::DoesNotCount };
-                return self.hand_back(&lease.token, back).await;
-            }
+        let Some(ticket) = self.sessions.enter(session_id.as_deref()) else {
+            let back = GiveBack { delay: Some(SESSION_TOO_MANY), attempt: Attempt::DoesNotCount };
+            return self.hand_back(&lease.token, back).await;
         };
         let settings = &self.core.settings;
         let keep = Lease {

@@ -19,10 +19,6 @@ pub(crate) struct Sessions {
     claimed: Arc<Notify>,
 }
 
-/// One session more than this runtime may work on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct TooMany;
-
 /// An activity of a session is worked on until this is dropped.
 #[derive(Debug)]
 pub(crate) struct Ticket {
@@ -40,20 +36,20 @@ impl Sessions {
         self.lock().len() < self.limit
     }
 
-    /// Begins to work on an activity, of a session or of none.
-    pub(crate) fn enter(&self, session: Option<&str>) -> Result<Ticket, TooMany> {
+    /// Begins to work on an activity, of a session or of none; `None` if it is of one session too many.
+    pub(crate) fn enter(&self, session: Option<&str>) -> Option<Ticket> {
         let Some(session) = session else {
-            return Ok(Ticket { session: None, sessions: self.clone() });
+            return Some(Ticket { session: None, sessions: self.clone() });
         };
         let mut busy = self.lock();
         if !busy.contains_key(session) && busy.len() >= self.limit {
-            return Err(TooMany);
+            return None;
         }
         let count = busy.entry(session.to_owned()).or_default();
         *count = count.saturating_add(1);
         drop(busy);
         self.claimed.notify_one();
-        Ok(Ticket { session: Some(session.to_owned()), sessions: self.clone() })
+        Some(Ticket { session: Some(session.to_owned()), sessions: self.clone() })
     }
 
     fn is_idle(&self) -> bool {

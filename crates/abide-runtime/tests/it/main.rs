@@ -1,6 +1,16 @@
 //! Tests of the runtime, over stores in memory and on disk.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test that cannot go on should say where; clippy exempts the tests but not what they call"
+)]
+
+mod recorder;
+mod support;
+
+mod instrumented;
+mod metrics;
 mod options;
 mod registry;
 mod smoke;
-mod support;

@@ -1,0 +1,6 @@
+//! Starts, signals, waits for, looks at and manages orchestrations, from any process that reaches the store.
+//!
+//! Start with [`Client`]. What lists and filters instances, such as
+//! [`InstanceQuery`](crate::providers::InstanceQuery), is with the [stores](crate::providers) that answer.
+
+pub use abide_client::{Client, ClientBuilder, ClientError, Instances, StartError, StartRequest, Started};
