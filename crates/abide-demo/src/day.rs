@@ -11,8 +11,6 @@ use std::time::{Duration, Instant};
 
 use futures_util::future::{Either, select, try_join, try_join_all};
 
-use crate::abide::providers::sqlite::SqliteProvider;
-use crate::abide::{Client, ClientError, OrchestrationStatus};
 use crate::board::{Board, State, WorkerState, stamp};
 use crate::cli::Crash;
 use crate::line::{Line, Tone};
@@ -26,6 +24,8 @@ use crate::timeline;
 use crate::window::{Ending, ShopError};
 use crate::worker_process::WorkerProcess;
 use crate::world::World;
+use abide::providers::sqlite::SqliteProvider;
+use abide::{Client, ClientError, Event, OrchestrationStatus};
 
 /// The orders come in over this time, or faster if there are few.
 const RUSH: Duration = Duration::from_millis(4_500);
@@ -251,15 +251,22 @@ impl<'shop> Day<'shop> {
     /// The timeline of the order that has most to tell among those that lived through the crash.
     fn one_from_the_inside(&self, evidence: &[Evidence<'_>]) -> Vec<Line> {
         let crash_ms = self.crash.get().map(|crash| crash.at_ms);
-        let lived_through_it = |history: &[crate::abide::Event]| match (crash_ms, history) {
+        let lived_through_it = |history: &[Event]| match (crash_ms, history) {
             (Some(at), [first, .., last]) => first.timestamp_ms < at && at < last.timestamp_ms,
             (_, _) => false,
         };
-        let most = evidence.iter().max_by_key(|it| (lived_through_it(&it.history), it.history.len()));
+        let most = evidence
+            .iter()
+            .max_by_key(|it| (lived_through_it(&it.history), variety(&it.history), it.history.len()));
         let Some(most) = most else { return Vec::new() };
         let title = format!("The history of {}, event by event:", most.purchase.order.id);
         let mut lines = vec![blank(), Tone::Bold.line(title)];
         lines.extend(timeline::draw(&most.history, crash_ms));
         lines
     }
+}
+
+/// How many kinds of events a history has.
+fn variety(history: &[Event]) -> usize {
+    history.iter().map(|event| event.kind.name()).collect::<BTreeSet<_>>().len()
 }

@@ -6,8 +6,6 @@
 //!
 //! Deliberately absent: anything that knows about crashes on the side of the worker.
 
-mod abide;
-
 mod cli;
 mod day;
 mod shop;

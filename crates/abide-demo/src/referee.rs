@@ -7,9 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::time::Duration;
 
-use crate::abide::Event;
 use crate::shop::{Kind, Outcome, Purchase, Reason};
 use crate::world::{Entry, Happening};
+use abide::Event;
 
 /// What is known about an order when it has ended.
 #[derive(Debug)]
@@ -149,8 +149,8 @@ impl fmt::Display for Fault {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::abide::EventKind;
     use crate::shop::purchases;
+    use abide::EventKind;
 
     fn ended() -> Vec<Event> {
         let started = EventKind::KeyValuesCleared;

@@ -145,8 +145,16 @@ mod tests {
         let crash = Crash { at_ms: 0, under_way: 2, gap: Duration::from_millis(41) };
         let day =
             Totals { crash: Some(crash), orchestrations: 4, events: 98, took: Duration::from_millis(9_900) };
-        expect![[r#""#]].assert_eq(&text(&table(&[first.clone(), second.clone()])));
-        expect![[r#""#]].assert_eq(&text(&totals(&[first, second], &day)));
+        expect![[r#"
+            order     kind           outcome                     payment effects  runs    time
+            order-01  flaky payment  shipped as parcel-01        3 tries       9    10   4.2 s
+            order-02  flaky payment  cancelled: address unknown    1 try       9     9   4.2 s"#]].assert_eq(&text(&table(&[first.clone(), second.clone()])));
+        expect![[r#"
+            Every order ended exactly right: 1 shipped, 1 cancelled and undone.
+            The worker was killed with 2 orders under way; the next one was at work 41 ms after its start.
+            Activities ran 19 times and had 18 effects: 1 were cut off and ran again, with the same key.
+            The database holds 98 events of 4 orchestrations. The day took 9.9 s.
+        "#]].assert_eq(&text(&totals(&[first, second], &day)));
     }
 
     #[test]
@@ -154,7 +162,14 @@ mod tests {
         let mut first = finding("order-01", Err("no".to_owned()));
         first.faults = vec![Fault::Effects { what: Happening::Charged, expected: 1, found: 2 }];
         let day = Totals { crash: None, orchestrations: 1, events: 12, took: Duration::from_millis(900) };
-        expect![[r#""#]].assert_eq(&text(&table(&[first.clone()])));
-        expect![[r#""#]].assert_eq(&text(&totals(&[first], &day)));
+        expect![[r#"
+            order     kind           outcome                     payment effects  runs    time
+            order-01  flaky payment  failed                      3 tries       9     9   4.2 s  WRONG"#]].assert_eq(&text(&table(&[first.clone()])));
+        expect![[r#"
+            1 of 1 orders did not end right:
+              order-01: charged 2 times instead of 1
+            Activities ran 9 times and had 9 effects: none ran twice.
+            The database holds 12 events of 1 orchestrations. The day took 900 ms.
+        "#]].assert_eq(&text(&totals(&[first], &day)));
     }
 }

@@ -5,9 +5,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::abide::{Event, EventKind};
 use crate::line::{Line, Tone};
 use crate::time::readable;
+use abide::{Event, EventKind};
 
 /// What an event is in the drawing.
 #[derive(Debug)]
@@ -26,15 +26,16 @@ enum Part {
 pub(crate) fn draw(history: &[Event], crash_ms: Option<u64>) -> Vec<Line> {
     let Some(first) = history.first() else { return Vec::new() };
     let answers = answers(history);
-    let mut drawing = Drawing { begin_ms: first.timestamp_ms, lanes: Vec::new(), lines: Vec::new() };
+    let lanes = vec![None; lanes_needed(history, &answers)];
+    let mut drawing = Drawing { begin_ms: first.timestamp_ms, answers, lanes, lines: Vec::new() };
     let mut crash_ms = crash_ms.filter(|at| *at >= first.timestamp_ms);
-    let height = lanes_needed(history, &answers);
     for event in history {
         if let Some(at) = crash_ms.take_if(|at| *at < event.timestamp_ms) {
             drawing.crash(at);
         }
-        let asked = answers.get(&event.event_id).and_then(|id| history.iter().find(|it| it.event_id == *id));
-        drawing.event(event, asked, answers.values().any(|id| *id == event.event_id), height);
+        let asked = drawing.answers.get(&event.event_id);
+        let asked = asked.and_then(|id| history.iter().find(|it| it.event_id == *id));
+        drawing.event(event, asked);
     }
     drawing.lines
 }
@@ -73,30 +74,29 @@ fn lanes_needed(history: &[Event], answers: &BTreeMap<u64, u64>) -> usize {
 
 struct Drawing {
     begin_ms: u64,
+    /// Which event each answer belongs to.
+    answers: BTreeMap<u64, u64>,
     /// The open asks, each in its lane.
     lanes: Vec<Option<u64>>,
     lines: Vec<Line>,
 }
 
 impl Drawing {
-    fn event(&mut self, event: &Event, asked: Option<&Event>, is_answered: bool, lanes: usize) {
+    fn event(&mut self, event: &Event, asked: Option<&Event>) {
         let part = part(event, asked);
         let mark = match &part {
             Part::End(_) => '●',
             Part::Ask(_) | Part::Answer { .. } | Part::Note(_) => '│',
         };
-        let mut graph = vec![' '; lanes];
-        for (lane, open) in self.lanes.iter().enumerate() {
-            graph[lane] = if open.is_some() { '│' } else { ' ' };
-        }
-        match (&part, asked) {
-            (Part::Ask(_), _) if is_answered => graph[self.open(event.event_id)] = '╭',
-            (Part::Answer { .. }, Some(asked)) => {
-                if let Some(lane) = self.close(asked.event_id) {
-                    graph[lane] = '╰';
-                }
-            }
-            (Part::Ask(_) | Part::Answer { .. } | Part::Note(_) | Part::End(_), _) => {}
+        let mut graph: Vec<char> =
+            self.lanes.iter().map(|open| if open.is_some() { '│' } else { ' ' }).collect();
+        let change = match (&part, asked) {
+            (Part::Ask(_), _) => self.open(event.event_id).map(|lane| (lane, '╭')),
+            (Part::Answer { .. }, Some(asked)) => self.close(asked.event_id).map(|lane| (lane, '╰')),
+            (Part::Answer { .. } | Part::Note(_) | Part::End(_), _) => None,
+        };
+        if let Some((lane, sign)) = change {
+            graph[lane] = sign;
         }
         let graph: String = graph.iter().flat_map(|sign| [*sign, ' ']).collect();
         let line = self.stamp(event.timestamp_ms).and(Tone::Active, format!("{mark} {graph}"));
@@ -112,13 +112,14 @@ impl Drawing {
         });
     }
 
-    fn open(&mut self, id: u64) -> usize {
-        let free = self.lanes.iter().position(Option::is_none).unwrap_or_else(|| {
-            self.lanes.push(None);
-            self.lanes.len() - 1
-        });
+    /// The lane of an ask; none if it is never answered.
+    fn open(&mut self, id: u64) -> Option<usize> {
+        if !self.answers.values().any(|answered| *answered == id) {
+            return None;
+        }
+        let free = self.lanes.iter().position(Option::is_none)?;
         self.lanes[free] = Some(id);
-        free
+        Some(free)
     }
 
     fn close(&mut self, id: u64) -> Option<usize> {

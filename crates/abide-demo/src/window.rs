@@ -11,8 +11,6 @@ use std::sync::Arc;
 
 use futures_util::future::{Either, select};
 
-use crate::abide::ClientError;
-use crate::abide::providers::sqlite::{OpenError, SqliteProvider};
 use crate::cli::{Crash, Options};
 use crate::day::Day;
 use crate::folder::{self, Folder, FolderError};
@@ -21,6 +19,8 @@ use crate::line::{Line, Tone};
 use crate::screen::{Screen, blank};
 use crate::shop::purchases;
 use crate::worker_process::{ProcessError, WorkerProcess};
+use abide::ClientError;
+use abide::providers::sqlite::{OpenError, SqliteProvider};
 
 /// Why the day could not be finished.
 #[derive(Debug, thiserror::Error)]
@@ -72,8 +72,8 @@ pub(crate) async fn open(options: &Options) -> Result<Ending, ShopError> {
     let worker = RefCell::new(WorkerProcess::new(folder.path()));
 
     let ending = {
-        let store = Arc::new(SqliteProvider::new(&database(folder.path()), None).await?);
-        let day = Day::new(purchases(plan.orders, plan.seed), store, folder.path(), &screen, &worker);
+        let database = Arc::new(SqliteProvider::new(&database(folder.path()), None).await?);
+        let day = Day::new(purchases(plan.orders, plan.seed), database, folder.path(), &screen, &worker);
         let story = async {
             print(&screen, &opening(plan, continued, &folder))?;
             day.run(if continued == Continued::Yes { Crash::Never } else { options.crash }).await?;
@@ -130,7 +130,7 @@ fn opening(plan: folder::Day, continued: Continued, folder: &Folder) -> Vec<Line
         Continued::Yes => lines
             .push(Tone::Normal.line(format!("It goes on where it stopped, in {}.", folder.path().display()))),
         Continued::No => {
-            lines.push(Tone::Dim.line("`--help` explains the rest. Ctrl-C stops it in good order."))
+            lines.push(Tone::Dim.line("`--help` explains the rest. Ctrl-C stops it in good order."));
         }
     }
     lines.push(blank());
@@ -141,7 +141,7 @@ fn farewell(ending: Ending, folder: &Folder) -> Vec<Line> {
     let mut lines = Vec::new();
     match ending {
         Ending::Interrupted(_) => {
-            lines.push(Tone::Bold.line("Interrupted. The worker was stopped in good order."))
+            lines.push(Tone::Bold.line("Interrupted. The worker was stopped in good order."));
         }
         Ending::AllRight | Ending::SomethingWrong => {}
     }

@@ -7,12 +7,12 @@ use std::io::Read as _;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::abide::providers::sqlite::{OpenError, SqliteProvider};
-use crate::abide::runtime::{Runtime, StartError};
 use crate::interrupt::Interrupt;
 use crate::shop::{activities, orchestrations};
 use crate::window::database;
 use crate::world::World;
+use abide::providers::sqlite::{OpenError, SqliteProvider};
+use abide::runtime::{Runtime, StartError};
 
 /// Why a worker cannot work.
 #[derive(Debug, thiserror::Error)]

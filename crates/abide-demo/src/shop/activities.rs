@@ -6,10 +6,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use abide::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::abide::ActivityContext;
-use crate::abide::runtime::registry::ActivityRegistry;
 use crate::time;
 use crate::world::{Entry, Happening, World};
 

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use crate::abide::{BackoffStrategy, OrchestrationContext, OrchestrationRegistry, RetryPolicy};
+use abide::prelude::*;
 
 use super::activities::{Bill, Letter, Payment, Shipment, StockLine};
 use super::{Decision, Order, Outcome, Reason, Step};
@@ -15,7 +15,7 @@ pub(crate) const DELIVER: &str = "Deliver";
 pub(crate) const APPROVAL: &str = "approval";
 
 /// An order may be called off within this time.
-const COOLING_OFF: Duration = Duration::from_millis(1_000);
+const COOLING_OFF: Duration = Duration::from_secs(1);
 /// How long the van is on the road.
 const DRIVE: Duration = Duration::from_millis(700);
 /// Nobody answers for that long: the answer is no.

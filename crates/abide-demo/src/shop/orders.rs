@@ -127,7 +127,7 @@ fn purchase(index: usize, dice: &mut Dice) -> Purchase {
     Purchase { kind, order: Order { id, items, total, card: kind.card(), address: kind.address() } }
 }
 
-/// Numbers that look random (SplitMix64).
+/// Numbers that look random (`SplitMix64`).
 #[derive(Debug)]
 struct Dice(u64);
 
