@@ -5,8 +5,9 @@
 use std::time::Duration;
 
 use crate::line::{Line, Tone, column};
-use crate::screen::Size;
+use crate::screen::{Size, blank};
 use crate::shop::{Outcome, Purchase, Step};
+use crate::words::counted;
 
 /// Everything the board knows.
 #[derive(Debug, Clone)]
@@ -88,7 +89,11 @@ impl Board {
             return vec![self.headline(now).fit(size.columns)].into_iter().take(room).collect();
         }
         let rule = || Tone::Dim.line("─".repeat(size.columns.min(80)));
-        let mut lines = vec![self.headline(now), rule()];
+        let mut lines = Vec::new();
+        if room > FRAME + self.rows.len() {
+            lines.push(blank());
+        }
+        lines.extend([self.headline(now), rule()]);
         lines.extend(self.visible(room - FRAME, size.columns, now));
         lines.push(rule());
         lines.into_iter().map(|line| line.fit(size.columns)).collect()
@@ -97,15 +102,17 @@ impl Board {
     fn headline(&self, now: Duration) -> Line {
         let ended = self.rows.iter().filter(|row| row.has_ended()).count();
         let (tone, worker) = match self.worker {
-            WorkerState::Starting => (Tone::Dim, "worker is starting".to_owned()),
-            WorkerState::Running { process } => (Tone::Good, format!("worker {process} is at work")),
+            WorkerState::Starting => (Tone::Dim, "no worker yet".to_owned()),
+            WorkerState::Running { process } => (Tone::Good, format!("worker {process} at work")),
             WorkerState::Killed => (Tone::Bad, "worker is dead".to_owned()),
         };
-        Tone::Bold
-            .line(format!("{ended} of {} orders done", self.rows.len()))
-            .and(Tone::Normal, format!(", {} under way  ", self.under_way()))
+        Tone::Dim
+            .line(format!("{}  ", seconds(now)))
+            .and(Tone::Bold, format!("{ended} of {} done", counted(self.rows.len(), "order")))
+            .and(Tone::Normal, "   ")
             .and(tone, worker)
-            .and(Tone::Dim, format!("  {} effects outside  {:.1} s", self.happenings, now.as_secs_f64()))
+            .and(Tone::Normal, format!("   {} under way", self.under_way()))
+            .and(Tone::Dim, format!(", {} so far", counted(self.happenings, "effect")))
     }
 
     fn visible(&self, room: usize, columns: usize, now: Duration) -> Vec<Line> {
@@ -166,25 +173,29 @@ impl Row {
         }
     }
 
-    /// What does not fit is left out: first the kind, then the bar.
+    /// What does not fit is left out: first the kind, then the bar, then the time.
     fn line(&self, columns: usize, now: Duration) -> Line {
         const BAR: usize = 12;
         let mut line = Tone::Normal.line(column(&self.id, 10));
-        if columns >= 70 {
+        if columns >= 77 {
             line = line.and(Tone::Dim, column(self.kind, 16));
         }
-        if columns >= 54 {
+        if columns >= 61 {
             let full = self.percent() * BAR / 100;
             line = line
                 .and(self.tone(), "█".repeat(full))
                 .and(Tone::Dim, format!("{}  ", "░".repeat(BAR - full)));
+        }
+        line = line.and(self.tone(), column(&self.text(), 30));
+        if columns < 47 {
+            return line;
         }
         let time = match self.state {
             State::NotYet => String::new(),
             State::Placed | State::At(_) => seconds(now.saturating_sub(self.placed_at)),
             State::Ended(_) | State::Broken => seconds(self.ended_at.saturating_sub(self.placed_at)),
         };
-        line.and(self.tone(), column(&self.text(), 30)).and(Tone::Dim, format!("{time:>7}"))
+        line.and(Tone::Dim, format!("{time:>7}"))
     }
 }
 

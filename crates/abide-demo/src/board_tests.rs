@@ -38,56 +38,75 @@ fn check(columns: usize, rows: usize, expected: &Expect) {
 
 #[test]
 fn an_ordinary_terminal() {
-    check(80, 24, &expect![[r#"
-        2 of 6 orders done, 3 under way  worker 4711 is at work  17 effects outside  4.…
-        ────────────────────────────────────────────────────────────────────────────────
-        order-01  needs approval  ████████████  shipped as parcel-01            2.5 s
-        order-02  flaky payment   ███░░░░░░░░░  charging the card               3.7 s
-        order-03  plain           ████████░░░░  undoing what was done           3.7 s
-        order-04  bad card        ████████████  cancelled: card declined        2.5 s
-        order-05  plain           ░░░░░░░░░░░░  placed                          3.7 s
-        order-06  not approved    ░░░░░░░░░░░░
-        ────────────────────────────────────────────────────────────────────────────────"#]]);
+    check(
+        80,
+        24,
+        &expect![[r#"
+
+            4.2 s  2 of 6 orders done   worker 4711 at work   3 under way, 17 effects so far
+            ────────────────────────────────────────────────────────────────────────────────
+            order-01  needs approval  ████████████  shipped as parcel-01            2.5 s
+            order-02  flaky payment   ███░░░░░░░░░  charging the card               3.7 s
+            order-03  plain           ████████░░░░  undoing what was done           3.7 s
+            order-04  bad card        ████████████  cancelled: card declined        2.5 s
+            order-05  plain           ░░░░░░░░░░░░  placed                          3.7 s
+            order-06  not approved    ░░░░░░░░░░░░
+            ────────────────────────────────────────────────────────────────────────────────"#]],
+    );
 }
 
 #[test]
 fn a_narrow_one() {
-    check(54, 24, &expect![[r#"
-        2 of 6 orders done, 3 under way  worker 4711 is at wo…
-        ──────────────────────────────────────────────────────
-        order-01  ████████████  shipped as parcel-01         …
-        order-02  ███░░░░░░░░░  charging the card            …
-        order-03  ████████░░░░  undoing what was done        …
-        order-04  ████████████  cancelled: card declined     …
-        order-05  ░░░░░░░░░░░░  placed                       …
-        order-06  ░░░░░░░░░░░░                               …
-        ──────────────────────────────────────────────────────"#]]);
-    check(40, 24, &expect![[r#"
-        2 of 6 orders done, 3 under way  worker…
-        ────────────────────────────────────────
-        order-01  shipped as parcel-01         …
-        order-02  charging the card            …
-        order-03  undoing what was done        …
-        order-04  cancelled: card declined     …
-        order-05  placed                       …
-        order-06                               …
-        ────────────────────────────────────────"#]]);
+    check(
+        54,
+        24,
+        &expect![[r#"
+
+            4.2 s  2 of 6 orders done   worker 4711 at work   3 u…
+            ──────────────────────────────────────────────────────
+            order-01  shipped as parcel-01            2.5 s
+            order-02  charging the card               3.7 s
+            order-03  undoing what was done           3.7 s
+            order-04  cancelled: card declined        2.5 s
+            order-05  placed                          3.7 s
+            order-06
+            ──────────────────────────────────────────────────────"#]],
+    );
+    check(
+        40,
+        24,
+        &expect![[r#"
+
+            4.2 s  2 of 6 orders done   worker 4711…
+            ────────────────────────────────────────
+            order-01  shipped as parcel-01
+            order-02  charging the card
+            order-03  undoing what was done
+            order-04  cancelled: card declined
+            order-05  placed
+            order-06
+            ────────────────────────────────────────"#]],
+    );
 }
 
 #[test]
 fn a_low_one_shows_what_is_under_way() {
-    check(80, 7, &expect![[r#"
-        2 of 6 orders done, 3 under way  worker 4711 is at work  17 effects outside  4.…
-        ────────────────────────────────────────────────────────────────────────────────
-        order-02  flaky payment   ███░░░░░░░░░  charging the card               3.7 s
-        order-03  plain           ████████░░░░  undoing what was done           3.7 s
-        … and 4 more, 1 of them not placed yet
-        ────────────────────────────────────────────────────────────────────────────────"#]]);
+    check(
+        80,
+        7,
+        &expect![[r#"
+            4.2 s  2 of 6 orders done   worker 4711 at work   3 under way, 17 effects so far
+            ────────────────────────────────────────────────────────────────────────────────
+            order-02  flaky payment   ███░░░░░░░░░  charging the card               3.7 s
+            order-03  plain           ████████░░░░  undoing what was done           3.7 s
+            … and 4 more, 1 of them not placed yet
+            ────────────────────────────────────────────────────────────────────────────────"#]],
+    );
 }
 
 #[test]
 fn hardly_any() {
-    check(20, 3, &expect!["2 of 6 orders done,…"]);
+    check(20, 3, &expect!["4.2 s  2 of 6 order…"]);
     check(1, 2, &expect!["…"]);
     assert_eq!(busy_board().lines(Size { columns: 80, rows: 1 }, at(42)), []);
 }

@@ -19,9 +19,10 @@ use crate::screen::{Screen, blank};
 use crate::shop::orchestrations::{APPROVAL, PROCESS_ORDER};
 use crate::shop::{Decision, Kind, Outcome, Purchase, Step};
 use crate::summary::{self, Totals};
-use crate::time::{self, readable};
+use crate::time;
 use crate::timeline;
 use crate::window::{Ending, ShopError};
+use crate::words::{counted, readable};
 use crate::worker_process::WorkerProcess;
 use crate::world::World;
 use abide::providers::sqlite::SqliteProvider;
@@ -136,10 +137,10 @@ impl<'shop> Day<'shop> {
         Ok(self.client.wait_for_orchestration_typed(id, ENDED_ALREADY).await?)
     }
 
-    /// When a third of the orders have seen the card terminal, and one of them is just being charged: kills the worker, and
+    /// When half of the orders have seen the card terminal, and one of them is just being charged: kills the worker, and
     /// starts another.
     async fn crash(&self) -> Result<(), ShopError> {
-        while self.orders_at_the_till()? * 3 < self.purchases.len() {
+        while self.orders_at_the_till()? * 2 < self.purchases.len() {
             time::sleep(LOOK).await;
         }
         self.worker.borrow_mut().kill()?;
@@ -147,7 +148,10 @@ impl<'shop> Day<'shop> {
         let before = self.happenings()?;
         let under_way = self.board.borrow().under_way();
         self.board.borrow_mut().worker = WorkerState::Killed;
-        self.say(Tone::Bad, &format!("The worker was killed (SIGKILL) with {under_way} orders under way."))?;
+        self.say(
+            Tone::Bad,
+            &format!("The worker was killed (SIGKILL) with {} under way.", counted(under_way, "order")),
+        )?;
         time::sleep(SILENCE).await;
         self.start_worker("Another worker was started")?;
         let restarted = time::now();

@@ -25,6 +25,7 @@ mod screen;
 mod folder;
 mod interrupt;
 mod time;
+mod words;
 
 use std::path::Path;
 use std::process::ExitCode;

@@ -28,6 +28,8 @@ pub(crate) struct Finding {
     pub(crate) outcome: Result<Outcome, String>,
     /// How often the card terminal was asked.
     pub(crate) payments: usize,
+    /// How often it charged the card.
+    pub(crate) charges: usize,
     /// How much happened outside.
     pub(crate) effects: usize,
     /// How often it was asked for.
@@ -70,6 +72,7 @@ pub(crate) fn judge(evidence: &Evidence<'_>, everything: &[Entry]) -> Finding {
         kind: kind.label(),
         outcome: evidence.outcome.clone(),
         payments: answers.iter().filter(|(_, what)| what.is_about_payment()).count(),
+        charges: answers.iter().filter(|(_, what)| *what == Happening::Charged).count(),
         effects: answers.len(),
         runs: entries.len(),
         took: Duration::from_millis(stamp(last).saturating_sub(stamp(first))),
@@ -105,7 +108,7 @@ fn expected_outcome(kind: Kind, id: &str) -> Outcome {
         }
         Kind::Refused => Outcome::Cancelled { reason: Reason::ApprovalRefused },
         Kind::Declined => Outcome::Cancelled { reason: Reason::CardDeclined },
-        Kind::Undeliverable => Outcome::Cancelled { reason: Reason::AddressUnknown },
+        Kind::Undeliverable => Outcome::Cancelled { reason: Reason::BadAddress },
     }
 }
 

@@ -4,9 +4,8 @@ use std::time::Duration;
 
 use crate::line::{Line, Tone, column};
 use crate::referee::Finding;
-use crate::screen::blank;
 use crate::shop::Outcome;
-use crate::time::readable;
+use crate::words::{counted, readable};
 
 /// What happened to the worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,10 +29,10 @@ pub(crate) struct Totals {
 
 pub(crate) fn table(findings: &[Finding]) -> Vec<Line> {
     let header = format!(
-        "{}{}{}{:>8}{:>8}{:>6}{:>8}",
+        "  {}{}{}{:>8}{:>8}{:>5}{:>7}",
         column("order", 10),
         column("kind", 15),
-        column("outcome", 27),
+        column("outcome", 25),
         "payment",
         "effects",
         "runs",
@@ -55,57 +54,63 @@ fn row(finding: &Finding) -> Line {
         tries => format!("{tries} tries"),
     };
     let runs_tone = if finding.runs > finding.effects { Tone::Bold } else { Tone::Normal };
-    let line = Tone::Normal
-        .line(column(&finding.id, 10))
+    let mark = if finding.faults.is_empty() { Tone::Good.line("✓ ") } else { Tone::Bad.line("✗ ") };
+    mark.and(Tone::Normal, column(&finding.id, 10))
         .and(Tone::Dim, column(finding.kind, 15))
-        .and(tone, column(&outcome, 27))
+        .and(tone, column(&outcome, 25))
         .and(Tone::Normal, format!("{payment:>8}{:>8}", finding.effects))
-        .and(runs_tone, format!("{:>6}", finding.runs))
-        .and(Tone::Dim, format!("{:>8}", format!("{:.1} s", finding.took.as_secs_f64())));
-    if finding.faults.is_empty() { line } else { line.and(Tone::Bad, "  WRONG") }
+        .and(runs_tone, format!("{:>5}", finding.runs))
+        .and(Tone::Dim, format!("{:>7}", format!("{:.1} s", finding.took.as_secs_f64())))
 }
 
 pub(crate) fn totals(findings: &[Finding], totals: &Totals) -> Vec<Line> {
-    let wrong: Vec<&Finding> = findings.iter().filter(|finding| !finding.faults.is_empty()).collect();
-    let shipped = findings.iter().filter(|finding| matches!(finding.outcome, Ok(Outcome::Shipped { .. })));
-    let shipped = shipped.count();
-    let orders = findings.len();
-    let mut lines = Vec::new();
-    if wrong.is_empty() {
-        let undone = orders - shipped;
-        let all =
-            format!("Every order ended exactly right: {shipped} shipped, {undone} cancelled and undone.");
-        lines.push(Tone::Good.line(all));
-    } else {
-        lines.push(Tone::Bad.line(format!("{} of {orders} orders did not end right:", wrong.len())));
-        for finding in wrong {
-            for fault in &finding.faults {
-                lines.push(Tone::Bad.line(format!("  {}: {fault}", finding.id)));
-            }
-        }
-    }
-    let runs: usize = findings.iter().map(|finding| finding.runs).sum();
-    let effects: usize = findings.iter().map(|finding| finding.effects).sum();
+    let sum = |number: fn(&Finding) -> usize| findings.iter().map(number).sum::<usize>();
+    let (runs, effects) = (sum(|finding| finding.runs), sum(|finding| finding.effects));
+    let charged = findings.iter().filter(|finding| finding.charges > 0).count();
+    let mut lines = judgement(findings);
+    let mut fact = |name: &str, text: String| {
+        lines.push(Tone::Dim.line(format!("  {name:<12}")).and(Tone::Normal, text));
+    };
     if let Some(crash) = &totals.crash {
-        lines.push(Tone::Normal.line(format!(
-            "The worker was killed with {} orders under way; the next one was at work {} after its start.",
-            crash.under_way,
-            readable(crash.gap)
-        )));
+        let lost = counted(crash.under_way, "order");
+        fact("crash", format!("{lost} under way; at work again {} after the restart", readable(crash.gap)));
     }
-    lines.push(Tone::Normal.line(match runs - effects {
-        0 => format!("Activities ran {runs} times and had {effects} effects: none ran twice."),
-        again => format!(
-            "Activities ran {runs} times and had {effects} effects: {again} were cut off and ran again, with the same key."
-        ),
-    }));
-    lines.push(Tone::Normal.line(format!(
-        "The database holds {} events of {} orchestrations. The day took {}.",
-        totals.events,
-        totals.orchestrations,
-        readable(totals.took)
-    )));
-    lines.push(blank());
+    fact(
+        "activities",
+        match runs.saturating_sub(effects) {
+            0 => format!("{runs} runs, {effects} effects: none ran twice"),
+            1 => format!("{runs} runs, {effects} effects: 1 was cut off, ran again, and counts once"),
+            again => {
+                format!("{runs} runs, {effects} effects: {again} were cut off, ran again, and count once")
+            }
+        },
+    );
+    let twice = match findings.iter().filter(|finding| finding.charges > 1).count() {
+        0 => "none".to_owned(),
+        some => some.to_string(),
+    };
+    fact("cards", format!("{charged} charged, {twice} of them twice"));
+    fact("database", format!("{} events of {} orchestrations", totals.events, totals.orchestrations));
+    fact("time", readable(totals.took));
+    lines
+}
+
+fn judgement(findings: &[Finding]) -> Vec<Line> {
+    let wrong: Vec<&Finding> = findings.iter().filter(|finding| !finding.faults.is_empty()).collect();
+    let orders = findings.len();
+    if wrong.is_empty() {
+        let is_shipped = |finding: &&Finding| matches!(finding.outcome, Ok(Outcome::Shipped { .. }));
+        let shipped = findings.iter().filter(is_shipped).count();
+        let undone = orders - shipped;
+        let text =
+            format!("Every order ended exactly right: {shipped} shipped, {undone} cancelled and undone.");
+        return vec![Tone::Good.line(text)];
+    }
+    let mut lines = vec![Tone::Bad.line(format!("{} of {orders} orders did not end right:", wrong.len()))];
+    for finding in wrong {
+        let told = finding.faults.iter().map(|fault| Tone::Bad.line(format!("  {}: {fault}", finding.id)));
+        lines.extend(told);
+    }
     lines
 }
 
@@ -124,6 +129,7 @@ mod tests {
             kind: "flaky payment",
             outcome,
             payments: 3,
+            charges: 1,
             effects: 9,
             runs: 9,
             took: Duration::from_millis(4_250),
@@ -132,7 +138,7 @@ mod tests {
     }
 
     fn text(lines: &[Line]) -> String {
-        assert!(lines.iter().all(|line| line.width() <= 120), "{lines:?}");
+        assert!(lines.iter().all(|line| line.width() <= 80), "{lines:?}");
         lines.iter().map(Line::plain).collect::<Vec<_>>().join("\n")
     }
 
@@ -140,21 +146,24 @@ mod tests {
     fn a_good_day() {
         let mut first = finding("order-01", Ok(Outcome::Shipped { parcel: "parcel-01".to_owned() }));
         first.runs = 10;
-        let mut second = finding("order-02", Ok(Outcome::Cancelled { reason: Reason::AddressUnknown }));
+        let mut second = finding("order-02", Ok(Outcome::Cancelled { reason: Reason::BadAddress }));
         second.payments = 1;
         let crash = Crash { at_ms: 0, under_way: 2, gap: Duration::from_millis(41) };
         let day =
             Totals { crash: Some(crash), orchestrations: 4, events: 98, took: Duration::from_millis(9_900) };
         expect![[r#"
-            order     kind           outcome                     payment effects  runs    time
-            order-01  flaky payment  shipped as parcel-01        3 tries       9    10   4.2 s
-            order-02  flaky payment  cancelled: address unknown    1 try       9     9   4.2 s"#]].assert_eq(&text(&table(&[first.clone(), second.clone()])));
+              order     kind           outcome                   payment effects runs   time
+            ✓ order-01  flaky payment  shipped as parcel-01      3 tries       9   10  4.2 s
+            ✓ order-02  flaky payment  cancelled: bad address      1 try       9    9  4.2 s"#]]
+        .assert_eq(&text(&table(&[first.clone(), second.clone()])));
         expect![[r#"
             Every order ended exactly right: 1 shipped, 1 cancelled and undone.
-            The worker was killed with 2 orders under way; the next one was at work 41 ms after its start.
-            Activities ran 19 times and had 18 effects: 1 were cut off and ran again, with the same key.
-            The database holds 98 events of 4 orchestrations. The day took 9.9 s.
-        "#]].assert_eq(&text(&totals(&[first, second], &day)));
+              crash       2 orders under way; at work again 41 ms after the restart
+              activities  19 runs, 18 effects: 1 was cut off, ran again, and counts once
+              cards       2 charged, none of them twice
+              database    98 events of 4 orchestrations
+              time        9.9 s"#]]
+        .assert_eq(&text(&totals(&[first, second], &day)));
     }
 
     #[test]
@@ -163,13 +172,16 @@ mod tests {
         first.faults = vec![Fault::Effects { what: Happening::Charged, expected: 1, found: 2 }];
         let day = Totals { crash: None, orchestrations: 1, events: 12, took: Duration::from_millis(900) };
         expect![[r#"
-            order     kind           outcome                     payment effects  runs    time
-            order-01  flaky payment  failed                      3 tries       9     9   4.2 s  WRONG"#]].assert_eq(&text(&table(&[first.clone()])));
+              order     kind           outcome                   payment effects runs   time
+            ✗ order-01  flaky payment  failed                    3 tries       9    9  4.2 s"#]]
+        .assert_eq(&text(&table(&[first.clone()])));
         expect![[r#"
             1 of 1 orders did not end right:
               order-01: charged 2 times instead of 1
-            Activities ran 9 times and had 9 effects: none ran twice.
-            The database holds 12 events of 1 orchestrations. The day took 900 ms.
-        "#]].assert_eq(&text(&totals(&[first], &day)));
+              activities  9 runs, 9 effects: none ran twice
+              cards       1 charged, none of them twice
+              database    12 events of 1 orchestrations
+              time        900 ms"#]]
+        .assert_eq(&text(&totals(&[first], &day)));
     }
 }

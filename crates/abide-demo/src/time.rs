@@ -18,12 +18,3 @@ pub(crate) fn wall_ms() -> u64 {
 pub(crate) async fn sleep(duration: Duration) {
     tokio::time::sleep(duration).await;
 }
-
-/// `3.2 s`, or `41 ms` if it is short.
-pub(crate) fn readable(duration: Duration) -> String {
-    if duration < Duration::from_secs(1) {
-        format!("{} ms", duration.as_millis())
-    } else {
-        format!("{:.1} s", duration.as_secs_f64())
-    }
-}

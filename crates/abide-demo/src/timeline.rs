@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::line::{Line, Tone};
-use crate::time::readable;
+use crate::words::readable;
 use abide::{Event, EventKind};
 
 /// What an event is in the drawing.
@@ -102,6 +102,9 @@ impl Drawing {
         let line = self.stamp(event.timestamp_ms).and(Tone::Active, format!("{mark} {graph}"));
         self.lines.push(match part {
             Part::End(text) => line.and(Tone::Bold, text),
+            Part::Ask(text) if change.is_none() => {
+                line.and(Tone::Normal, text).and(Tone::Dim, "  (was not needed)")
+            }
             Part::Ask(text) => line.and(Tone::Normal, text),
             Part::Answer { tone, text } => {
                 let took = asked.map_or(0, |asked| event.timestamp_ms.saturating_sub(asked.timestamp_ms));

@@ -18,6 +18,7 @@ use crate::interrupt::{Interrupt, Interrupted};
 use crate::line::{Line, Tone};
 use crate::screen::{Screen, blank};
 use crate::shop::purchases;
+use crate::words::counted;
 use crate::worker_process::{ProcessError, WorkerProcess};
 use abide::ClientError;
 use abide::providers::sqlite::{OpenError, SqliteProvider};
@@ -39,7 +40,7 @@ pub(crate) enum ShopError {
     World(io::Error),
     #[error("it cannot listen to signals: {0}")]
     Signals(io::Error),
-    #[error("nothing has happened for {seconds} seconds, with {under_way} orders under way")]
+    #[error("nothing has happened for {seconds} seconds, and {under_way} orders are under way")]
     Stuck { seconds: u64, under_way: usize },
 }
 
@@ -124,7 +125,7 @@ fn print(screen: &RefCell<Screen>, lines: &[Line]) -> Result<(), ShopError> {
 fn opening(plan: folder::Day, continued: Continued, folder: &Folder) -> Vec<Line> {
     let mut lines = vec![Tone::Bold.line("A shop on abide").and(
         Tone::Normal,
-        format!(": {} orders, an embedded SQLite file, a worker in a process of its own.", plan.orders),
+        format!(": {}, an embedded SQLite file, a worker process.", counted(plan.orders, "order")),
     )];
     match continued {
         Continued::Yes => lines

@@ -57,7 +57,7 @@ async fn process_order(ctx: OrchestrationContext, order: Order) -> Result<Outcom
     ctx.set_custom_status(Step::Delivering.text());
     let delivery = ctx.schedule_sub_orchestration_typed(DELIVER, &Shipment::of(&order)).await;
     let Ok(parcel) = delivery else {
-        return undo(&ctx, &order, Payment::Charged, Reason::AddressUnknown).await;
+        return undo(&ctx, &order, Payment::Charged, Reason::BadAddress).await;
     };
     end(&ctx, &order, Outcome::Shipped { parcel }).await
 }

@@ -15,7 +15,7 @@ pub(crate) enum Outcome {
 pub(crate) enum Reason {
     CardDeclined,
     ApprovalRefused,
-    AddressUnknown,
+    BadAddress,
 }
 
 /// What the manager says about a big order.
@@ -39,7 +39,7 @@ impl fmt::Display for Reason {
         f.write_str(match self {
             Self::CardDeclined => "card declined",
             Self::ApprovalRefused => "not approved",
-            Self::AddressUnknown => "address unknown",
+            Self::BadAddress => "bad address",
         })
     }
 }

@@ -18,8 +18,8 @@ fn a_day_with_a_crash_ends_right() {
         "the worker was killed here, and another one went on",
         "wait for 'approval'",
         "Deliver, as a child",
-        "order-12  flaky payment  shipped as parcel-12        3 tries",
-        "order-04  bad card       cancelled: card declined      1 try",
+        "✓ order-12  flaky payment  shipped as parcel-12      3 tries",
+        "✓ order-04  bad card       cancelled: card declined    1 try",
         "Every order ended exactly right: 9 shipped, 3 cancelled and undone.",
     ] {
         assert!(said.contains(expected), "no '{expected}' in:\n{said}");
@@ -46,7 +46,7 @@ fn a_single_order_survives_the_crash() {
     let output = temp.run(&["--orders=1"]);
     let said = text(&output.stdout);
     assert!(output.status.success(), "{said}\n{}", text(&output.stderr));
-    assert!(said.contains("killed (SIGKILL) with 1 orders under way"), "{said}");
+    assert!(said.contains("killed (SIGKILL) with 1 order under way"), "{said}");
     temp.assert_clean();
 }
 

@@ -42,14 +42,15 @@ impl Temp {
 
     /// Nothing is left: no file, no process.
     pub(crate) fn assert_clean(&self) {
-        let left: Vec<_> = std::fs::read_dir(&self.path).unwrap().map(|entry| entry.unwrap().path()).collect();
+        let left: Vec<_> =
+            std::fs::read_dir(&self.path).unwrap().map(|entry| entry.unwrap().path()).collect();
         assert!(left.is_empty(), "left behind: {left:?}");
         assert_eq!(self.processes(), [0_u32; 0]);
     }
 
-    /// The processes that were told of this folder. Empty where there is no `/proc`.
+    /// The processes that were told of a folder in this one. Empty where there is no `/proc`.
     pub(crate) fn processes(&self) -> Vec<u32> {
-        let name = self.path.to_string_lossy().into_owned();
+        let name = format!("{}/", self.path.display());
         let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
         let numbers = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
         let is_ours = |number: &u32| {

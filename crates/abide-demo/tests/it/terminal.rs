@@ -131,7 +131,9 @@ fn a_dumb_terminal_gets_lines() {
 #[test]
 fn ctrl_c_at_several_points_gives_the_terminal_back() {
     for (number, point) in
-        ["worker", "charging the card", "worker is dead", "Another worker", "out for delivery"].iter().enumerate()
+        ["worker", "charging the card", "worker is dead", "Another worker", "out for delivery"]
+            .iter()
+            .enumerate()
     {
         let temp = Temp::new(&format!("pty-ctrl-c-{number}"));
         let Some(mut terminal) = Terminal::start(&temp, "rows 24 cols 80", "--orders 3") else { return };
