@@ -96,7 +96,9 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Com
         style: Style::Automatic,
     };
     while let Some(argument) = arguments.next() {
-        let argument = argument.to_string_lossy().into_owned();
+        let argument = argument
+            .into_string()
+            .map_err(|other| UsageError::Unknown(other.to_string_lossy().into_owned()))?;
         let (name, mut inline) = match argument.split_once('=') {
             Some((name, value)) if name.starts_with("--") => (name, Some(OsString::from(value))),
             Some(_) | None => (argument.as_str(), None),

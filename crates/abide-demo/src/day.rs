@@ -13,20 +13,19 @@ use futures_util::future::{Either, select, try_join, try_join_all};
 
 use crate::board::{Board, State, WorkerState, stamp};
 use crate::cli::Crash;
+use crate::closing::{self, Books};
 use crate::line::{Line, Tone};
-use crate::referee::{Evidence, judge};
-use crate::screen::{Screen, blank};
+use crate::screen::Screen;
 use crate::shop::orchestrations::{APPROVAL, PROCESS_ORDER};
-use crate::shop::{Decision, Kind, Outcome, Purchase, Step};
-use crate::summary::{self, Totals};
+use crate::shop::{Decision, Kind, Purchase, Step};
+use crate::summary;
 use crate::time;
-use crate::timeline;
-use crate::window::{Ending, ShopError};
+use crate::window::ShopError;
 use crate::words::{counted, readable};
 use crate::worker_process::WorkerProcess;
 use crate::world::World;
 use abide::providers::sqlite::SqliteProvider;
-use abide::{Client, ClientError, Event, OrchestrationStatus};
+use abide::{Client, ClientError, OrchestrationStatus};
 
 /// The orders come in over this time, or faster if there are few.
 const RUSH: Duration = Duration::from_millis(4_500);
@@ -41,8 +40,6 @@ const FRAME: Duration = Duration::from_millis(80);
 const LOOK: Duration = Duration::from_millis(5);
 /// So long without any news, and something is wrong.
 const STUCK: Duration = Duration::from_secs(60);
-/// How long a status that is known to be there may take to be read.
-const ENDED_ALREADY: Duration = Duration::from_secs(10);
 
 pub(crate) struct Day<'shop> {
     purchases: Vec<Purchase>,
@@ -119,7 +116,7 @@ impl<'shop> Day<'shop> {
                     }
                 }
                 OrchestrationStatus::Completed { .. } | OrchestrationStatus::Failed { .. } => {
-                    let outcome = self.outcome(&order.id).await?;
+                    let outcome = closing::outcome(&self.client, &order.id).await?;
                     return self.note(index, outcome.map_or(State::Broken, State::Ended));
                 }
             }
@@ -131,10 +128,6 @@ impl<'shop> Day<'shop> {
         time::sleep(THINKING).await;
         let decision = if kind == Kind::Refused { Decision::Refused } else { Decision::Approved };
         Ok(self.client.raise_event_typed(id, APPROVAL, &decision).await?)
-    }
-
-    async fn outcome(&self, id: &str) -> Result<Result<Outcome, String>, ShopError> {
-        Ok(self.client.wait_for_orchestration_typed(id, ENDED_ALREADY).await?)
     }
 
     /// When half of the orders have seen the card terminal, and one of them is just being charged: kills the worker, and
@@ -222,55 +215,14 @@ impl<'shop> Day<'shop> {
         self.screen.borrow_mut().print(lines).map_err(ShopError::Output)
     }
 
-    /// The end of the day: the table, one order from the inside, and the judgement.
-    pub(crate) async fn close(&self) -> Result<Ending, ShopError> {
-        let took = self.began.elapsed();
-        self.screen.borrow_mut().remove_board().map_err(ShopError::Output)?;
-        let mut evidence = Vec::new();
-        for purchase in &self.purchases {
-            let outcome = self.outcome(&purchase.order.id).await?;
-            let history = self.client.read_execution_history(&purchase.order.id, 1).await?;
-            evidence.push(Evidence { purchase, outcome, history });
-        }
-        let entries = self.world.entries().map_err(ShopError::World)?;
-        let findings: Vec<_> = evidence.iter().map(|it| judge(it, &entries)).collect();
-        let metrics = self.client.get_system_metrics().await?;
-        let totals = Totals {
+    /// The end of the day: everything that is known about it, to be judged.
+    pub(crate) fn end(&self) -> Books<'_> {
+        Books {
+            purchases: &self.purchases,
+            client: &self.client,
+            world: &self.world,
             crash: self.crash.get(),
-            orchestrations: metrics.total_instances,
-            events: metrics.total_events,
-            took,
-        };
-
-        let mut lines = self.one_from_the_inside(&evidence);
-        lines.extend([blank()]);
-        lines.extend(summary::table(&findings));
-        self.screen.borrow_mut().print_table(&lines).map_err(ShopError::Output)?;
-        self.print(&[blank()])?;
-        self.print(&summary::totals(&findings, &totals))?;
-        let all_right = findings.iter().all(|finding| finding.faults.is_empty());
-        Ok(if all_right { Ending::AllRight } else { Ending::SomethingWrong })
+            took: self.began.elapsed(),
+        }
     }
-
-    /// The timeline of the order that has most to tell among those that lived through the crash.
-    fn one_from_the_inside(&self, evidence: &[Evidence<'_>]) -> Vec<Line> {
-        let crash_ms = self.crash.get().map(|crash| crash.at_ms);
-        let lived_through_it = |history: &[Event]| match (crash_ms, history) {
-            (Some(at), [first, .., last]) => first.timestamp_ms < at && at < last.timestamp_ms,
-            (_, _) => false,
-        };
-        let most = evidence
-            .iter()
-            .max_by_key(|it| (lived_through_it(&it.history), variety(&it.history), it.history.len()));
-        let Some(most) = most else { return Vec::new() };
-        let title = format!("The history of {}, event by event:", most.purchase.order.id);
-        let mut lines = vec![blank(), Tone::Bold.line(title)];
-        lines.extend(timeline::draw(&most.history, crash_ms));
-        lines
-    }
-}
-
-/// How many kinds of events a history has.
-fn variety(history: &[Event]) -> usize {
-    history.iter().map(|event| event.kind.name()).collect::<BTreeSet<_>>().len()
 }

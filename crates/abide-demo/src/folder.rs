@@ -15,6 +15,8 @@ const MARKER: &str = "abide-demo.txt";
 pub(crate) enum FolderError {
     #[error("'{}' is not empty and not from this demo: choose another folder", path.display())]
     Foreign { path: PathBuf },
+    #[error("'{}' is not UTF-8: choose another folder", path.display())]
+    NotText { path: PathBuf },
     #[error("'{}' is a file: choose a folder", path.display())]
     NotAFolder { path: PathBuf },
     #[error(
@@ -50,11 +52,17 @@ enum Afterwards {
 
 impl Folder {
     pub(crate) fn prepare(place: &Place) -> Result<Self, FolderError> {
-        match place {
-            Place::Temporary => Ok(Self { path: new_temporary()?, afterwards: Afterwards::Remove }),
-            Place::Kept => Ok(Self { path: new_temporary()?, afterwards: Afterwards::Keep }),
-            Place::Chosen(path) => Ok(Self { path: chosen(path)?, afterwards: Afterwards::Keep }),
+        let (path, afterwards) = match place {
+            Place::Temporary => (new_temporary()?, Afterwards::Remove),
+            Place::Kept => (new_temporary()?, Afterwards::Keep),
+            Place::Chosen(path) => (chosen(path)?, Afterwards::Keep),
+        };
+        let folder = Self { path, afterwards };
+        // The name of a database is text.
+        if folder.path.to_str().is_none() {
+            return Err(FolderError::NotText { path: folder.path.clone() });
         }
+        Ok(folder)
     }
 
     pub(crate) fn path(&self) -> &Path {

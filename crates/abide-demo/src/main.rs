@@ -7,6 +7,7 @@
 //! Deliberately absent: anything that knows about crashes on the side of the worker.
 
 mod cli;
+mod closing;
 mod day;
 mod shop;
 mod window;

@@ -46,8 +46,9 @@ fn gets(result: &str) -> EventKind {
     EventKind::ActivityCompleted { result: result.to_owned() }
 }
 
+/// With a margin, so that blanks at the beginning count.
 fn text(lines: &[Line]) -> String {
-    lines.iter().map(Line::plain).collect::<Vec<_>>().join("\n")
+    lines.iter().map(|line| format!("|{}\n", line.plain())).collect()
 }
 
 #[test]
@@ -66,17 +67,18 @@ fn brackets_join_what_belongs_together_and_the_crash_is_in_its_place() {
         (1_500, None, EventKind::OrchestrationCompleted { output: "done".to_owned() }),
     ]);
     expect![[r#"
-           0.000 s  ●     ProcessOrder  id: order-01, items: tea, cup, total: 12
-           0.000 s  │     status: reserving
-           0.000 s  │ ╭   ReserveStock  item: tea, order: order-01
-           0.000 s  │ │ ╭ ReserveStock  item: cup, order: order-01
-           0.410 s  │ │ ╰ ReserveStock → cup  after 410 ms
-           0.420 s  │ ╰   ReserveStock → tea  after 420 ms
-           0.420 s  │ ╭   wait for 'approval'
-           0.420 s  │ │   timer of 60 s  (was not needed)
-           0.900 s  ━━ the worker was killed here, and another one went on ━━
-           1.500 s  │ ╰   'approval' came: Approved  after 1.1 s
-           1.500 s  ●     ended: done"#]]
+        |   0.000 s  ●     ProcessOrder  id: order-01, items: tea, cup, total: 12
+        |   0.000 s  │     status: reserving
+        |   0.000 s  │ ╭   ReserveStock  item: tea, order: order-01
+        |   0.000 s  │ │ ╭ ReserveStock  item: cup, order: order-01
+        |   0.410 s  │ │ ╰ ReserveStock → cup  after 410 ms
+        |   0.420 s  │ ╰   ReserveStock → tea  after 420 ms
+        |   0.420 s  │ ╭   wait for 'approval'
+        |   0.420 s  │ │   timer of 60 s  (was not needed)
+        |   0.900 s  ━━ the worker was killed here, and another one went on ━━
+        |   1.500 s  │ ╰   'approval' came: Approved  after 1.1 s
+        |   1.500 s  ●     ended: done
+    "#]]
     .assert_eq(&text(&draw(&drawn, Some(1_900))));
 }
 

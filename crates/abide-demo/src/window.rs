@@ -75,14 +75,15 @@ pub(crate) async fn open(options: &Options) -> Result<Ending, ShopError> {
     let ending = {
         let database = Arc::new(SqliteProvider::new(&database(folder.path()), None).await?);
         let day = Day::new(purchases(plan.orders, plan.seed), database, folder.path(), &screen, &worker);
-        let story = async {
-            print(&screen, &opening(plan, continued, &folder))?;
-            day.run(if continued == Continued::Yes { Crash::Never } else { options.crash }).await?;
-            day.close().await
+        let crash = match continued {
+            // It was interrupted once: that was the crash.
+            Continued::Yes => Crash::Never,
+            Continued::No => options.crash,
         };
-        match select(pin!(story), pin!(interrupt.wait())).await {
-            Either::Left((ending, _)) => ending,
-            Either::Right((interrupted, _)) => Ok(Ending::Interrupted(interrupted)),
+        print(&screen, &opening(plan, continued, &folder))?;
+        match select(pin!(interrupt.wait()), pin!(from_start_to_end(&day, crash, &screen))).await {
+            Either::Left((interrupted, _)) => Ok(Ending::Interrupted(interrupted)),
+            Either::Right((ending, _)) => ending,
         }
     };
     let removed = screen.borrow_mut().remove_board().map_err(ShopError::Output);
@@ -92,6 +93,18 @@ pub(crate) async fn open(options: &Options) -> Result<Ending, ShopError> {
     removed?;
     print(&screen, &farewell(ending, &folder))?;
     Ok(ending)
+}
+
+async fn from_start_to_end(
+    day: &Day<'_>,
+    crash: Crash,
+    screen: &RefCell<Screen>,
+) -> Result<Ending, ShopError> {
+    day.run(crash).await?;
+    let judgement = day.end().close().await?;
+    let mut screen = screen.borrow_mut();
+    screen.remove_board().and_then(|()| judgement.show(&mut screen)).map_err(ShopError::Output)?;
+    Ok(judgement.ending())
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,13 +1,12 @@
 //! The other process: it does the work. An ordinary program on abide, and the one that is killed.
 //!
 //! It works until its standard input ends. That happens when the shop closes it, and also when the shop dies, however it
-//! dies: no worker is ever left behind. Ctrl-C reaches it too, and is none of its business.
+//! dies: no worker is ever left behind.
 
 use std::io::Read as _;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::interrupt::Interrupt;
 use crate::shop::{activities, orchestrations};
 use crate::window::database;
 use crate::world::World;
@@ -21,13 +20,10 @@ pub(crate) enum WorkerError {
     Store(#[from] OpenError),
     #[error(transparent)]
     Start(#[from] StartError),
-    #[error("it cannot listen to signals: {0}")]
-    Signals(std::io::Error),
 }
 
 /// Works on the shop in this folder until standard input ends.
 pub(crate) async fn work(folder: &Path) -> Result<(), WorkerError> {
-    let _ignored_while_this_lives = Interrupt::listen().map_err(WorkerError::Signals)?;
     let store = Arc::new(SqliteProvider::new(&database(folder), None).await?);
     let world = Arc::new(World::in_folder(folder));
     let runtime = Runtime::builder()

@@ -37,14 +37,13 @@ impl WorkerProcess {
         let log = self.log_file();
         let log = OpenOptions::new().create(true).append(true).open(log).map_err(ProcessError::Start)?;
         let program = std::env::current_exe().map_err(ProcessError::Start)?;
-        let child = Command::new(program)
-            .arg(WORKER)
-            .arg(&self.folder)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null())
-            .stderr(log)
-            .spawn()
-            .map_err(ProcessError::Start)?;
+        let mut command = Command::new(program);
+        command.arg(WORKER).arg(&self.folder);
+        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(log);
+        // A terminal sends Ctrl-C to everybody in the group of the shop. When the worker stops is for the shop to say.
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        let child = command.spawn().map_err(ProcessError::Start)?;
         let number = child.id();
         self.running = Some(child);
         Ok(number)
