@@ -95,7 +95,11 @@ impl<'shop> Day<'shop> {
         let Purchase { kind, order } = &self.purchases[index];
         let place = u32::try_from(index).unwrap_or(u32::MAX);
         let orders = u32::try_from(self.purchases.len()).unwrap_or(u32::MAX);
-        time::sleep((RUSH / orders).min(SLOWEST_ARRIVAL) * place).await;
+        let status = self.client.get_orchestration_status(&order.id).await?;
+        // Orders of a day that was interrupted were placed already.
+        if status == OrchestrationStatus::NotFound {
+            time::sleep((RUSH / orders).min(SLOWEST_ARRIVAL) * place).await;
+        }
         self.client.start_orchestration_typed(&order.id, PROCESS_ORDER, order).await?;
         self.note(index, State::Placed)?;
         let mut seen = 0;

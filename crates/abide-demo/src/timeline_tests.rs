@@ -48,7 +48,7 @@ fn gets(result: &str) -> EventKind {
 
 /// With a margin, so that blanks at the beginning count.
 fn text(lines: &[Line]) -> String {
-    lines.iter().map(|line| format!("|{}\n", line.plain())).collect()
+    lines.iter().map(|line| format!("|{}", line.plain())).collect::<Vec<_>>().join("\n")
 }
 
 #[test]

@@ -112,7 +112,8 @@ impl World {
         decide: impl FnOnce(&[Entry]) -> Happening,
     ) -> io::Result<Happening> {
         let _served = self.counter.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut earlier = self.entries()?;
+        let text = self.text()?;
+        let mut earlier = entries_of(&text)?;
         let what = earlier.iter().find(|entry| entry.key == key).map(|entry| entry.what);
         let what = what.unwrap_or_else(|| {
             let mut keys = BTreeSet::new();
@@ -120,20 +121,36 @@ impl World {
             decide(&earlier)
         });
         let line = Entry { key: key.to_owned(), order: order.to_owned(), what }.line();
-        // In one write, so that a crash leaves the whole line or nothing.
-        OpenOptions::new().create(true).append(true).open(&self.file)?.write_all(line.as_bytes())?;
+        let mut file = OpenOptions::new().create(true).append(true).open(&self.file)?;
+        let whole = whole_lines(&text);
+        if whole.len() < text.len() {
+            // Somebody was killed in the middle of a line: that request never arrived.
+            file.set_len(u64::try_from(whole.len()).map_err(io::Error::other)?)?;
+        }
+        file.write_all(line.as_bytes())?;
         Ok(what)
     }
 
     /// Everything that happened so far, repetitions too.
     pub(crate) fn entries(&self) -> io::Result<Vec<Entry>> {
-        let text = match std::fs::read_to_string(&self.file) {
-            Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(error),
-        };
-        text.lines().map(|line| Entry::parse(line).ok_or_else(|| unreadable(line))).collect()
+        entries_of(&self.text()?)
     }
+
+    fn text(&self) -> io::Result<String> {
+        match std::fs::read_to_string(&self.file) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
+            read => read,
+        }
+    }
+}
+
+/// The text without a line that is still being written.
+fn whole_lines(text: &str) -> &str {
+    text.rfind('\n').map_or("", |end| &text[..=end])
+}
+
+fn entries_of(text: &str) -> io::Result<Vec<Entry>> {
+    whole_lines(text).lines().map(|line| Entry::parse(line).ok_or_else(|| unreadable(line))).collect()
 }
 
 fn unreadable(line: &str) -> io::Error {
@@ -163,5 +180,18 @@ mod tests {
             lines,
             [line("a", Happening::Busy), line("a", Happening::Busy), line("b", Happening::Charged)]
         );
+    }
+
+    #[test]
+    fn half_a_line_never_happened() {
+        let folder = Folder::prepare(&Place::Temporary).unwrap();
+        let world = World::in_folder(folder.path());
+        world.act("a", "order-1", |_| Happening::Reserved).unwrap();
+        let mut file = OpenOptions::new().append(true).open(folder.path().join("effects.log")).unwrap();
+        file.write_all(b"b\torder-1\tchar").unwrap();
+        assert_eq!(world.entries().unwrap().len(), 1);
+        world.act("b", "order-1", |_| Happening::Charged).unwrap();
+        let keys: Vec<_> = world.entries().unwrap().into_iter().map(|it| it.key).collect();
+        assert_eq!(keys, ["a", "b"]);
     }
 }
