@@ -4,7 +4,7 @@
 //! now and then is the safety net. Where it does not, the pauses are short and grow.
 //!
 //! A store in trouble does not end a wait: the next look may find it recovered. The last look is made at the deadline, so what
-//! came in time is found however long the pauses are.
+//! came in time is found however long the pauses are. Only a store that does not answer that look prolongs a wait, by a second.
 
 use std::pin::pin;
 use std::time::Duration;

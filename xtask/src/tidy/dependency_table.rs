@@ -111,12 +111,17 @@ pub(crate) const DIRECT: &[CrateRows] = &[
     CrateRows {
         name: "abide-conformance",
         may_depend_on: &[
+            row("abide-client", "scenes with a runtime; behind a feature"),
+            row("abide-engine", "scenes with a runtime; behind a feature"),
             row("abide-host", "the real clock, for stores that have no other"),
             row("abide-model", "what it stores"),
             row("abide-provider", "the contract it tries"),
+            row("abide-runtime", "scenes with a runtime; behind a feature"),
             row("async-trait", "the factory is an async trait"),
             without_defaults("futures-util", "a failed assertion is an outcome, not the end of the suite"),
             row("semver", "executions are pinned to versions"),
+            row("serde", "the configuration of the stress harness; behind a feature"),
+            row("serde_json", "the inputs of the stress harness; behind a feature"),
             row("tokio", "real time passes, and callers run beside each other"),
         ],
     },

@@ -178,6 +178,14 @@ impl Lane for Worker {
     fn news(core: &Core) -> &Notify {
         &core.new_work
     }
+
+    fn count_leased(core: &Core, leased: u64) {
+        core.metrics.record_worker_dispatcher_items_fetched(leased);
+    }
+
+    fn count_worked(core: &Core, millis: u64) {
+        core.metrics.record_worker_dispatcher_execution_duration(millis);
+    }
 }
 
 async fn give_back(core: Arc<Core>, token: String, back: GiveBack) {

@@ -9,7 +9,10 @@
 mod recorder;
 mod support;
 
+mod faults;
+mod health;
 mod instrumented;
+mod lessons;
 mod metrics;
 mod options;
 mod registry;

@@ -1,0 +1,4 @@
+//! What went wrong elsewhere.
+
+mod orphans;
+pub(crate) mod scene;
