@@ -168,6 +168,7 @@ async fn one_round<L: Lane>(core: &Arc<Core>, lane: &Arc<L>, slots: &Slots, back
         Leased::Answer(Err(failure)) => {
             pulse.answered();
             core.pulse.storage_error(core.clock.monotonic());
+            core.chances.met_trouble();
             let delay = backoff.after_failure(&*core.entropy);
             warn!(target: "abide::runtime", lane = L::NAME, %failure, failures = backoff.failures(),
                 retry_in = ?delay, "cannot lease; trying again");

@@ -80,9 +80,11 @@ impl Orchestrator {
         let told = report::Told::of(&output, &cache::Life::default(), last);
         match commit(&self.core, commit_of(lease, who.execution_id, output)).await {
             CommitEnd::Done(committed) => told.tell(&self.core, &who, &committed),
-            CommitEnd::NotOurs => {}
+            CommitEnd::NotOurs => self.core.chances.spoiled(&who.instance),
             CommitEnd::GivenUp | CommitEnd::Outdated => self.hand_back(lease, GiveBack::UNTRIED).await,
             CommitEnd::Refused(error) => {
+                // A store that cannot say that a lease is lost says this.
+                self.core.chances.spoiled(&who.instance);
                 error!(target: "abide::runtime", instance_id = %who.instance, %error, "not even its failure can be written");
                 self.hand_back(lease, GiveBack::tried(LOOK_AGAIN)).await;
             }

@@ -30,6 +30,7 @@ use self::commit::{CommitEnd, commit, commit_of};
 use self::load::weigh;
 use self::plan::{Stage, mail_of, resolve};
 use crate::OrchestrationHandler;
+use crate::chances::Verdict;
 use crate::core::Core;
 use crate::dispatch::{Attempt, GiveBack, Lane, Slot};
 use crate::renewal::{Lease, Leased};
@@ -63,7 +64,8 @@ impl Orchestrator {
     async fn turn(&self, held: Held) {
         let lease = &held.lease;
         let stage = Stage::of(lease);
-        if lease.attempt > self.core.settings.max_attempts {
+        let most = self.core.settings.max_attempts;
+        if self.core.chances.judge(&lease.instance, lease.attempt, most) == Verdict::Poison {
             return self.poison(&held, stage).await;
         }
         match stage {
@@ -151,6 +153,7 @@ impl Orchestrator {
         let sends = (!turn.turn.orchestrator_items.is_empty(), !turn.turn.worker_items.is_empty());
         match commit(&self.core, turn).await {
             CommitEnd::Done(committed) => {
+                self.core.chances.forget(&who.instance);
                 self.tell_lanes(sends);
                 told.tell(&self.core, &who, &committed);
                 if told.is_running() {
@@ -158,6 +161,7 @@ impl Orchestrator {
                 }
             }
             CommitEnd::NotOurs => {
+                self.core.chances.spoiled(&who.instance);
                 debug!(target: "abide::runtime", instance_id = %who.instance, "the lease is lost; the turn is discarded");
             }
             // The next turn replays from the store. That it counts bounds how often two can disagree.
@@ -178,7 +182,7 @@ impl Orchestrator {
         let told = report::Told::of(&output, &cache::Life::default(), lease.position.last_event_id);
         match commit(&self.core, commit_of(lease, execution_id, output)).await {
             CommitEnd::Done(committed) => told.tell(&self.core, &who, &committed),
-            CommitEnd::NotOurs => {}
+            CommitEnd::NotOurs => self.core.chances.spoiled(&who.instance),
             CommitEnd::Outdated | CommitEnd::Refused(_) => {
                 self.hand_back(lease, GiveBack::tried(LOOK_AGAIN)).await;
             }

@@ -10,3 +10,4 @@ mod programs;
 mod trial;
 
 mod every_call;
+mod outages;

@@ -9,7 +9,7 @@ use abide_memory::Dump;
 use abide_model::{Clock as _, Spawn};
 use abide_provider::{Operation, Provider, TagFilter};
 use abide_runtime::{Runtime, RuntimeOptions};
-use abide_sim::{Fault, FaultPlan, FaultStore, RequiredOnly, VirtualClock, World, simulate};
+use abide_sim::{Call, Fault, FaultPlan, FaultStore, RequiredOnly, VirtualClock, World, simulate};
 
 use super::digest::Digest;
 use super::programs::{Program, Stage, activities};
@@ -39,6 +39,8 @@ pub(super) struct Trial {
     pub(super) plan: FaultPlan,
     /// What goes wrong for the client.
     pub(super) client_plan: FaultPlan,
+    /// How long the runtime has nothing to do before.
+    pub(super) idle: Duration,
 }
 
 /// What is known of a run.
@@ -49,8 +51,8 @@ pub(super) struct Report {
     pub(super) calls: Vec<(Operation, u64)>,
     /// The client's calls.
     pub(super) client_calls: Vec<(Operation, u64)>,
-    /// Whether anything went wrong.
-    pub(super) fired: bool,
+    /// What went wrong.
+    pub(super) injected: Vec<(Call, Fault)>,
     /// How long it took.
     pub(super) took: Duration,
     /// How often each activity was begun.
@@ -60,7 +62,13 @@ pub(super) struct Report {
 
 impl Trial {
     pub(super) fn new(program: &'static Program) -> Self {
-        Self { program, sight: Sight::Everything, plan: FaultPlan::none(), client_plan: FaultPlan::none() }
+        Self {
+            program,
+            sight: Sight::Everything,
+            plan: FaultPlan::none(),
+            client_plan: FaultPlan::none(),
+            idle: Duration::ZERO,
+        }
     }
 
     pub(super) fn seeing(self, sight: Sight) -> Self {
@@ -75,6 +83,10 @@ impl Trial {
         Self { client_plan, ..self }
     }
 
+    pub(super) fn after(self, idle: Duration) -> Self {
+        Self { idle, ..self }
+    }
+
     /// Runs the program to its end, shuts down, and checks what holds after every run.
     pub(super) fn run(self) -> Report {
         simulate(LIMIT, async {
@@ -83,6 +95,7 @@ impl Trial {
             let store = world.faulty(self.plan);
             let client_store = world.faulty(self.client_plan);
             let runtime = start(&world, self.program, &stage, seen(store.clone(), self.sight)).await;
+            world.clock.sleep(self.idle).await;
             (self.program.script)(client(&world, seen(client_store.clone(), self.sight))).await;
             let took = world.clock.monotonic();
             shut_down(&world, runtime).await;
@@ -95,7 +108,7 @@ impl Trial {
                 digest: Digest::of(&dump),
                 calls: store.calls(),
                 client_calls: client_store.calls(),
-                fired: store.fired() || client_store.fired(),
+                injected: [store.injected(), client_store.injected()].concat(),
                 took,
                 runs: stage.runs(),
                 dump,
@@ -138,8 +151,8 @@ pub(super) async fn start_with(
     let tags = HashSet::from(["printer".to_owned()]);
     let options = RuntimeOptions {
         worker_tag_filter: TagFilter::DefaultAnd(tags),
-        orchestration_concurrency: 8,
-        worker_concurrency: 8,
+        orchestration_concurrency: 16,
+        worker_concurrency: 16,
         ..RuntimeOptions::default()
     };
     Runtime::builder()
