@@ -9,6 +9,7 @@
 mod recorder;
 mod support;
 
+mod e2e;
 mod faults;
 mod health;
 mod instrumented;
