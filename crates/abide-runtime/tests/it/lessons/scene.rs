@@ -102,10 +102,20 @@ impl Scene {
 
     /// What nodes work on.
     pub(crate) fn store(&self) -> Arc<dyn Provider> {
+        self.through(self.faults.clone())
+    }
+
+    /// The same store, through other faults.
+    pub(crate) fn through(&self, faults: Arc<FaultStore>) -> Arc<dyn Provider> {
         match self.way {
-            Way::Resident | Way::Cold => self.faults.clone(),
-            Way::Plain => Arc::new(RequiredOnly::new(self.faults.clone())),
+            Way::Resident | Way::Cold => faults,
+            Way::Plain => Arc::new(RequiredOnly::new(faults)),
         }
+    }
+
+    /// How much time has passed since the beginning.
+    pub(crate) fn time(&self) -> Duration {
+        self.world.clock.monotonic()
     }
 
     /// A client for which nothing goes wrong.
