@@ -3,7 +3,11 @@
 mod support;
 
 mod cancelling;
+mod children;
+mod collisions;
 mod composition;
+mod continuing;
+mod detached;
 mod dropping;
 mod futures;
 mod stopping;
