@@ -10,4 +10,7 @@ mod continuing;
 mod detached;
 mod dropping;
 mod futures;
+mod pins;
+mod poison;
 mod stopping;
+mod versions;

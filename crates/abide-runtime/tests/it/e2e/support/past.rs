@@ -9,19 +9,33 @@ use super::{World, seconds};
 #[derive(Debug, Clone)]
 pub(crate) struct Past {
     /// The version that its events are stamped with.
-    pub(crate) stamp: String,
-    /// What is recorded, with the event that each answers.
-    pub(crate) events: Vec<(EventKind, Option<u64>)>,
-    pub(crate) status: Option<&'static str>,
-    pub(crate) work: Vec<WorkItem>,
+    stamp: String,
+    /// What is recorded.
+    events: Vec<EventKind>,
+    pin: Pin,
+    version: &'static str,
+    status: Option<&'static str>,
+    work: Vec<WorkItem>,
+}
+
+/// Whether the store is told what an execution is pinned to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Pin {
+    Told,
+    Untold,
 }
 
 impl Past {
     /// A turn of this build, in which an execution of `Main` begins.
     pub(crate) fn begins(events: impl IntoIterator<Item = EventKind>) -> Self {
+        Self::begins_as("1.0.0", events)
+    }
+
+    /// The same with another version of the handler.
+    pub(crate) fn begins_as(version: &'static str, events: impl IntoIterator<Item = EventKind>) -> Self {
         let started = EventKind::OrchestrationStarted {
             name: "Main".to_owned(),
-            version: "1.0.0".to_owned(),
+            version: version.to_owned(),
             input: String::new(),
             parent_instance: None,
             parent_id: None,
@@ -32,7 +46,9 @@ impl Past {
         let events = std::iter::once(started).chain(events);
         Self {
             stamp: abide_model::BUILD_VERSION.to_owned(),
-            events: events.map(|kind| (kind, None)).collect(),
+            events: events.collect(),
+            pin: Pin::Told,
+            version,
             status: None,
             work: Vec::new(),
         }
@@ -40,6 +56,17 @@ impl Past {
 
     pub(crate) fn stamped(mut self, version: &str) -> Self {
         version.clone_into(&mut self.stamp);
+        self
+    }
+
+    /// The store does not know what its execution is pinned to.
+    pub(crate) fn without_pin(mut self) -> Self {
+        self.pin = Pin::Untold;
+        self
+    }
+
+    pub(crate) fn with_work(mut self, item: WorkItem) -> Self {
+        self.work.push(item);
         self
     }
 
@@ -56,9 +83,9 @@ impl World {
         let (item, token, _) = fetched.expect("mail for a turn");
         let execution_id = item.execution_id.max(1);
         let first = item.history.last().map_or(1, |event| event.event_id + 1);
-        let history = (first..).zip(past.events).map(|(id, (kind, source))| {
+        let history = (first..).zip(past.events).map(|(id, kind)| {
             let mut event =
-                Event::with_event_id(id, item.instance.clone(), execution_id, source, kind);
+                Event::with_event_id(id, item.instance.clone(), execution_id, None, kind);
             event.duroxide_version.clone_from(&past.stamp);
             event
         });
@@ -68,9 +95,12 @@ impl World {
             status: past.status.map(str::to_owned),
             output: past.status.map(|_| String::new()),
             orchestration_name: begins.then(|| "Main".to_owned()),
-            orchestration_version: begins.then(|| "1.0.0".to_owned()),
+            orchestration_version: begins.then(|| past.version.to_owned()),
             parent_instance_id: None,
-            pinned_duroxide_version: if begins { past.stamp.parse().ok() } else { None },
+            pinned_duroxide_version: match past.pin {
+                Pin::Told if begins => past.stamp.parse().ok(),
+                Pin::Told | Pin::Untold => None,
+            },
         };
         let acked =
             self.store.ack_orchestration_item(&token, execution_id, history, past.work, vec![], metadata, vec![]);
