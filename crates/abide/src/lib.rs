@@ -64,7 +64,7 @@
 //! | `sqlite` (default) | the embedded store `providers::sqlite`, and `Runtime::start` |
 //! | `logging` | `runtime::observability::init_logging` |
 //! | `testing` | `testing`: virtual time and seeded chance |
-//! | `provider-test` | `provider_validation`: shows whether a store keeps the contract |
+//! | `provider-test` | `provider_validation`: shows whether a store keeps the contract; `provider_stress_tests`: how fast it is |
 //! | `test-hooks` | `runtime::test_hooks`: slows turns down, for tests of leases |
 //! | `test` | `provider-test` and `test-hooks` |
 //!
@@ -86,6 +86,12 @@ pub mod seams;
 pub use abide_conformance as provider_validation;
 #[cfg(feature = "provider-test")]
 pub use abide_conformance::provider_validations;
+#[cfg(feature = "provider-test")]
+#[doc(inline)]
+pub use abide_conformance::stress as provider_stress_test;
+#[cfg(feature = "provider-test")]
+#[doc(inline)]
+pub use abide_conformance::stress as provider_stress_tests;
 #[cfg(feature = "testing")]
 #[doc(inline)]
 pub use abide_sim as testing;

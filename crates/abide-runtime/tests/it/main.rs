@@ -10,7 +10,10 @@ mod recorder;
 mod support;
 
 mod e2e;
+mod faults;
+mod health;
 mod instrumented;
+mod lessons;
 mod metrics;
 mod options;
 mod registry;

@@ -1,0 +1,11 @@
+//! What went wrong elsewhere.
+
+pub(crate) mod listener;
+pub(crate) mod scene;
+
+mod bookkeeping;
+mod determinism;
+mod endurance;
+mod liveness;
+mod memory;
+mod orphans;
