@@ -15,7 +15,8 @@ use abide_host::SystemClock;
 use abide_memory::InMemoryProvider;
 use abide_model::{Clock, ErrorDetails, Event, OrchestrationStatus};
 use abide_provider::Provider;
-use abide_runtime::Runtime;
+use abide_runtime::registry::{ActivityRegistry, OrchestrationRegistry};
+use abide_runtime::{Runtime, RuntimeOptions};
 use abide_sim::{LocalTasks, RequiredOnly, SeededEntropy, VirtualClock, simulate};
 use abide_sqlite::SqliteProvider;
 use futures::future::{Either, select};
@@ -151,7 +152,24 @@ impl World {
 
     /// Starts a runtime on a store that stands before the one of this world.
     pub(crate) async fn run_on(&self, store: Arc<dyn Provider>, node: Node) -> Arc<Runtime> {
-        let (activities, orchestrations, options) = node.into_parts();
+        self.build(store, node.into_parts()).await
+    }
+
+    /// Starts a runtime with registries of its own.
+    pub(crate) async fn run_with(
+        &self,
+        activities: ActivityRegistry,
+        orchestrations: OrchestrationRegistry,
+        options: RuntimeOptions,
+    ) -> Arc<Runtime> {
+        self.build(self.store.clone(), (activities, orchestrations, options)).await
+    }
+
+    async fn build(
+        &self,
+        store: Arc<dyn Provider>,
+        (activities, orchestrations, options): (ActivityRegistry, OrchestrationRegistry, RuntimeOptions),
+    ) -> Arc<Runtime> {
         let builder = Runtime::builder()
             .with_provider(store)
             .with_activities(activities)
