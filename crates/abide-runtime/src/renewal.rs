@@ -196,11 +196,13 @@ pub(crate) struct Renewer {
     entropy: Arc<dyn Entropy>,
     caller: Caller,
     renewals: Arc<Renewals>,
+    core: Arc<Core>,
 }
 
 impl Renewer {
-    pub(crate) fn new(core: &Core) -> Self {
+    pub(crate) fn new(core: &Arc<Core>) -> Self {
         Self {
+            core: Arc::clone(core),
             store: Arc::clone(&core.store),
             clock: Arc::clone(&core.clock),
             entropy: Arc::clone(&core.entropy),
@@ -237,6 +239,7 @@ impl Renewer {
     fn renew(&self, id: u64, lease: Lease) -> BoxFuture<'static, (u64, Outcome)> {
         let store = Arc::clone(&self.store);
         let (caller, asked) = (self.caller.clone(), self.clock.monotonic());
+        let core = Arc::clone(&self.core);
         async move {
             let Lease { on, token, lasts, interval: _ } = lease;
             let call = async move {
@@ -252,9 +255,22 @@ impl Renewer {
                     Outcome::Failed
                 }
             };
+            tell(&core, outcome);
             (id, outcome)
         }
         .boxed()
+    }
+}
+
+/// Renewals that fail are trouble of the store like any other.
+fn tell(core: &Core, outcome: Outcome) {
+    match outcome {
+        Outcome::Renewed { .. } => core.pulse.storage_answered(),
+        Outcome::Failed => {
+            core.pulse.storage_error(core.clock.monotonic());
+            core.chances.met_trouble();
+        }
+        Outcome::Lost => {}
     }
 }
 

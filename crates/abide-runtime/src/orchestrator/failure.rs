@@ -77,12 +77,14 @@ impl Orchestrator {
             TurnInput { identity: who.clone(), history, mail, kv: BTreeMap::new(), now: self.now(held) };
         let output = condemn(input, details);
         let last = output.events.last().map_or(lease.position.last_event_id, abide_model::Event::event_id);
-        let told = report::Told::of(&output, cache::Life::default(), last);
+        let told = report::Told::of(&output, &cache::Life::default(), last);
         match commit(&self.core, commit_of(lease, who.execution_id, output)).await {
             CommitEnd::Done(committed) => told.tell(&self.core, &who, &committed),
-            CommitEnd::NotOurs => {}
+            CommitEnd::NotOurs => self.core.chances.spoiled(&who.instance),
             CommitEnd::GivenUp | CommitEnd::Outdated => self.hand_back(lease, GiveBack::UNTRIED).await,
             CommitEnd::Refused(error) => {
+                // A store that cannot say that a lease is lost says this.
+                self.core.chances.spoiled(&who.instance);
                 error!(target: "abide::runtime", instance_id = %who.instance, %error, "not even its failure can be written");
                 self.hand_back(lease, GiveBack::tried(LOOK_AGAIN)).await;
             }
@@ -130,7 +132,7 @@ impl Orchestrator {
             }
             Hindrance::Refused(error) => {
                 warn!(target: "abide::runtime", instance_id = %who.instance, %error, "cannot be read now");
-                GiveBack::UNTRIED
+                GiveBack { delay: Some(LOOK_AGAIN), attempt: Attempt::DoesNotCount }
             }
             Hindrance::GivenUp => GiveBack::UNTRIED,
         };

@@ -9,6 +9,9 @@
 mod recorder;
 mod support;
 
+mod e2e;
+mod faults;
+mod health;
 mod instrumented;
 mod lessons;
 mod metrics;
