@@ -81,7 +81,8 @@ impl Orchestrator {
         match commit(&self.core, commit_of(lease, who.execution_id, output)).await {
             CommitEnd::Done(committed) => told.tell(&self.core, &who, &committed),
             CommitEnd::NotOurs => self.core.chances.spoiled(&who.instance),
-            CommitEnd::GivenUp | CommitEnd::Outdated => self.hand_back(lease, GiveBack::UNTRIED).await,
+            CommitEnd::GivenUp => self.hand_back(lease, GiveBack::UNTRIED).await,
+            CommitEnd::Outdated => self.hand_back(lease, GiveBack::untried(LOOK_AGAIN)).await,
             CommitEnd::Refused(error) => {
                 // A store that cannot say that a lease is lost says this.
                 self.core.chances.spoiled(&who.instance);
@@ -106,7 +107,8 @@ impl Orchestrator {
         let end = unreadable_end(lease, &details, self.now(held).as_millis());
         match commit(&self.core, end).await {
             CommitEnd::Done(_) | CommitEnd::NotOurs => {}
-            CommitEnd::GivenUp | CommitEnd::Outdated => self.hand_back(lease, GiveBack::UNTRIED).await,
+            CommitEnd::GivenUp => self.hand_back(lease, GiveBack::UNTRIED).await,
+            CommitEnd::Outdated => self.hand_back(lease, GiveBack::untried(LOOK_AGAIN)).await,
             CommitEnd::Refused(error) => {
                 error!(target: "abide::runtime", instance_id = %who.instance, %error, "not even its failure can be written");
                 self.hand_back(lease, GiveBack::tried(LOOK_AGAIN)).await;
@@ -128,7 +130,7 @@ impl Orchestrator {
             }
             Hindrance::Refused(error) => {
                 warn!(target: "abide::runtime", instance_id = %who.instance, %error, "cannot be read now");
-                GiveBack::UNTRIED
+                GiveBack::untried(LOOK_AGAIN)
             }
             Hindrance::GivenUp => GiveBack::UNTRIED,
         };

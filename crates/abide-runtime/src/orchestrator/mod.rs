@@ -34,7 +34,7 @@ use crate::dispatch::{Attempt, GiveBack, Lane, Slot};
 use crate::renewal::{Lease, Leased};
 use crate::store_call::Told;
 
-/// An incompatible or unreadable history is looked at again after this time.
+/// What the store refuses now is asked for again after this time, and so is an incompatible or unreadable history.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 /// Runs turns.
@@ -165,7 +165,7 @@ impl Orchestrator {
                 self.core.chances.spoiled(&who.instance);
                 debug!(target: "abide::runtime", instance_id = %who.instance, "the lease is lost; the turn is discarded");
             }
-            CommitEnd::Outdated => self.hand_back(lease, GiveBack::UNTRIED).await,
+            CommitEnd::Outdated => self.hand_back(lease, GiveBack::untried(LOOK_AGAIN)).await,
             CommitEnd::Refused(error) => self.refused(held, who, error).await,
             CommitEnd::GivenUp => self.hand_back(lease, GiveBack::UNTRIED).await,
         }
