@@ -67,6 +67,8 @@ struct Held {
 struct Entry {
     lease: Lease,
     renew_at: Duration,
+    /// Until then it lasts, as far as we can tell from here.
+    until: Duration,
     under_way: bool,
     failures: u32,
     lost: CancellationToken,
@@ -102,11 +104,12 @@ impl Renewals {
     /// Renews a lease that was granted at `granted` until the guard is dropped.
     pub(crate) fn hold(self: &Arc<Self>, lease: Lease, granted: Duration) -> LeaseGuard {
         let renew_at = granted.saturating_add(lease.interval);
+        let until = granted.saturating_add(lease.lasts);
         let lost = CancellationToken::new();
         let mut held = self.lock();
         let id = held.next_id;
         held.next_id = held.next_id.wrapping_add(1);
-        let entry = Entry { lease, renew_at, under_way: false, failures: 0, lost: lost.clone() };
+        let entry = Entry { lease, renew_at, until, under_way: false, failures: 0, lost: lost.clone() };
         held.leases.insert(id, entry);
         let is_sooner = held.wakes_at.is_none_or(|wakes_at| renew_at < wakes_at);
         if is_sooner {
@@ -158,10 +161,11 @@ impl Renewals {
             Outcome::Renewed { asked } => {
                 entry.failures = 0;
                 entry.renew_at = asked.saturating_add(entry.lease.interval);
+                entry.until = asked.saturating_add(entry.lease.lasts);
             }
             Outcome::Failed => {
                 entry.failures = entry.failures.saturating_add(1);
-                entry.renew_at = now.saturating_add(retry_delay(entry, chance));
+                entry.renew_at = now.saturating_add(retry_delay(entry, now, chance));
             }
             Outcome::Lost => {
                 if let Some(entry) = held.leases.remove(&id) {
@@ -180,10 +184,13 @@ enum Outcome {
     Lost,
 }
 
-/// Soon at first, so that a lease survives a short disturbance; then as rarely as renewals are.
-fn retry_delay(entry: &Entry, chance: &dyn Entropy) -> Duration {
+/// Soon at first, and while there is something to save never later than half of what is left of the lease; then as rarely
+/// as renewals are.
+fn retry_delay(entry: &Entry, now: Duration, chance: &dyn Entropy) -> Duration {
     let first = entry.lease.interval / 16;
-    let full = first.saturating_mul(1 << entry.failures.min(4)).min(entry.lease.interval);
+    let left = entry.until.saturating_sub(now);
+    let rarely = if left.is_zero() { entry.lease.interval } else { first.max(left / 2) };
+    let full = first.saturating_mul(1 << entry.failures.min(4)).min(entry.lease.interval).min(rarely);
     let nanos = u64::try_from(full.as_nanos()).unwrap_or(u64::MAX);
     let spread = chance.next_u64() % (nanos / 2).saturating_add(1);
     full.saturating_sub(Duration::from_nanos(spread)).max(Duration::from_millis(1))
