@@ -1,7 +1,7 @@
 //! Keeping leases: one loop for all of them, apart from everything that could hold it up.
 //!
-//! Whoever holds a lease [registers](Renewals::hold) it and drops the guard when it is over. The loop renews each a third of
-//! its time before half of it is gone, repeats what failed, and tells the holder only what the store said for certain:
+//! Whoever holds a lease [registers](Renewals::hold) it and drops the guard when it is over. The loop renews each after a third
+//! of its time, repeats what failed, and tells the holder only what the store said for certain:
 //! that the lease is lost.
 //!
 //! Deliberately absent: judging by the local clock that a lease has run out. The store does that.
@@ -11,8 +11,8 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use abide_model::{Clock, Entropy};
-use abide_provider::{Provider, ProviderError};
+use abide_model::Entropy;
+use abide_provider::ProviderError;
 use futures_util::future::{BoxFuture, Either, FutureExt, select};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use tokio::sync::Notify;
@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
 
 use crate::core::Core;
-use crate::store_call::{Called, Caller};
+use crate::store_call::Called;
 
 /// What a lease is on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -198,56 +198,44 @@ fn retry_delay(entry: &Entry, now: Duration, chance: &dyn Entropy) -> Duration {
 
 /// Renews leases until none is held and none will be.
 pub(crate) struct Renewer {
-    store: Arc<dyn Provider>,
-    clock: Arc<dyn Clock>,
-    entropy: Arc<dyn Entropy>,
-    caller: Caller,
-    renewals: Arc<Renewals>,
     core: Arc<Core>,
 }
 
 impl Renewer {
     pub(crate) fn new(core: &Arc<Core>) -> Self {
-        Self {
-            core: Arc::clone(core),
-            store: Arc::clone(&core.store),
-            clock: Arc::clone(&core.clock),
-            entropy: Arc::clone(&core.entropy),
-            caller: core.caller.clone(),
-            renewals: Arc::clone(&core.renewals),
-        }
+        Self { core: Arc::clone(core) }
     }
 
     /// The loop. Ends when `over` is raised.
     pub(crate) async fn run(self, over: CancellationToken) {
+        let Core { renewals, clock, entropy, .. } = &*self.core;
         let mut under_way: FuturesUnordered<BoxFuture<'static, (u64, Outcome)>> = FuturesUnordered::new();
         while !over.is_cancelled() {
-            for (id, lease) in self.renewals.take_due(self.clock.monotonic()) {
+            for (id, lease) in renewals.take_due(clock.monotonic()) {
                 under_way.push(self.renew(id, lease));
             }
             let next = async {
-                match self.renewals.wakes_at() {
-                    Some(at) => self.clock.sleep_until(at).await,
+                match renewals.wakes_at() {
+                    Some(at) => clock.sleep_until(at).await,
                     None => std::future::pending().await,
                 }
             };
-            let woken = select(Box::pin(next), Box::pin(self.renewals.sooner.notified()));
+            let woken = select(Box::pin(next), Box::pin(renewals.sooner.notified()));
             let wait = select(woken, Box::pin(over.cancelled()));
             if under_way.is_empty() {
                 let _woken = wait.await;
                 continue;
             }
             if let Either::Left((Some((id, outcome)), _)) = select(under_way.next(), wait).await {
-                self.renewals.note(id, self.clock.monotonic(), outcome, &*self.entropy);
+                renewals.note(id, clock.monotonic(), outcome, &**entropy);
             }
         }
     }
 
     fn renew(&self, id: u64, lease: Lease) -> BoxFuture<'static, (u64, Outcome)> {
-        let store = Arc::clone(&self.store);
-        let (caller, asked) = (self.caller.clone(), self.clock.monotonic());
-        let core = Arc::clone(&self.core);
+        let (core, asked) = (Arc::clone(&self.core), self.core.clock.monotonic());
         async move {
+            let store = Arc::clone(&core.store);
             let Lease { on, token, lasts, interval: _ } = lease;
             let call = async move {
                 match on {
@@ -255,7 +243,7 @@ impl Renewer {
                     Leased::Work => store.renew_work_item_lock(&token, lasts).await,
                 }
             };
-            let outcome = match caller.call(lasts / 3, call).await {
+            let outcome = match core.caller.call(lasts / 3, call).await {
                 Called::Answered(answer) => outcome_of(on, asked, answer),
                 Called::Late | Called::Panicked => {
                     warn!(target: "abide::runtime", lease = on.label(), "a renewal got no answer; trying again");
