@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use abide::{ErrorDetails, Event, EventKind};
 
-use super::{Evidence, Rule, Violation};
+use super::{Evidence, Past, Rule, Violation};
 use crate::journal::{Activity, Note};
 
 pub(super) fn violations(evidence: &Evidence) -> Vec<Violation> {
@@ -21,7 +21,7 @@ fn results_without_runs(evidence: &Evidence) -> Vec<Violation> {
             returned.entry(activity).or_default().insert(result);
         }
     }
-    let events = evidence.instances.values().flat_map(|past| past.events());
+    let events = evidence.instances.values().flat_map(Past::events);
     let recorded = events.filter_map(|event| Some((asked_by(event)?, result_of(event)?)));
     let unfounded = recorded
         .filter(|(activity, result)| !returned.get(activity).is_some_and(|results| results.contains(result)));
@@ -54,7 +54,7 @@ fn result_of(event: &Event) -> Option<Result<String, String>> {
 
 /// Nothing ran that the history does not ask for.
 fn runs_without_asks(evidence: &Evidence) -> Vec<Violation> {
-    let events = evidence.instances.values().flat_map(|past| past.events());
+    let events = evidence.instances.values().flat_map(Past::events);
     let asked: BTreeSet<Activity> = events
         .filter(|event| matches!(event.kind, EventKind::ActivityScheduled { .. }))
         .map(|event| Activity {

@@ -47,7 +47,9 @@ fn hand_over(signal: &str) -> Duration {
     let lingering = Order { instance: "lingering".to_owned(), program: Program::Lingering, number: 0 };
     place(&client, &lingering);
     let mut orders: Vec<Order> = (0..40).map(Order::nth).filter(|order| order.mail().is_empty()).collect();
-    orders.iter().for_each(|order| place(&client, order));
+    for order in &orders {
+        place(&client, order);
+    }
     orders.push(lingering.clone());
     let lingers =
         |note: &Note| matches!(note, Note::Began { activity, .. } if activity.instance == lingering.instance);

@@ -24,7 +24,9 @@ fn a_worker_started_after_a_crash_goes_on_at_once() {
         program,
         number: 5,
     });
-    orders.iter().for_each(|order| place(&client, order));
+    for order in &orders {
+        place(&client, order);
+    }
     let lingers = |note: &Note| matches!(note, Note::Began { activity, .. } if activity.instance == Program::Lingering.name());
     let at_the_gate = |note: &Note| matches!(note, Note::Passed { point, .. } if point == "at the gate");
     first.wait_for("the activity", lingers);

@@ -28,17 +28,16 @@ fn a_worker_stopped_in_an_activity_records_nothing_late() {
     let in_activity = began(&held);
     let scene = Scene::play(&held, in_activity, Operation::FinishWork);
 
-    let Scene { site, first, second, client, past } = scene;
-    assert_eq!(output(&past), "second", "the one that took over");
-    let returned = first.wait_for(
+    assert_eq!(output(&scene.past), "second", "the one that took over");
+    let returned = scene.first.wait_for(
         "the late result",
         |note| matches!(note, Note::Ended { activity, .. } if activity.instance == held.instance),
     );
     assert!(matches!(returned.note, Note::Ended { result: Ok(by), .. } if by == "first"));
-    let completions = past.events().filter(|event| event.source_event_id == Some(2));
+    let completions = scene.past.events().filter(|event| event.source_event_id == Some(2));
     let kinds: Vec<&EventKind> = completions.map(|event| &event.kind).collect();
     assert_eq!(kinds, [&EventKind::ActivityCompleted { result: "second".to_owned() }]);
-    goes_on(site, first, second, &client, vec![held]);
+    scene.goes_on(held);
 }
 
 #[test]
@@ -46,23 +45,23 @@ fn a_worker_stopped_in_a_turn_commits_nothing_late() {
     let held = order(Program::HeldTurn, 2);
     let scene = Scene::play(&held, at_the_gate, Operation::CommitTurn);
 
-    let Scene { site, first, second, client, past } = scene;
-    assert_eq!(Some(Ending::Output(output(&past))), held.ending());
+    assert_eq!(Some(Ending::Output(output(&scene.past))), held.ending());
     // What follows the turn was asked for once: by the one whose commit counted.
-    let followed = [&first, &second].into_iter().flat_map(Worker::lines).filter(began(&held));
+    let followed = [&scene.first, &scene.second].into_iter().flat_map(Worker::lines).filter(began(&held));
     let followed: Vec<Activity> = followed.filter_map(activity_of).collect();
     assert_eq!(followed.len(), 2, "{followed:?}");
-    goes_on(site, first, second, &client, vec![held]);
+    scene.goes_on(held);
 }
 
 /// One worker is stopped in the middle of something, the other does it, and the first one goes on.
 struct Scene {
-    site: Site,
     first: Worker,
     second: Worker,
     client: Client,
     /// What is stored of the instance, before the first one went on and after.
     past: Past,
+    // Last, so that it is removed when the workers are gone.
+    site: Site,
 }
 
 impl Scene {
@@ -94,24 +93,24 @@ impl Scene {
                 if operation == refused.as_str() && kind == "lease_lost")
         });
         assert_eq!(block_on(Past::read(&client, &held.instance)).unwrap(), past, "it changed something");
-        Self { site, first, second, client, past }
+        Self { first, second, client, past, site }
     }
-}
 
-/// The one that was stopped does what comes next, alone, and everything is in order.
-fn goes_on(site: Site, mut first: Worker, mut second: Worker, client: &Client, mut orders: Vec<Order>) {
-    second.end();
-    let next = order(Program::HeldActivity, 3);
-    place(client, &next);
-    orders.push(next.clone());
-    wait_for_all(client, &orders);
-    assert_eq!(output(&block_on(Past::read(client, &next.instance)).unwrap()), "first");
-    first.end();
-    let evidence = block_on(Evidence::gather(client, orders, &site.journals())).unwrap();
-    println!("{}", Figures::of(&evidence));
-    assert_eq!(evidence.violations(), []);
-    assert_eq!(storage::leases(&site.db()).unwrap(), 0);
-    assert_eq!(site.owner_files(), 1, "the client's");
+    /// The one that was stopped does what comes next, alone, and everything is in order.
+    fn goes_on(mut self, held: Order) {
+        self.second.end();
+        let next = order(Program::HeldActivity, 3);
+        place(&self.client, &next);
+        let orders = vec![held, next.clone()];
+        wait_for_all(&self.client, &orders);
+        assert_eq!(output(&block_on(Past::read(&self.client, &next.instance)).unwrap()), "first");
+        self.first.end();
+        let evidence = block_on(Evidence::gather(&self.client, orders, &self.site.journals())).unwrap();
+        println!("{}", Figures::of(&evidence));
+        assert_eq!(evidence.violations(), []);
+        assert_eq!(storage::leases(&self.site.db()).unwrap(), 0);
+        assert_eq!(self.site.owner_files(), 1, "the client's");
+    }
 }
 
 fn order(program: Program, number: u64) -> Order {
@@ -132,8 +131,8 @@ fn activity_of(line: Line) -> Option<Activity> {
 }
 
 fn output(past: &Past) -> String {
-    match &past.status {
-        OrchestrationStatus::Completed { output, .. } => output.clone(),
-        other => panic!("not completed: {other:?}"),
-    }
+    let OrchestrationStatus::Completed { output, .. } = &past.status else {
+        panic!("not completed: {:?}", past.status);
+    };
+    output.clone()
 }

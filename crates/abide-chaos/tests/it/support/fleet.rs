@@ -93,7 +93,9 @@ impl Fleet {
                 stops += 1;
             }
         });
-        stopped.iter().for_each(|(victim, _)| self.workers[*victim].thaw());
+        for (victim, _) in stopped {
+            self.workers[victim].thaw();
+        }
         stops
     }
 
