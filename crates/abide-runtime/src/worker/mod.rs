@@ -21,6 +21,7 @@ use tokio::sync::{Notify, Semaphore};
 use tracing::{Instrument, info_span, warn};
 
 use self::execute::Activity;
+use self::finish::Taken;
 use self::session::Sessions;
 pub(crate) use self::session::keep_sessions;
 use self::stolen::Running;
@@ -111,8 +112,9 @@ impl Worker {
             id: *id,
             details,
         };
-        self.core.metrics.record_activity_poison();
-        self.finish(lease.token, completion).await;
+        if self.finish(lease.token, completion).await == Taken::Yes {
+            self.core.metrics.record_activity_poison();
+        }
     }
 
     /// Something that is no activity has no business here; nothing is known that could be told to anybody.
