@@ -9,3 +9,4 @@ extern crate abide as duroxide;
 mod duroxide_paths;
 mod living;
 mod own_store;
+mod readme;
