@@ -7,6 +7,7 @@
 extern crate abide as duroxide;
 
 mod duroxide_paths;
+mod examples;
 mod living;
 mod own_store;
 mod readme;
