@@ -10,4 +10,5 @@ mod duroxide_paths;
 mod examples;
 mod living;
 mod own_store;
+mod pages;
 mod readme;
