@@ -12,6 +12,7 @@ use futures_util::future::join;
 use tokio::sync::Notify;
 use tracing::{info, warn};
 
+use crate::chances::Chances;
 use crate::clock::TokioClock;
 use crate::core::Core;
 use crate::dispatch::dispatch;
@@ -162,6 +163,7 @@ impl RuntimeBuilder {
             orchestrations: self.orchestrations,
             renewals: Arc::new(Renewals::default()),
             pulse: Pulse::new(clock.monotonic()),
+            chances: Chances::default(),
             id: format!("{:016x}{:016x}", entropy.next_u64(), entropy.next_u64()),
             new_mail: Notify::new(),
             new_work: Notify::new(),

@@ -8,6 +8,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio::sync::Notify;
 
+use crate::chances::Chances;
 use crate::health::Pulse;
 use crate::observability::MetricsProvider;
 use crate::registry::{ActivityRegistry, OrchestrationRegistry};
@@ -29,6 +30,7 @@ pub(crate) struct Core {
     pub(crate) metrics: Arc<MetricsProvider>,
     pub(crate) renewals: Arc<Renewals>,
     pub(crate) pulse: Pulse,
+    pub(crate) chances: Chances,
     pub(crate) stop: Stop,
     pub(crate) caller: Caller,
     /// Tells this runtime from every other.

@@ -50,6 +50,12 @@ pub(crate) trait Lane: Send + Sync + 'static {
 
     /// For stores in which nobody can wait: something was enqueued from here.
     fn news(core: &Core) -> &Notify;
+
+    /// Counts what was leased.
+    fn count_leased(core: &Core, leased: u64);
+
+    /// Counts how long one lease was worked on.
+    fn count_worked(core: &Core, millis: u64);
 }
 
 /// Under which terms a lease is given back.
@@ -69,6 +75,11 @@ pub(crate) enum Attempt {
 impl GiveBack {
     /// Nothing was tried: the runtime ends, or the store failed.
     pub(crate) const UNTRIED: Self = Self { delay: None, attempt: Attempt::DoesNotCount };
+
+    /// Nothing was tried, and nothing would come of trying again at once.
+    pub(crate) const fn untried(delay: Duration) -> Self {
+        Self { delay: Some(delay), attempt: Attempt::DoesNotCount }
+    }
 
     /// It was tried and comes again later.
     pub(crate) const fn tried(delay: Duration) -> Self {
@@ -118,14 +129,14 @@ impl Slots {
         Self { permits: Arc::new(Semaphore::new(count)), free: Arc::new(Mutex::new((0..count).collect())) }
     }
 
-    /// Waits for a free slot and takes all that are free.
-    async fn take_free(&self) -> Vec<OwnedSemaphorePermit> {
-        // The semaphore is never closed.
-        let mut taken: Vec<_> = Arc::clone(&self.permits).acquire_owned().await.into_iter().collect();
-        while let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned() {
-            taken.push(permit);
+    /// Waits for a free slot and takes all that are free; `None` never happens, because the semaphore is never closed.
+    async fn take_free(&self) -> Option<OwnedSemaphorePermit> {
+        let mut taken = Arc::clone(&self.permits).acquire_owned().await.ok()?;
+        let more = u32::try_from(self.permits.available_permits()).unwrap_or(u32::MAX);
+        if let Ok(more) = Arc::clone(&self.permits).try_acquire_many_owned(more) {
+            taken.merge(more);
         }
-        taken
+        Some(taken)
     }
 
     fn slot(&self, permit: OwnedSemaphorePermit) -> Slot {
@@ -151,17 +162,18 @@ pub(crate) async fn dispatch<L: Lane>(core: Arc<Core>, lane: Arc<L>) {
 async fn one_round<L: Lane>(core: &Arc<Core>, lane: &Arc<L>, slots: &Slots, backoff: &mut Backoff) {
     let mut permits = match select(Box::pin(slots.take_free()), Box::pin(core.stop.ending.cancelled())).await
     {
-        Either::Left((permits, _)) => permits,
-        Either::Right(_) => return,
+        Either::Left((Some(permits), _)) => permits,
+        Either::Left((None, _)) | Either::Right(_) => return,
     };
     let asked = core.clock.monotonic();
     let pulse = core.pulse.lane(L::QUEUE);
     pulse.asked();
-    let leased = match lease(core, lane, permits.len()).await {
+    let leased = match lease(core, lane, permits.num_permits()).await {
         Leased::Answer(Ok(leased)) => leased,
         Leased::Answer(Err(failure)) => {
             pulse.answered();
             core.pulse.storage_error(core.clock.monotonic());
+            core.chances.met_trouble();
             let delay = backoff.after_failure(&*core.entropy);
             warn!(target: "abide::runtime", lane = L::NAME, %failure, failures = backoff.failures(),
                 retry_in = ?delay, "cannot lease; trying again");
@@ -174,16 +186,17 @@ async fn one_round<L: Lane>(core: &Arc<Core>, lane: &Arc<L>, slots: &Slots, back
     core.pulse.storage_answered();
     let granted = core.clock.monotonic();
     pulse.answered();
-    if leased.len() < permits.len() {
+    if leased.len() < permits.num_permits() {
         pulse.drained(granted);
     }
     if leased.is_empty() {
-        permits.clear();
+        drop(permits);
         return wait_for_news::<L>(core, asked).await;
     }
+    L::count_leased(core, u64::try_from(leased.len()).unwrap_or(u64::MAX));
     for lease in leased {
         // A store that gives more than it was asked for finds the rest of it back in its queue.
-        match permits.pop() {
+        match permits.split(1) {
             Some(permit) => start(core, lane, lease, granted, slots.slot(permit)),
             None => Arc::clone(lane).give_back(L::token(&lease), GiveBack::UNTRIED).await,
         }
@@ -249,14 +262,17 @@ async fn wait_for_news<L: Lane>(core: &Arc<Core>, asked: Duration) {
 
 /// Starts working on a lease in a task of its own.
 fn start<L: Lane>(core: &Arc<Core>, lane: &Arc<L>, lease: L::Lease, granted: Duration, slot: Slot) {
-    let lane = Arc::clone(lane);
+    let (core_of_task, lane) = (Arc::clone(core), Arc::clone(lane));
     let token = L::token(&lease);
     let task = async move {
+        let core = core_of_task;
         let work = AssertUnwindSafe(Arc::clone(&lane).run(lease, granted, slot));
         if work.catch_unwind().await.is_err() {
             error!(target: "abide::runtime", lane = L::NAME, "work panicked outside of user code; it will be tried again");
             lane.give_back(token, GiveBack::tried(AFTER_PANIC)).await;
         }
+        let took = core.clock.monotonic().saturating_sub(granted);
+        L::count_worked(&core, u64::try_from(took.as_millis()).unwrap_or(u64::MAX));
     };
     core.spawn(L::NAME, task.boxed());
 }

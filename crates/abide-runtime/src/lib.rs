@@ -23,6 +23,7 @@ mod dispatch;
 mod orchestrator;
 mod worker;
 
+mod chances;
 mod health;
 mod housekeeping;
 mod pacing;

@@ -2,13 +2,18 @@
 //!
 //! They are activities like any other, so that their results are recorded and replayed; only their names are reserved.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
+use abide_client::Client;
 use abide_model::{Clock, Entropy};
+use futures_util::FutureExt;
 use serde_json::Value;
+use tracing::warn;
 
 use crate::activity_context::ActivityContext;
 use crate::handler::FnActivity;
+use crate::pacing::Backoff;
 use crate::registry::ActivityRegistry;
 
 /// The names under which the engine asks for them. Part of the stored format.
@@ -22,6 +27,7 @@ pub(crate) fn with_system_calls(
     clock: Arc<dyn Clock>,
     entropy: Arc<dyn Entropy>,
 ) -> ActivityRegistry {
+    let reader = Reader { clock: Arc::clone(&clock), entropy: Arc::clone(&entropy) };
     let guid = move |_: ActivityContext, _: String| {
         let guid = new_guid(&*entropy);
         async move { Ok(guid) }
@@ -30,10 +36,14 @@ pub(crate) fn with_system_calls(
         let now = clock.wall().as_millis().to_string();
         async move { Ok(now) }
     };
+    let read = move |ctx: ActivityContext, input: String| {
+        let reader = reader.clone();
+        async move { reader.get_kv_value(&ctx.get_client(), &input).await }
+    };
     registry
         .with_builtin(NEW_GUID, Arc::new(FnActivity(guid)))
         .with_builtin(UTC_NOW_MS, Arc::new(FnActivity(now)))
-        .with_builtin(GET_KV_VALUE, Arc::new(FnActivity(get_kv_value)))
+        .with_builtin(GET_KV_VALUE, Arc::new(FnActivity(read)))
 }
 
 /// A random (version 4) UUID.
@@ -44,16 +54,41 @@ fn new_guid(entropy: &dyn Entropy) -> String {
     [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
 }
 
-/// Reads a value of another instance.
-async fn get_kv_value(ctx: ActivityContext, input: String) -> Result<String, String> {
-    let request: Value =
-        serde_json::from_str(&input).map_err(|error| format!("get_kv_value: invalid input: {error}"))?;
-    let field = |name: &str| request.get(name).and_then(Value::as_str).map(str::to_owned);
-    let instance = field("instance_id").ok_or("get_kv_value: missing instance_id")?;
-    let key = field("key").ok_or("get_kv_value: missing key")?;
-    let value = ctx.get_client().get_kv_value(&instance, &key).await;
-    let value = value.map_err(|error| format!("get_kv_value client error: {error}"))?;
-    serde_json::to_string(&value).map_err(|error| format!("get_kv_value: {error}"))
+/// Reads values of other instances.
+#[derive(Clone)]
+struct Reader {
+    clock: Arc<dyn Clock>,
+    entropy: Arc<dyn Entropy>,
+}
+
+impl Reader {
+    async fn get_kv_value(&self, client: &Client, input: &str) -> Result<String, String> {
+        let request: Value =
+            serde_json::from_str(input).map_err(|error| format!("get_kv_value: invalid input: {error}"))?;
+        let field = |name: &str| request.get(name).and_then(Value::as_str);
+        let instance = field("instance_id").ok_or("get_kv_value: missing instance_id")?;
+        let key = field("key").ok_or("get_kv_value: missing key")?;
+        let value = self.insist(client, instance, key).await?;
+        serde_json::to_string(&value).map_err(|error| format!("get_kv_value: {error}"))
+    }
+
+    /// Asks until the store answers for certain. That it fails for a while is no result; a shutdown, or an end of the
+    /// orchestration, ends the activity and this with it.
+    async fn insist(&self, client: &Client, instance: &str, key: &str) -> Result<Option<String>, String> {
+        let mut backoff = Backoff::default();
+        loop {
+            let problem = match AssertUnwindSafe(client.get_kv_value(instance, key)).catch_unwind().await {
+                Ok(Ok(value)) => return Ok(value),
+                Ok(Err(error)) if error.is_retryable() => error.to_string(),
+                Ok(Err(error)) => return Err(format!("get_kv_value client error: {error}")),
+                Err(_) => "the provider panicked".to_owned(),
+            };
+            let delay = backoff.after_failure(&*self.entropy);
+            warn!(target: "abide::runtime", %problem, failures = backoff.failures(), retry_in = ?delay,
+                "a value of another instance could not be read; trying again");
+            self.clock.sleep_until(self.clock.monotonic().saturating_add(delay)).await;
+        }
+    }
 }
 
 #[cfg(test)]

@@ -21,16 +21,11 @@ async fn account(ctx: OrchestrationContext, balance: u64) -> Result<u64, String>
             ctx.set_kv_value(id, "deposited");
             balance.saturating_add(cents)
         }
-        Ok(Request::Withdraw { id, cents }) => match balance.checked_sub(cents) {
-            Some(rest) => {
-                ctx.set_kv_value(id, "paid out");
-                rest
-            }
-            None => {
-                ctx.set_kv_value(id, "refused");
-                balance
-            }
-        },
+        Ok(Request::Withdraw { id, cents }) => {
+            let rest = balance.checked_sub(cents);
+            ctx.set_kv_value(id, if rest.is_some() { "paid out" } else { "refused" });
+            rest.unwrap_or(balance)
+        }
         Ok(Request::Close) => return Ok(balance),
         Err(error) => {
             ctx.trace_warn(error);

@@ -64,7 +64,7 @@
 //! | `sqlite` (default) | the embedded store `providers::sqlite`, and `Runtime::start` |
 //! | `logging` | `runtime::observability::init_logging` |
 //! | `testing` | `testing`: virtual time, seeded chance, crashes, and a store that fails on demand |
-//! | `provider-test` | `provider_validation`: shows whether a store keeps the contract |
+//! | `provider-test` | `provider_validation`: shows whether a store keeps the contract; `provider_stress_tests`: how fast it is |
 //! | `test-hooks` | `runtime::test_hooks`: slows turns down, for tests of leases |
 //! | `test` | `provider-test` and `test-hooks` |
 //!
@@ -92,6 +92,12 @@ mod guide;
 pub use abide_conformance as provider_validation;
 #[cfg(feature = "provider-test")]
 pub use abide_conformance::provider_validations;
+#[cfg(feature = "provider-test")]
+#[doc(inline)]
+pub use abide_conformance::stress as provider_stress_test;
+#[cfg(feature = "provider-test")]
+#[doc(inline)]
+pub use abide_conformance::stress as provider_stress_tests;
 
 // What code is written in.
 pub use abide_engine::{DurableFuture, Elapsed, OrchestrationContext};

@@ -120,7 +120,7 @@ pub(super) async fn transition(store: Arc<dyn Provider>, stamp: &str) {
     stage.past("a", 1, stamp, continued("Read")).await;
     // The messages are here before the start is visible: they wait for it.
     stage.enqueue("a", "q", "between").await;
-    stage.send(successor("Read", "second"), Some(SHORT * 3)).await;
+    stage.send(successor("Read", "second"), Some(SHORT)).await;
     let registry = OrchestrationRegistry::builder().register("Read", read_one).build();
     let runtime = stage.runtime(registry).await;
     assert_eq!(stage.output("a").await, "second: between");

@@ -29,7 +29,7 @@ impl Stage {
         let options = RuntimeOptions {
             instance_cache_bytes: 0,
             dispatcher_min_poll_interval: Duration::from_millis(5),
-            max_attempts: 3,
+            max_attempts: 10,
             unregistered_backoff: UnregisteredBackoffConfig { base_delay: SHORT, max_delay: SHORT },
             ..RuntimeOptions::default()
         };

@@ -77,12 +77,15 @@ impl Orchestrator {
             TurnInput { identity: who.clone(), history, mail, kv: BTreeMap::new(), now: self.now(held) };
         let output = condemn(input, details);
         let last = output.events.last().map_or(lease.position.last_event_id, abide_model::Event::event_id);
-        let told = report::Told::of(&output, cache::Life::default(), last);
+        let told = report::Told::of(&output, &cache::Life::default(), last);
         match commit(&self.core, commit_of(lease, who.execution_id, output)).await {
             CommitEnd::Done(committed) => told.tell(&self.core, &who, &committed),
-            CommitEnd::NotOurs => {}
-            CommitEnd::GivenUp | CommitEnd::Outdated => self.hand_back(lease, GiveBack::UNTRIED).await,
+            CommitEnd::NotOurs => self.core.chances.spoiled(&who.instance),
+            CommitEnd::GivenUp => self.hand_back(lease, GiveBack::UNTRIED).await,
+            CommitEnd::Outdated => self.hand_back(lease, GiveBack::untried(LOOK_AGAIN)).await,
             CommitEnd::Refused(error) => {
+                // A store that cannot say that a lease is lost says this.
+                self.core.chances.spoiled(&who.instance);
                 error!(target: "abide::runtime", instance_id = %who.instance, %error, "not even its failure can be written");
                 self.hand_back(lease, GiveBack::tried(LOOK_AGAIN)).await;
             }
@@ -100,11 +103,16 @@ impl Orchestrator {
                 error: problem,
             },
         );
-        self.core.metrics.record_orchestration_poison();
-        let end = unreadable_end(lease, &details, self.now(held).as_millis());
+        let parent = match self.parent_of(lease).await {
+            Ok(parent) => parent,
+            Err(hindrance) => return self.hindered(held, who, hindrance).await,
+        };
+        let end = unreadable_end(lease, parent, &details, self.now(held).as_millis());
         match commit(&self.core, end).await {
-            CommitEnd::Done(_) | CommitEnd::NotOurs => {}
-            CommitEnd::GivenUp | CommitEnd::Outdated => self.hand_back(lease, GiveBack::UNTRIED).await,
+            CommitEnd::Done(_) => self.core.metrics.record_orchestration_poison(),
+            CommitEnd::NotOurs => {}
+            CommitEnd::GivenUp => self.hand_back(lease, GiveBack::UNTRIED).await,
+            CommitEnd::Outdated => self.hand_back(lease, GiveBack::untried(LOOK_AGAIN)).await,
             CommitEnd::Refused(error) => {
                 error!(target: "abide::runtime", instance_id = %who.instance, %error, "not even its failure can be written");
                 self.hand_back(lease, GiveBack::tried(LOOK_AGAIN)).await;
@@ -126,7 +134,7 @@ impl Orchestrator {
             }
             Hindrance::Refused(error) => {
                 warn!(target: "abide::runtime", instance_id = %who.instance, %error, "cannot be read now");
-                GiveBack { delay: Some(LOOK_AGAIN), attempt: Attempt::DoesNotCount }
+                GiveBack::untried(LOOK_AGAIN)
             }
             Hindrance::GivenUp => GiveBack::UNTRIED,
         };

@@ -154,9 +154,8 @@ fn relive(resident: &mut Resident, history: Vec<Event>) {
     let Resident { execution, position, weight, life } = resident;
     for event in &history {
         *weight = weight.saturating_add(weigh(event));
-        if matches!(event.kind, EventKind::OrchestrationStarted { .. }) {
-            life.started_at_ms = event.timestamp_ms;
-        }
+        // Told by the turn that committed it.
+        let _answered = life.note(event);
     }
     // All events of a turn carry its time.
     let turns = history.chunk_by(|a, b| a.timestamp_ms == b.timestamp_ms).count();

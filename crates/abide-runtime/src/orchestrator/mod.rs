@@ -1,7 +1,8 @@
 //! The lane of turns: a leased instance is run and committed.
 //!
 //! Start with [`Orchestrator::turn`]. What a lease is about is decided in `plan.rs`, how its execution is brought up to date
-//! in `load.rs`, what is written in `commit.rs`; ends that the code did not choose are in `failure.rs`.
+//! in `load.rs`, what is written in `commit.rs`; ends that the code did not choose are in `failure.rs`, and whom to tell of
+//! them in `parent.rs`.
 //!
 //! Deliberately absent: the rules of replay. They are the engine's.
 
@@ -9,6 +10,7 @@ mod cache;
 mod commit;
 mod failure;
 mod load;
+mod parent;
 mod plan;
 mod report;
 
@@ -18,7 +20,7 @@ use std::time::Duration;
 
 use abide_engine::{HostCall, Identity, Outcome, Step, TurnOutput, answer_late_mail};
 use abide_model::{PruneOptions, PruneResult, Timestamp};
-use abide_provider::{InstanceLease, LeaseInstances, Position, StoreError};
+use abide_provider::{InstanceLease, LeaseInstances, Operation, Position, Provider, Rejection, StoreError};
 use futures_util::future::{BoxFuture, Either, FutureExt, select};
 use tokio::sync::Notify;
 use tracing::{Instrument, debug, info_span, warn};
@@ -28,11 +30,13 @@ use self::commit::{CommitEnd, commit, commit_of};
 use self::load::weigh;
 use self::plan::{Stage, mail_of, resolve};
 use crate::OrchestrationHandler;
+use crate::chances::Verdict;
 use crate::core::Core;
 use crate::dispatch::{Attempt, GiveBack, Lane, Slot};
 use crate::renewal::{Lease, Leased};
+use crate::store_call::Told;
 
-/// An incompatible or unreadable history is looked at again after this time.
+/// What the store refuses now is asked for again after this time, and so is an incompatible or unreadable history.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 /// Runs turns.
@@ -60,7 +64,8 @@ impl Orchestrator {
     async fn turn(&self, held: Held) {
         let lease = &held.lease;
         let stage = Stage::of(lease);
-        if lease.attempt > self.core.settings.max_attempts {
+        let most = self.core.settings.max_attempts;
+        if self.core.chances.judge(&lease.instance, lease.attempt, most) == Verdict::Poison {
             return self.poison(&held, stage).await;
         }
         match stage {
@@ -119,7 +124,9 @@ impl Orchestrator {
             match step {
                 Ok(Step::Done(output)) => break *output,
                 Ok(Step::HostCall(HostCall::Prune { options })) => {
-                    let answer = self.prune(&who.instance, options).await;
+                    let Some(answer) = self.prune(&who.instance, options).await else {
+                        return self.hand_back(lease, GiveBack::UNTRIED).await;
+                    };
                     step = resident.execution.resume(answer);
                 }
                 Err(error) => {
@@ -134,21 +141,19 @@ impl Orchestrator {
     async fn finish(&self, held: &Held, who: Identity, mut resident: Resident, output: TurnOutput) {
         let lease = &held.lease;
         resident.life.turns = resident.life.turns.saturating_add(1);
+        let mut answered = Vec::new();
         for event in &output.events {
             resident.weight = resident.weight.saturating_add(weigh(event));
-        }
-        if let Some(first) = output.events.first()
-            && first.event_id == 1
-        {
-            resident.life.started_at_ms = first.timestamp_ms;
+            answered.extend(resident.life.note(event));
         }
         let last = output.events.last().map_or(resident.position.last_event_id, abide_model::Event::event_id);
         resident.position = Position { last_event_id: last, ..resident.position };
-        let told = report::Told::of(&output, resident.life, last);
+        let told = report::Told::of(&output, &resident.life, last).with_children(answered);
         let turn = commit_of(lease, who.execution_id, output);
         let sends = (!turn.turn.orchestrator_items.is_empty(), !turn.turn.worker_items.is_empty());
         match commit(&self.core, turn).await {
             CommitEnd::Done(committed) => {
+                self.core.chances.forget(&who.instance);
                 self.tell_lanes(sends);
                 told.tell(&self.core, &who, &committed);
                 if told.is_running() {
@@ -156,12 +161,12 @@ impl Orchestrator {
                 }
             }
             CommitEnd::NotOurs => {
+                self.core.chances.spoiled(&who.instance);
                 debug!(target: "abide::runtime", instance_id = %who.instance, "the lease is lost; the turn is discarded");
             }
-            // The next turn replays from the store. That it counts bounds how often two can disagree.
             CommitEnd::Outdated => {
-                let back = GiveBack { delay: None, attempt: Attempt::Counts };
-                self.hand_back(lease, back).await;
+                warn!(target: "abide::runtime", instance_id = %who.instance, "the store has another history; it will be replayed");
+                self.hand_back(lease, GiveBack::untried(LOOK_AGAIN)).await;
             }
             CommitEnd::Refused(error) => self.refused(held, who, error).await,
             CommitEnd::GivenUp => self.hand_back(lease, GiveBack::UNTRIED).await,
@@ -173,10 +178,10 @@ impl Orchestrator {
         let lease = &held.lease;
         let execution_id = lease.position.execution_id.max(1);
         let output = answer_late_mail(who.clone(), outcome, mail_of(&lease.messages), self.now(held));
-        let told = report::Told::of(&output, cache::Life::default(), lease.position.last_event_id);
+        let told = report::Told::of(&output, &cache::Life::default(), lease.position.last_event_id);
         match commit(&self.core, commit_of(lease, execution_id, output)).await {
             CommitEnd::Done(committed) => told.tell(&self.core, &who, &committed),
-            CommitEnd::NotOurs => {}
+            CommitEnd::NotOurs => self.core.chances.spoiled(&who.instance),
             CommitEnd::Outdated | CommitEnd::Refused(_) => {
                 self.hand_back(lease, GiveBack::tried(LOOK_AGAIN)).await;
             }
@@ -184,14 +189,25 @@ impl Orchestrator {
         }
     }
 
-    /// Prunes earlier executions in the middle of a turn, under its lease.
-    async fn prune(&self, instance: &str, options: PruneOptions) -> Result<PruneResult, String> {
-        let Some(admin) = self.core.store.as_management_capability() else {
-            return Err("this store cannot prune: it has no administrative side".to_owned());
+    /// Prunes earlier executions in the middle of a turn, under its lease; `None` if the runtime gave up before the store
+    /// answered.
+    async fn prune(&self, instance: &str, options: PruneOptions) -> Option<Result<PruneResult, String>> {
+        if self.core.store.as_management_capability().is_none() {
+            return Some(Err("this store cannot prune: it has no administrative side".to_owned()));
+        }
+        let (store, instance) = (Arc::clone(&self.core.store), instance.to_owned());
+        let call = move || {
+            let (store, instance, options) = (Arc::clone(&store), instance.clone(), options.clone());
+            async move { prune(&*store, &instance, options).await }.boxed()
         };
-        let pruned = admin.prune_executions(instance, options).await.map_err(|error| error.to_string())?;
-        self.core.metrics.record_executions_pruned(pruned.executions_deleted);
-        Ok(pruned)
+        match self.core.insist(Operation::PruneExecutions, call).await {
+            Told::Done(pruned) => {
+                self.core.metrics.record_executions_pruned(pruned.executions_deleted);
+                Some(Ok(pruned))
+            }
+            Told::Refused { error, .. } => Some(Err(error.to_string())),
+            Told::GivenUp => None,
+        }
     }
 
     /// What time it is for the store: its time at the lease, plus what has passed since.
@@ -274,6 +290,34 @@ impl Lane for Orchestrator {
     fn news(core: &Core) -> &Notify {
         &core.new_mail
     }
+
+    fn count_leased(core: &Core, leased: u64) {
+        core.metrics.record_orch_dispatcher_items_fetched(leased);
+    }
+
+    fn count_worked(core: &Core, millis: u64) {
+        core.metrics.record_orch_dispatcher_processing_duration(millis);
+    }
+}
+
+/// Pruning again what was pruned already does no harm, so a lost answer may be asked for again.
+async fn prune(
+    store: &dyn Provider,
+    instance: &str,
+    options: PruneOptions,
+) -> Result<PruneResult, StoreError> {
+    const PRUNE: Operation = Operation::PruneExecutions;
+
+    let Some(admin) = store.as_management_capability() else {
+        return Err(StoreError::rejected(PRUNE, Rejection::Invalid, "no administrative side"));
+    };
+    admin.prune_executions(instance, options).await.map_err(|error| {
+        if error.is_retryable() {
+            StoreError::unknown(PRUNE, error.message)
+        } else {
+            StoreError::rejected(PRUNE, Rejection::Invalid, error.message)
+        }
+    })
 }
 
 /// Gives a lease back. If the store does not hear it, the lease runs out by itself.

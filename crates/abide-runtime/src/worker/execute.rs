@@ -14,9 +14,9 @@ use futures_util::future::{BoxFuture, Either, FutureExt, select};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-use super::Worker;
 use super::finish::Taken;
 use super::session::Ticket;
+use super::{Worker, key};
 use crate::activity_context::{ActivityContext, Facts};
 use crate::cancellation::{Cancellation, CancellationReason};
 use crate::dispatch::{Attempt, GiveBack, Slot};
@@ -60,6 +60,11 @@ impl Activity {
             token,
             attempt,
         })
+    }
+
+    /// What it is called, the same for every lease on it.
+    fn key(&self) -> String {
+        key(&self.instance, self.execution_id, self.id)
     }
 
     fn completion(&self, result: Result<String, String>) -> WorkItem {
@@ -106,15 +111,29 @@ impl Worker {
                 drop((slot, ticket));
                 let outcome = if result.is_ok() { "success" } else { "app_error" };
                 let taken = self.finish(activity.token.clone(), activity.completion(result)).await;
-                if taken == Taken::Yes {
-                    self.count(&activity, outcome, seconds);
+                match taken {
+                    Taken::Yes => {
+                        self.core.chances.forget(&activity.key());
+                        self.count(&activity, outcome, seconds);
+                    }
+                    Taken::No => self.lost(&activity, cancellation.reason()),
                 }
                 drop(waits);
             }
-            Ran::Unwanted => self.count(&activity, "cancelled", seconds),
+            Ran::Unwanted => {
+                self.lost(&activity, cancellation.reason());
+                self.count(&activity, "cancelled", seconds);
+            }
             Ran::Interrupted => self.hand_back(&activity.token, GiveBack::UNTRIED).await,
         }
         drop(renewed);
+    }
+
+    /// An activity was run for nothing: unless it was cancelled, that is the store's doing.
+    fn lost(&self, activity: &Activity, reason: Option<CancellationReason>) {
+        if reason.is_none_or(|reason| reason == CancellationReason::LeaseLost) {
+            self.core.chances.spoiled(&activity.key());
+        }
     }
 
     fn count(&self, activity: &Activity, outcome: &str, seconds: f64) {

@@ -25,6 +25,7 @@ use self::session::Sessions;
 pub(crate) use self::session::keep_sessions;
 use self::stolen::Running;
 pub(crate) use self::stolen::listen;
+use crate::chances::Verdict;
 use crate::core::Core;
 use crate::dispatch::{Attempt, GiveBack, Lane, Slot};
 use crate::renewal::{Lease, Leased};
@@ -80,7 +81,8 @@ impl Worker {
             interval: settings.worker_renewal_interval,
         };
         let renewed = self.core.renewals.hold(keep, granted);
-        if lease.attempt > settings.max_attempts {
+        let Some(key) = key_of(&lease.item) else { return };
+        if self.core.chances.judge(&key, lease.attempt, settings.max_attempts) == Verdict::Poison {
             return self.poison(lease).await;
         }
         let Some(activity) = Activity::of(lease) else { return };
@@ -178,6 +180,24 @@ impl Lane for Worker {
     fn news(core: &Core) -> &Notify {
         &core.new_work
     }
+
+    fn count_leased(core: &Core, leased: u64) {
+        core.metrics.record_worker_dispatcher_items_fetched(leased);
+    }
+
+    fn count_worked(core: &Core, millis: u64) {
+        core.metrics.record_worker_dispatcher_execution_duration(millis);
+    }
+}
+
+/// The name of an activity, the same for every lease on it.
+fn key_of(item: &WorkItem) -> Option<String> {
+    let WorkItem::ActivityExecute { instance, execution_id, id, .. } = item else { return None };
+    Some(key(instance, *execution_id, *id))
+}
+
+fn key(instance: &str, execution_id: u64, activity_id: u64) -> String {
+    format!("{instance}/{execution_id}/{activity_id}")
 }
 
 async fn give_back(core: Arc<Core>, token: String, back: GiveBack) {

@@ -9,7 +9,11 @@
 mod recorder;
 mod support;
 
+mod e2e;
+mod faults;
+mod health;
 mod instrumented;
+mod lessons;
 mod metrics;
 mod options;
 mod registry;

@@ -32,7 +32,6 @@ impl Provider for Plain {
         self.0.fetch_orchestration_item(lock_timeout, poll_timeout, filter).await
     }
 
-    #[expect(clippy::too_many_arguments, reason = "as it always was")]
     async fn ack_orchestration_item(
         &self,
         lock_token: &str,

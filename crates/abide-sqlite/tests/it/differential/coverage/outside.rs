@@ -106,6 +106,18 @@ impl Coverage {
         }
     }
 
+    fn status(&mut self, instance: &str, scene: Scene<'_>) {
+        let found = scene.before.instances.get(instance);
+        let is_between = found.is_some_and(|found| found.status.as_deref() == Some("ContinuedAsNew"));
+        let says = |text: &str| scene.answer().starts_with(text);
+        self.note("nobody has no status", says("Ok(NotFound"));
+        self.note("a status was read that runs", says("Ok(Running"));
+        self.note("a status was read between two executions", is_between && says("Ok(Running"));
+        self.note("a status was read that completed", says("Ok(Completed"));
+        self.note("a status was read that failed", says("Ok(Failed"));
+        self.note("a status could not be read", scene.is_refused());
+    }
+
     pub(super) fn read(&mut self, op: &ReadOp, scene: Scene<'_>) {
         let answer = scene.answer();
         let found = scene.is_done() && !["Ok([])", "Ok({})", "Ok(None)"].contains(&answer);
@@ -129,20 +141,7 @@ impl Coverage {
                 self.note("a snapshot was read", found);
                 self.note("a snapshot is lost with its instance", scene.is_refused_as("LeaseLost"));
             }
-            ReadOp::Status { instance } => {
-                let is_between = scene
-                    .before
-                    .instances
-                    .get(instance)
-                    .is_some_and(|found| found.status.as_deref() == Some("ContinuedAsNew"));
-                let says = |text: &str| answer.starts_with(text);
-                self.note("nobody has no status", says("Ok(NotFound"));
-                self.note("a status was read that runs", says("Ok(Running"));
-                self.note("a status was read between two executions", is_between && says("Ok(Running"));
-                self.note("a status was read that completed", says("Ok(Completed"));
-                self.note("a status was read that failed", says("Ok(Failed"));
-                self.note("a status could not be read", scene.is_refused());
-            }
+            ReadOp::Status { instance } => self.status(instance, scene),
             ReadOp::CustomStatus { .. } => {
                 self.note("a custom status was read", found);
                 self.note("a custom status was not news", answer == "Ok(None)");
