@@ -19,9 +19,6 @@ use crate::query::decode_kv;
 use crate::retry::{Backoff, Pauses};
 use crate::{Client, ClientError};
 
-/// How long to trust a store that tells of changes.
-const SAFETY_NET: Duration = Duration::from_secs(5);
-
 /// How long a look may take at least, however little time is left: with less, a wait of no time would never see anything.
 const LEAST_LOOK: Duration = Duration::from_secs(1);
 
@@ -182,7 +179,7 @@ impl Rhythm {
     fn next_pause(&mut self, client: &Client) -> Duration {
         match (&mut self.trouble, &self.changes) {
             (Some(backoff), _) => backoff.next(client.entropy()),
-            (None, Some(_)) => SAFETY_NET,
+            (None, Some(_)) => client.safety_net(),
             (None, None) => self.polling.next(),
         }
     }

@@ -76,6 +76,11 @@ impl GiveBack {
     /// Nothing was tried: the runtime ends, or the store failed.
     pub(crate) const UNTRIED: Self = Self { delay: None, attempt: Attempt::DoesNotCount };
 
+    /// Nothing was tried, and nothing would come of trying again at once.
+    pub(crate) const fn untried(delay: Duration) -> Self {
+        Self { delay: Some(delay), attempt: Attempt::DoesNotCount }
+    }
+
     /// It was tried and comes again later.
     pub(crate) const fn tried(delay: Duration) -> Self {
         Self { delay: Some(delay), attempt: Attempt::Counts }

@@ -81,7 +81,8 @@ impl Orchestrator {
         match commit(&self.core, commit_of(lease, who.execution_id, output)).await {
             CommitEnd::Done(committed) => told.tell(&self.core, &who, &committed),
             CommitEnd::NotOurs => self.core.chances.spoiled(&who.instance),
-            CommitEnd::GivenUp | CommitEnd::Outdated => self.hand_back(lease, GiveBack::UNTRIED).await,
+            CommitEnd::GivenUp => self.hand_back(lease, GiveBack::UNTRIED).await,
+            CommitEnd::Outdated => self.hand_back(lease, GiveBack::untried(LOOK_AGAIN)).await,
             CommitEnd::Refused(error) => {
                 // A store that cannot say that a lease is lost says this.
                 self.core.chances.spoiled(&who.instance);
@@ -110,7 +111,8 @@ impl Orchestrator {
         match commit(&self.core, end).await {
             CommitEnd::Done(_) => self.core.metrics.record_orchestration_poison(),
             CommitEnd::NotOurs => {}
-            CommitEnd::GivenUp | CommitEnd::Outdated => self.hand_back(lease, GiveBack::UNTRIED).await,
+            CommitEnd::GivenUp => self.hand_back(lease, GiveBack::UNTRIED).await,
+            CommitEnd::Outdated => self.hand_back(lease, GiveBack::untried(LOOK_AGAIN)).await,
             CommitEnd::Refused(error) => {
                 error!(target: "abide::runtime", instance_id = %who.instance, %error, "not even its failure can be written");
                 self.hand_back(lease, GiveBack::tried(LOOK_AGAIN)).await;
@@ -132,7 +134,7 @@ impl Orchestrator {
             }
             Hindrance::Refused(error) => {
                 warn!(target: "abide::runtime", instance_id = %who.instance, %error, "cannot be read now");
-                GiveBack { delay: Some(LOOK_AGAIN), attempt: Attempt::DoesNotCount }
+                GiveBack::untried(LOOK_AGAIN)
             }
             Hindrance::GivenUp => GiveBack::UNTRIED,
         };

@@ -36,7 +36,7 @@ use crate::dispatch::{Attempt, GiveBack, Lane, Slot};
 use crate::renewal::{Lease, Leased};
 use crate::store_call::Told;
 
-/// An incompatible or unreadable history is looked at again after this time.
+/// What the store refuses now is asked for again after this time, and so is an incompatible or unreadable history.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 /// Runs turns.
@@ -164,10 +164,9 @@ impl Orchestrator {
                 self.core.chances.spoiled(&who.instance);
                 debug!(target: "abide::runtime", instance_id = %who.instance, "the lease is lost; the turn is discarded");
             }
-            // The next turn replays from the store. That it counts bounds how often two can disagree.
             CommitEnd::Outdated => {
-                let back = GiveBack { delay: None, attempt: Attempt::Counts };
-                self.hand_back(lease, back).await;
+                warn!(target: "abide::runtime", instance_id = %who.instance, "the store has another history; it will be replayed");
+                self.hand_back(lease, GiveBack::untried(LOOK_AGAIN)).await;
             }
             CommitEnd::Refused(error) => self.refused(held, who, error).await,
             CommitEnd::GivenUp => self.hand_back(lease, GiveBack::UNTRIED).await,

@@ -1,7 +1,8 @@
 //! The facade as its users see it.
 //!
 //! `duroxide_paths` holds the API against the crate whose users come here; `own_store` runs a store that implements what
-//! that crate required and nothing more; `living` is what has to be run to be believed.
+//! that crate required and nothing more; `living` is what has to be run to be believed; `stores_with_a_runtime` is the part
+//! of the suite that needs a runtime.
 
 #![allow(
     clippy::unwrap_used,

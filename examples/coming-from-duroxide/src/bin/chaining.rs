@@ -50,7 +50,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
                 println!("{instance} failed: {}", details.display_message());
             }
             OrchestrationStatus::Running { .. } | OrchestrationStatus::NotFound => {
-                println!("{instance}: not yet")
+                println!("{instance}: not yet");
             }
         }
     }

@@ -160,7 +160,10 @@ fn cancelling_a_parent_cancels_the_whole_tree() {
                 let leaves = (0..2).map(|_| ctx.schedule_sub_orchestration("Leaf", "")).collect();
                 ctx.join(leaves).await.swap_remove(0)
             })
-            .orchestration("Root", |ctx, _| async move { ctx.schedule_sub_orchestration("Middle", "").await });
+            .orchestration(
+                "Root",
+                |ctx, _| async move { ctx.schedule_sub_orchestration("Middle", "").await },
+            );
         let runtime = world.run(node).await;
         world.start("r", "Root", "").await;
         let leaves = ["r::sub::2::sub::2", "r::sub::2::sub::3"];

@@ -15,8 +15,10 @@ fn ids_are_made_of_the_parents_and_of_the_event_that_asks() {
             .orchestration("Leaf", |ctx, _| async move { Ok(ctx.instance_id()) })
             .orchestration("Middle", |ctx, _| async move { ctx.schedule_sub_orchestration("Leaf", "").await })
             .orchestration("Root", |ctx, _| async move {
-                let children =
-                    vec![ctx.schedule_sub_orchestration("Middle", ""), ctx.schedule_sub_orchestration("Leaf", "")];
+                let children = vec![
+                    ctx.schedule_sub_orchestration("Middle", ""),
+                    ctx.schedule_sub_orchestration("Leaf", ""),
+                ];
                 let ids: Result<Vec<_>, _> = ctx.join(children).await.into_iter().collect();
                 Ok(ids?.join(" "))
             });
@@ -72,11 +74,15 @@ fn a_child_knows_its_parent_and_the_tree_knows_both() {
         let runtime = world.run(node).await;
         world.start_and_end("i", "Main", "").await.unwrap();
         let started = world.history("i::sub::2").await.remove(0);
-        let EventKind::OrchestrationStarted { parent_instance, parent_id, parent_execution_id, .. } = started.kind
+        let EventKind::OrchestrationStarted { parent_instance, parent_id, parent_execution_id, .. } =
+            started.kind
         else {
             panic!("{started:?}")
         };
-        assert_eq!((parent_instance.as_deref(), parent_id, parent_execution_id), (Some("i"), Some(2), Some(1)));
+        assert_eq!(
+            (parent_instance.as_deref(), parent_id, parent_execution_id),
+            (Some("i"), Some(2), Some(1))
+        );
         let descriptor = runtime.get_orchestration_descriptor("i::sub::2").await.unwrap();
         assert_eq!(descriptor.name, "Child");
         assert_eq!((descriptor.parent_instance.as_deref(), descriptor.parent_id), (Some("i"), Some(2)));
@@ -130,7 +136,10 @@ fn a_child_whose_start_names_no_execution_of_its_parent_answers_the_first() {
         let node = || {
             Node::new()
                 .orchestration("Child", |_, _| async move { Ok("old child".to_owned()) })
-                .orchestration("Main", |ctx, _| async move { ctx.schedule_sub_orchestration("Child", "").await })
+                .orchestration(
+                    "Main",
+                    |ctx, _| async move { ctx.schedule_sub_orchestration("Child", "").await },
+                )
         };
         // As an older build would have left it: the parent waits, the start of the child has no such field.
         world.start("i", "Main", "").await;
@@ -169,7 +178,8 @@ fn parent(node: Node) -> Node {
 #[test]
 fn the_parents_code_sees_how_the_childs_code_ended() {
     on_every_store(async |world: World| {
-        let errs = parent(Node::new().orchestration("Child", |_, _| async move { Err("bad luck".to_owned()) }));
+        let errs =
+            parent(Node::new().orchestration("Child", |_, _| async move { Err("bad luck".to_owned()) }));
         let runtime = world.run(errs).await;
         assert_eq!(world.start_and_end("errs", "Main", "").await.unwrap(), r#"Err("bad luck")"#);
         runtime.shutdown(None).await;
@@ -218,12 +228,14 @@ fn a_child_that_is_poison_fails_the_whole_line_of_its_parents() {
 #[test]
 fn a_child_whose_code_changed_fails_its_parent_with_the_same_details() {
     on_every_store(async |world: World| {
-        let old = Node::new().orchestration("Child", |ctx, _| async move { Ok(ctx.schedule_wait("go").await) });
+        let old =
+            Node::new().orchestration("Child", |ctx, _| async move { Ok(ctx.schedule_wait("go").await) });
         let runtime = world.run(parent(old)).await;
         world.start("i", "Main", "").await;
         world.recorded("i::sub::2", "ExternalSubscribed", 1).await;
         runtime.shutdown(None).await;
-        let new = Node::new().orchestration("Child", |ctx, _| async move { Ok(ctx.dequeue_event("go").await) });
+        let new =
+            Node::new().orchestration("Child", |ctx, _| async move { Ok(ctx.dequeue_event("go").await) });
         let runtime = world.run(parent(new)).await;
         world.raise("i::sub::2", "go", "").await;
         let details = world.failure("i").await;
@@ -244,9 +256,11 @@ fn a_child_that_the_store_refuses_fails_its_parent_with_the_same_details() {
         }));
         // The second commit is the child's.
         let refusal = Fault::Rejected(Rejection::Invalid);
-        let plan = FaultPlan::none()
-            .at(Operation::CommitTurn, 2, refusal)
-            .at(Operation::AckOrchestrationItem, 2, refusal);
+        let plan = FaultPlan::none().at(Operation::CommitTurn, 2, refusal).at(
+            Operation::AckOrchestrationItem,
+            2,
+            refusal,
+        );
         let store = Arc::new(FaultStore::new(world.store.clone(), world.clock.clone()).with_plan(plan));
         let runtime = world.run_on(store.clone(), node).await;
         world.start("i", "Main", "").await;

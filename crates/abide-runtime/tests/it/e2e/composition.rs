@@ -60,7 +60,8 @@ fn a_join_of_nothing_is_done_at_once() {
 fn joins_of_two_and_three_keep_their_types() {
     on_every_store(async |world: World| {
         let node = Node::new().orchestration("Main", |ctx, _| async move {
-            let (two, ()) = ctx.join2(ctx.schedule_activity("Echo", "2"), ctx.schedule_timer(millis(5))).await;
+            let (two, ()) =
+                ctx.join2(ctx.schedule_activity("Echo", "2"), ctx.schedule_timer(millis(5))).await;
             let (one, (), three) = ctx
                 .join3(
                     ctx.schedule_activity("Echo", "1"),
@@ -122,7 +123,8 @@ fn of_two_that_are_ready_the_first_argument_wins() {
 fn combinators_of_the_futures_crate_work() {
     on_every_store(async |world: World| {
         let node = Node::new().orchestration("Main", |ctx, _| async move {
-            let (a, b) = futures::join!(ctx.schedule_activity("Echo", "a"), ctx.schedule_activity("Echo", "b"));
+            let (a, b) =
+                futures::join!(ctx.schedule_activity("Echo", "a"), ctx.schedule_activity("Echo", "b"));
             let many = (0..40).map(|n| ctx.schedule_activity("Echo", n.to_string()));
             let many = futures::future::join_all(many).await.len();
             let mut unordered: FuturesUnordered<_> =
@@ -251,7 +253,8 @@ fn an_attempt_that_takes_too_long_is_cancelled_and_not_repeated() {
             .activity("Slow", move |ctx, _| {
                 let held = held.clone();
                 async move {
-                    futures::future::select(std::pin::pin!(held.pass()), std::pin::pin!(ctx.cancelled())).await;
+                    futures::future::select(std::pin::pin!(held.pass()), std::pin::pin!(ctx.cancelled()))
+                        .await;
                     Ok("too late".to_owned())
                 }
             })

@@ -179,7 +179,10 @@ fn a_child_keeps_its_parent_however_often_it_continues() {
                 }
                 ctx.continue_as_new((round + 1).to_string()).await
             })
-            .orchestration("Main", |ctx, _| async move { ctx.schedule_sub_orchestration("Child", "1").await });
+            .orchestration(
+                "Main",
+                |ctx, _| async move { ctx.schedule_sub_orchestration("Child", "1").await },
+            );
         let runtime = world.run(node).await;
         assert_eq!(world.start_and_end("i", "Main", "").await.unwrap(), "execution 4");
         let history = world.history("i::sub::2").await;
@@ -231,10 +234,21 @@ fn waits_timers_and_answers_of_an_earlier_execution_are_gone() {
         world.start("i", "Main", "").await;
         world.recorded("i", "ExternalSubscribed", 2).await;
         world.raise("i", "go", "").await;
-        world.until(async || names(&world.history("i").await) == ["OrchestrationStarted", "ExternalSubscribed"]).await;
+        world
+            .until(async || {
+                names(&world.history("i").await) == ["OrchestrationStarted", "ExternalSubscribed"]
+            })
+            .await;
         // The ids mean something else in the second execution: 2 is a wait there, 3 nothing yet.
         let (instance, execution_id) = ("i".to_owned(), 1);
-        world.mail(WorkItem::ActivityCompleted { instance: instance.clone(), execution_id, id: 2, result: "late".into() }).await;
+        world
+            .mail(WorkItem::ActivityCompleted {
+                instance: instance.clone(),
+                execution_id,
+                id: 2,
+                result: "late".into(),
+            })
+            .await;
         world.mail(WorkItem::TimerFired { instance, execution_id, id: 3, fire_at_ms: 1 }).await;
         world.raise("i", "s", "for a wait that is gone").await;
         world.recorded("i", "ExternalEvent", 1).await;
@@ -274,7 +288,9 @@ fn between_two_executions_an_instance_is_running_and_mail_waits() {
         world.raise("i", "go", "next").await;
         let client = world.client();
         world
-            .until(async || client.get_execution_info("i", 1).await.is_ok_and(|info| info.status == "ContinuedAsNew"))
+            .until(async || {
+                client.get_execution_info("i", 1).await.is_ok_and(|info| info.status == "ContinuedAsNew")
+            })
             .await;
         // The successor's code is nowhere: its start is put off, and mail arrives meanwhile.
         world.enqueue("i", "q", "waited").await;
@@ -310,7 +326,10 @@ fn an_activity_of_the_old_execution_is_told_to_stop_and_its_result_is_nobodys() 
         log.has(1).await;
         world.raise("i", "go", "").await;
         let status = world.client().wait_for_orchestration("i", LONG).await.unwrap();
-        assert!(matches!(&status, OrchestrationStatus::Completed { output, .. } if output == "new"), "{status:?}");
+        assert!(
+            matches!(&status, OrchestrationStatus::Completed { output, .. } if output == "new"),
+            "{status:?}"
+        );
         gate.open();
         world.is_drained().await;
         assert_eq!(names(&world.history("i").await).len(), 4);

@@ -42,7 +42,10 @@ fn what_is_dropped_is_recorded_ascending_after_the_asks_of_its_poll() {
             ]
         );
         // Each of them hears of it; the timer is not heard of again.
-        assert_eq!(world.end("i::sub::3").await.unwrap_err(), "canceled: parent dropped sub-orchestration future");
+        assert_eq!(
+            world.end("i::sub::3").await.unwrap_err(),
+            "canceled: parent dropped sub-orchestration future"
+        );
         assert_eq!(log.has(2).await[1], "Dropped");
         world.is_drained().await;
         runtime.shutdown(None).await;
@@ -61,10 +64,7 @@ fn a_forgotten_future_is_cancelled_by_the_end_only() {
         assert_eq!(world.start_and_end("i", "Main", "").await.unwrap(), "x");
         assert_eq!(
             world.trace("i").await[4..],
-            [
-                "5 ActivityCancelRequested[2] orchestration_terminal_completed",
-                "6 OrchestrationCompleted x"
-            ]
+            ["5 ActivityCancelRequested[2] orchestration_terminal_completed", "6 OrchestrationCompleted x"]
         );
         world.is_drained().await;
         runtime.shutdown(None).await;
@@ -114,12 +114,13 @@ fn an_activity_that_is_dropped_where_it_was_scheduled_never_starts() {
 #[test]
 fn a_child_that_is_started_and_dropped_at_once_never_exists_and_holds_nobody_up() {
     on_every_store(async |world: World| {
-        let node = Node::new()
-            .orchestration("Child", |_, _| async move { Ok(String::new()) })
-            .orchestration("Main", |ctx, input| async move {
+        let node = Node::new().orchestration("Child", |_, _| async move { Ok(String::new()) }).orchestration(
+            "Main",
+            |ctx, input| async move {
                 drop(ctx.schedule_sub_orchestration("Child", ""));
                 Ok(input)
-            });
+            },
+        );
         let runtime = world.run(node).await;
         assert_eq!(world.start_and_end("i", "Main", "1").await.unwrap(), "1");
         assert_eq!(world.start_and_end("j", "Main", "2").await.unwrap(), "2");

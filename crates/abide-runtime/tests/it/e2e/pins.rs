@@ -36,12 +36,13 @@ async fn pins(world: &World, instance: &str) -> Vec<String> {
 #[test]
 fn every_event_and_every_execution_carries_the_version_that_wrote_it() {
     on_every_store(async |world: World| {
-        let node = Node::new()
-            .orchestration("Child", |_, _| async move { Ok(String::new()) })
-            .orchestration("Main", |ctx, input| async move {
+        let node = Node::new().orchestration("Child", |_, _| async move { Ok(String::new()) }).orchestration(
+            "Main",
+            |ctx, input| async move {
                 ctx.schedule_sub_orchestration("Child", "").await?;
                 if input.is_empty() { ctx.continue_as_new("again").await } else { Ok(input) }
-            });
+            },
+        );
         let runtime = world.run(node).await;
         world.start_and_end("i", "Main", "").await.unwrap();
         let build = current_build_version().to_string();
@@ -68,7 +69,8 @@ fn an_execution_of_an_older_build_goes_on_with_its_own_pin() {
         world.raise("i", "go", "x").await;
         assert_eq!(world.end("i").await.unwrap(), "x");
         assert_eq!(pins(&world, "i").await, ["0.1.32"]);
-        let stamps: Vec<_> = world.history("i").await.into_iter().map(|event| event.duroxide_version).collect();
+        let stamps: Vec<_> =
+            world.history("i").await.into_iter().map(|event| event.duroxide_version).collect();
         let own = current_build_version().to_string();
         assert_eq!(stamps, ["0.1.32", "0.1.32", &own, &own]);
         runtime.shutdown(None).await;
@@ -138,7 +140,8 @@ fn an_execution_whose_pin_nobody_told_matches_every_range() {
         world.start("i", "Main", "").await;
         world.write(Past::begins([subscribed()]).stamped("not a version").without_pin()).await;
         let narrow = SemverRange::new(Version::new(0, 2, 0), Version::new(0, 2, 0));
-        let runtime = world.run(waiting().with(|options| options.supported_replay_versions = Some(narrow))).await;
+        let runtime =
+            world.run(waiting().with(|options| options.supported_replay_versions = Some(narrow))).await;
         world.raise("i", "go", "x").await;
         assert_eq!(world.end("i").await.unwrap(), "x");
         runtime.shutdown(None).await;
@@ -157,8 +160,10 @@ fn two_runtimes_with_disjoint_ranges_each_run_their_own() {
         };
         let old = SemverRange::new(Version::new(0, 0, 0), Version::new(0, 1, 99));
         let new = SemverRange::new(Version::new(0, 2, 0), current_build_version());
-        let first = world.run(node("old").with(|options| options.supported_replay_versions = Some(old))).await;
-        let second = world.run(node("new").with(|options| options.supported_replay_versions = Some(new))).await;
+        let first =
+            world.run(node("old").with(|options| options.supported_replay_versions = Some(old))).await;
+        let second =
+            world.run(node("new").with(|options| options.supported_replay_versions = Some(new))).await;
         for instance in ["old", "new"] {
             world.raise(instance, "go", instance).await;
             assert_eq!(world.end(instance).await.unwrap(), format!("{instance} by {instance}"));
@@ -174,7 +179,8 @@ fn a_range_beyond_the_build_is_not_believed() {
         begun_by(&world, "future", "99.0.0").await;
         world.raise("future", "go", "").await;
         let all = SemverRange::new(Version::new(0, 0, 0), Version::new(100, 0, 0));
-        let runtime = world.run(waiting().with(|options| options.supported_replay_versions = Some(all))).await;
+        let runtime =
+            world.run(waiting().with(|options| options.supported_replay_versions = Some(all))).await;
         assert_eq!(world.start_and_cancel("other").await, "canceled: enough");
         world.pass(millis(20)).await;
         assert_eq!(world.history("future").await.len(), 2);

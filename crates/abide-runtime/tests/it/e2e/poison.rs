@@ -6,7 +6,9 @@ use std::time::Duration;
 use abide_model::{ErrorDetails, EventKind, OrchestrationStatus, PoisonMessageType, WorkItem};
 use abide_provider::TagFilter;
 
-use super::support::{LONG, Log, Node, Past, Place, World, millis, names, on_every_store, on_own_stores, seconds, virtually};
+use super::support::{
+    LONG, Log, Node, Past, Place, World, millis, names, on_every_store, on_own_stores, seconds, virtually,
+};
 
 /// Until work whose code is nowhere counts as poison: 1 + 2 + 4 + 8 + 16 + 32 + 4 × 60 seconds.
 const UNTIL_POISON: Duration = Duration::from_secs(303);
@@ -88,7 +90,8 @@ fn code_that_is_registered_in_time_runs() {
         world.pass(seconds(100)).await;
         runtime.shutdown(None).await;
         let main = || {
-            Node::new().orchestration("Main", |ctx, _| async move { ctx.schedule_activity("Later", "x").await })
+            Node::new()
+                .orchestration("Main", |ctx, _| async move { ctx.schedule_activity("Later", "x").await })
         };
         let runtime = world.run(main()).await;
         world.recorded("i", "ActivityScheduled", 1).await;
@@ -119,7 +122,8 @@ fn backoff_and_attempts_are_options() {
 #[test]
 fn a_running_instance_waits_for_its_code_however_long() {
     virtually(async |world: World| {
-        let main = || Node::new().orchestration("Main", |ctx, _| async move { Ok(ctx.schedule_wait("go").await) });
+        let main =
+            || Node::new().orchestration("Main", |ctx, _| async move { Ok(ctx.schedule_wait("go").await) });
         let runtime = world.run(main()).await;
         world.start("i", "Main", "").await;
         world.recorded("i", "ExternalSubscribed", 1).await;
@@ -250,7 +254,10 @@ fn a_successor_whose_start_never_comes_is_poison_itself() {
         let (took, details) = world.time(world.failure("i")).await;
         assert_took(&world, took, UNTIL_POISON);
         let ErrorDetails::Poison { message_type, .. } = details else { panic!("{details:?}") };
-        assert_eq!(message_type, PoisonMessageType::Orchestration { instance: "i".to_owned(), execution_id: 2 });
+        assert_eq!(
+            message_type,
+            PoisonMessageType::Orchestration { instance: "i".to_owned(), execution_id: 2 }
+        );
         assert_eq!(names(&world.history_of("i", 2).await), ["OrchestrationStarted", "OrchestrationFailed"]);
         assert_eq!(
             names(&world.history_of("i", 1).await),
@@ -296,7 +303,8 @@ async fn damage(world: &World, instance: &str) {
 #[test]
 fn a_history_that_cannot_be_read_is_looked_at_ten_times_and_then_ends_at_99999() {
     virtually(async |world: World| {
-        let main = || Node::new().orchestration("Main", |ctx, _| async move { Ok(ctx.schedule_wait("go").await) });
+        let main =
+            || Node::new().orchestration("Main", |ctx, _| async move { Ok(ctx.schedule_wait("go").await) });
         let runtime = world.run(main()).await;
         world.start("i", "Main", "").await;
         world.recorded("i", "ExternalSubscribed", 1).await;
@@ -313,7 +321,9 @@ fn a_history_that_cannot_be_read_is_looked_at_ten_times_and_then_ends_at_99999()
         let info = client.get_instance_info("i").await.unwrap();
         let output = info.output.unwrap();
         assert!(
-            output.starts_with("poison: orchestration i history deserialization failed after 11 attempts (max 10): "),
+            output.starts_with(
+                "poison: orchestration i history deserialization failed after 11 attempts (max 10): "
+            ),
             "{output}"
         );
         let ids = world.memory().dump().executions[&("i".to_owned(), 1)].event_ids.clone();
@@ -328,7 +338,10 @@ fn a_parent_hears_of_a_child_whose_history_cannot_be_read() {
         let main = || {
             Node::new()
                 .orchestration("Child", |ctx, _| async move { Ok(ctx.schedule_wait("go").await) })
-                .orchestration("Main", |ctx, _| async move { ctx.schedule_sub_orchestration("Child", "").await })
+                .orchestration(
+                    "Main",
+                    |ctx, _| async move { ctx.schedule_sub_orchestration("Child", "").await },
+                )
                 .with(|options| options.max_attempts = 1)
         };
         let runtime = world.run(main()).await;
@@ -339,8 +352,10 @@ fn a_parent_hears_of_a_child_whose_history_cannot_be_read() {
         world.raise("i::sub::2", "go", "").await;
         let runtime = world.run(main()).await;
         let details = world.failure("i").await;
-        let ErrorDetails::Poison { message_type: PoisonMessageType::FailedDeserialization { instance, .. }, .. } =
-            details
+        let ErrorDetails::Poison {
+            message_type: PoisonMessageType::FailedDeserialization { instance, .. },
+            ..
+        } = details
         else {
             panic!("{details:?}")
         };
@@ -381,7 +396,8 @@ fn what_an_instance_with_an_unreadable_history_left_open_is_cancelled() {
 #[test]
 fn one_history_that_cannot_be_read_harms_nobody_else() {
     on_every_store(async |world: World| {
-        let main = || Node::new().orchestration("Main", |ctx, _| async move { Ok(ctx.schedule_wait("go").await) });
+        let main =
+            || Node::new().orchestration("Main", |ctx, _| async move { Ok(ctx.schedule_wait("go").await) });
         let runtime = world.run(main()).await;
         for instance in ["bad", "good"] {
             world.start(instance, "Main", "").await;
@@ -426,13 +442,17 @@ fn a_stamp_that_is_missing_makes_a_history_unreadable() {
 #[test]
 fn work_without_code_on_one_node_runs_on_another() {
     on_own_stores(async |world: World| {
-        let without = world.run(Node::new().with(|options| options.unregistered_backoff.base_delay = millis(2))).await;
+        let without =
+            world.run(Node::new().with(|options| options.unregistered_backoff.base_delay = millis(2))).await;
         world.start("i", "Main", "").await;
         let with = world
             .run(
                 Node::new()
                     .activity("Special", |_, input| async move { Ok(input) })
-                    .orchestration("Main", |ctx, _| async move { ctx.schedule_activity("Special", "x").await })
+                    .orchestration(
+                        "Main",
+                        |ctx, _| async move { ctx.schedule_activity("Special", "x").await },
+                    )
                     .with(|options| options.unregistered_backoff.base_delay = millis(2)),
             )
             .await;
@@ -445,7 +465,8 @@ fn work_without_code_on_one_node_runs_on_another() {
 #[test]
 fn mail_for_an_instance_that_nothing_starts_harms_nobody() {
     on_every_store(async |world: World| {
-        let item = WorkItem::TimerFired { instance: "ghost".to_owned(), execution_id: 1, id: 2, fire_at_ms: 1 };
+        let item =
+            WorkItem::TimerFired { instance: "ghost".to_owned(), execution_id: 1, id: 2, fire_at_ms: 1 };
         world.mail(item).await;
         world.raise("ghost too", "s", "").await;
         let runtime = world.run(Node::new().orchestration("Main", |_, input| async move { Ok(input) })).await;

@@ -8,7 +8,9 @@ use abide_model::Clock;
 use abide_sim::Gate;
 use futures::future::select;
 
-use super::support::{Left, Log, Node, Place, World, millis, names, on_every_store, on_own_stores, seconds, virtually};
+use super::support::{
+    Left, Log, Node, Place, World, millis, names, on_every_store, on_own_stores, seconds, virtually,
+};
 
 /// An orchestration that gives an activity up when it is told `go`, and then waits for `end`.
 fn gives_up(node: Node) -> Node {
@@ -193,9 +195,8 @@ fn an_activity_that_does_not_listen_is_aborted_after_its_grace() {
 fn the_grace_is_an_option_and_the_slot_is_free_after_it() {
     on_own_stores(async |world: World| {
         let log = Log::new();
-        let node = gives_up(deaf(&log)).orchestration("Next", |ctx, _| async move {
-            ctx.schedule_activity("Echo", "next").await
-        });
+        let node = gives_up(deaf(&log))
+            .orchestration("Next", |ctx, _| async move { ctx.schedule_activity("Echo", "next").await });
         let node = node.with(|options| {
             options.worker_concurrency = 1;
             options.activity_cancellation_grace_period = millis(20);
@@ -257,7 +258,9 @@ fn a_completion_that_was_acknowledged_before_the_cancel_is_recorded() {
         let (orchestrates, works) = (Gate::closed(), world.store.clone());
         let clock: Arc<dyn Clock> = world.clock.clone();
         let store = Arc::new(abide_sim::FaultStore::new(works, clock));
-        for operation in [abide_provider::Operation::LeaseInstances, abide_provider::Operation::FetchOrchestrationItem] {
+        for operation in
+            [abide_provider::Operation::LeaseInstances, abide_provider::Operation::FetchOrchestrationItem]
+        {
             store.hold(operation, &orchestrates);
         }
         let worker = world.run_on(store, node()).await;
@@ -318,11 +321,14 @@ fn on_one_thread_an_activity_hears_and_a_sleeping_one_is_aborted() {
     runtime.block_on(async {
         let store = Arc::new(abide_sqlite::SqliteProvider::new_in_memory().await.unwrap());
         let log = Log::new();
-        let (activities, orchestrations, mut options) = gives_up(deaf(&log)).patient("Patient", &log).into_parts();
+        let (activities, orchestrations, mut options) =
+            gives_up(deaf(&log)).patient("Patient", &log).into_parts();
         options.orchestration_concurrency = 1;
         options.worker_concurrency = 1;
         options.activity_cancellation_grace_period = Duration::from_millis(10);
-        let node = abide_runtime::Runtime::start_with_options(store.clone(), activities, orchestrations, options).await;
+        let node =
+            abide_runtime::Runtime::start_with_options(store.clone(), activities, orchestrations, options)
+                .await;
         let client = abide_client::Client::new(store);
         client.start_orchestration("i", "Main", "").await.unwrap();
         log.has(1).await;

@@ -22,7 +22,11 @@ async fn waits(ctx: OrchestrationContext, version: &str) -> Result<String, Strin
 
 fn versions(list: &[&'static str]) -> Node {
     let add = |node: Node, version: &'static str| {
-        node.version("Main", version, move |ctx, _| waits(ctx, version)).version("Quick", version, move |ctx, _| says(ctx, version))
+        node.version("Main", version, move |ctx, _| waits(ctx, version)).version(
+            "Quick",
+            version,
+            move |ctx, _| says(ctx, version),
+        )
     };
     list.iter().fold(Node::new(), |node, version| add(node, version))
 }
@@ -108,7 +112,9 @@ fn an_execution_keeps_its_version_after_a_new_one_is_deployed() {
 fn a_recorded_zero_is_no_version() {
     on_every_store(async |world: World| {
         world.start("i", "Main", "").await;
-        world.write(Past::begins_as("0.0.0", [EventKind::ExternalSubscribed { name: "go".to_owned() }])).await;
+        world
+            .write(Past::begins_as("0.0.0", [EventKind::ExternalSubscribed { name: "go".to_owned() }]))
+            .await;
         let node = Node::new().version("Main", "1.2.3", |ctx, _| async move {
             ctx.schedule_wait("go").await;
             Ok("found".to_owned())
@@ -157,7 +163,8 @@ fn children_and_detached_ones_follow_the_policy_unless_told() {
     on_every_store(async |world: World| {
         let node = versions(&["1.0.0", "2.0.0"]).orchestration("Parent", |ctx, _| async move {
             let latest = ctx.schedule_sub_orchestration("Quick", "").await?;
-            let told = ctx.schedule_sub_orchestration_versioned("Quick", Some("1.0.0".to_owned()), "").await?;
+            let told =
+                ctx.schedule_sub_orchestration_versioned("Quick", Some("1.0.0".to_owned()), "").await?;
             ctx.schedule_orchestration("Quick", "detached latest", "");
             ctx.schedule_orchestration_versioned("Quick", Some("1.0.0".to_owned()), "detached told", "");
             Ok(format!("{latest} {told}"))

@@ -7,7 +7,7 @@ use abide_sim::{Call, Fault, FaultPlan};
 
 use super::campaign::Campaign;
 use super::programs::{ALL, Program};
-use super::trial::{Report, Sight, Trial};
+use super::trial::{Report, Sight, Trial, is_lease};
 
 const OUTAGE: Duration = Duration::from_secs(600);
 
@@ -22,7 +22,7 @@ const LATENCY: Duration = Duration::from_millis(50);
 
 /// How the store cannot be used.
 #[derive(Debug, Clone, Copy)]
-enum Trouble {
+pub(super) enum Trouble {
     /// Every call fails.
     Down,
     /// Nothing is ever answered.
@@ -42,7 +42,7 @@ enum Trouble {
 }
 
 impl Trouble {
-    const ALL: [Self; 8] = [
+    pub(super) const ALL: [Self; 8] = [
         Self::Down,
         Self::Silent,
         Self::Deaf,
@@ -53,7 +53,7 @@ impl Trouble {
         Self::NoRenewals,
     ];
 
-    fn from_until(self, from: Duration, until: Duration) -> FaultPlan {
+    pub(super) fn from_until(self, from: Duration, until: Duration) -> FaultPlan {
         let plan = FaultPlan::none();
         match self {
             Self::Down => plan.outage(from, until),
@@ -78,16 +78,6 @@ impl Trouble {
     }
 }
 
-fn is_lease(operation: Operation) -> bool {
-    matches!(
-        operation,
-        Operation::LeaseInstances
-            | Operation::LeaseWork
-            | Operation::FetchOrchestrationItem
-            | Operation::FetchWorkItem
-    )
-}
-
 fn is_renewal(operation: Operation) -> bool {
     matches!(
         operation,
@@ -99,7 +89,7 @@ fn is_renewal(operation: Operation) -> bool {
 fn ten_minutes_of_any_trouble_change_nothing_but_the_time() {
     let mut campaign = Campaign::default();
     for program in ALL {
-        for sight in [Sight::Everything, Sight::RequiredOnly] {
+        for sight in Sight::BOTH {
             let learned = Trial::new(program).seeing(sight).run();
             for trouble in Trouble::ALL {
                 let name = || format!("{program:?}, {sight:?}: {trouble:?}");

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use abide_client::Client;
+use abide_model::Event;
 use abide_model::limits::MAX_KV_KEYS;
-use abide_model::{Event, OrchestrationStatus};
 use abide_runtime::Runtime;
 use abide_runtime::registry::{ActivityRegistry, OrchestrationRegistry};
 use abide_sqlite::SqliteProvider;
@@ -141,6 +141,7 @@ async fn lesson_03_31_times_and_depths_are_real_on_sqlite() {
     let activities = ActivityRegistry::builder().build();
     let orchestrations = OrchestrationRegistry::builder()
         .register("Waits", |ctx: abide_engine::OrchestrationContext, _| async move {
+            ctx.set_custom_status("waiting");
             // A timer of the future is no queue.
             let _later = ctx.schedule_timer(Duration::from_secs(3_600));
             Ok(ctx.schedule_wait("go").await)
@@ -149,16 +150,13 @@ async fn lesson_03_31_times_and_depths_are_real_on_sqlite() {
     let node = Runtime::start_with_store(store.clone(), activities, orchestrations).await;
     let client = Client::new(store.clone());
     client.start_orchestration("waits", "Waits", "").await.unwrap();
-    let status = client.wait_for_status_change("waits", 0, Duration::from_millis(1), Duration::from_millis(1));
-    let _still_running = status.await.is_err();
-    while client.get_orchestration_status("waits").await.unwrap() == OrchestrationStatus::NotFound {
-        tokio::task::yield_now().await;
-    }
+    let patience = Duration::from_secs(30);
+    client.wait_for_status_change("waits", 0, Duration::from_millis(10), patience).await.unwrap();
     let before = client.get_instance_info("waits").await.unwrap();
     assert!(before.created_at > 0 && before.updated_at >= before.created_at, "{before:?}");
     assert_eq!(client.get_queue_depths().await.unwrap().orchestrator_queue, 0);
     client.raise_event("waits", "go", "now").await.unwrap();
-    client.wait_for_orchestration("waits", Duration::from_secs(30)).await.unwrap();
+    client.wait_for_orchestration("waits", patience).await.unwrap();
     let after = client.get_instance_info("waits").await.unwrap();
     assert!(after.updated_at >= before.updated_at, "{after:?}");
     let execution = client.get_execution_info("waits", 1).await.unwrap();

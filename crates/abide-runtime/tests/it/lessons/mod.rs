@@ -9,3 +9,9 @@ mod endurance;
 mod liveness;
 mod memory;
 mod orphans;
+
+mod before_releases;
+mod first_releases;
+mod kin;
+mod last_release;
+mod middle_releases;

@@ -14,7 +14,7 @@ use abide_model::{Clock, Event, EventKind, OrchestrationStatus, WorkItem};
 use abide_provider::{Operation, Provider};
 use abide_runtime::registry::{ActivityRegistryBuilder, OrchestrationRegistryBuilder};
 use abide_runtime::{ActivityContext, Runtime, RuntimeOptions};
-use abide_sim::{FaultPlan, FaultStore, RequiredOnly, VirtualClock, World, simulate};
+use abide_sim::{FaultPlan, FaultStore, LocalTasks, RequiredOnly, VirtualClock, World, simulate};
 
 /// Longer than any test waits.
 pub(crate) const LONG: Duration = Duration::from_secs(7 * 24 * 60 * 60);
@@ -134,24 +134,39 @@ impl Scene {
         &self,
         store: Arc<dyn Provider>,
         clock: Arc<dyn Clock>,
+        code: Code,
+    ) -> Arc<Runtime> {
+        let node = self.build(store, clock, self.world.tasks.clone(), code).await;
+        self.nodes.lock().unwrap().push(node.clone());
+        node
+    }
+
+    /// Starts a node that can be killed.
+    pub(crate) async fn doomed_node(&self, code: Code) -> Arc<LocalTasks> {
+        let tasks = Arc::new(LocalTasks::new());
+        self.build(self.store(), self.world.clock.clone(), tasks.clone(), code).await;
+        tasks
+    }
+
+    async fn build(
+        &self,
+        store: Arc<dyn Provider>,
+        clock: Arc<dyn Clock>,
+        tasks: Arc<LocalTasks>,
         mut code: Code,
     ) -> Arc<Runtime> {
         if self.way != Way::Resident {
             code.options.instance_cache_bytes = 0;
         }
-        let node = Runtime::builder()
+        let builder = Runtime::builder()
             .with_provider(store)
             .with_activities(code.activities.build_result().unwrap())
             .with_orchestrations(code.orchestrations.build_result().unwrap())
             .with_options(code.options)
             .with_clock(clock)
             .with_entropy(self.world.entropy.clone())
-            .with_spawn(self.world.tasks.clone())
-            .build()
-            .await
-            .unwrap();
-        self.nodes.lock().unwrap().push(node.clone());
-        node
+            .with_spawn(tasks);
+        builder.build().await.unwrap()
     }
 
     pub(crate) async fn start(&self, instance: &str, orchestration: &str, input: &str) {

@@ -84,8 +84,7 @@ impl World {
         let execution_id = item.execution_id.max(1);
         let first = item.history.last().map_or(1, |event| event.event_id + 1);
         let history = (first..).zip(past.events).map(|(id, kind)| {
-            let mut event =
-                Event::with_event_id(id, item.instance.clone(), execution_id, None, kind);
+            let mut event = Event::with_event_id(id, item.instance.clone(), execution_id, None, kind);
             event.duroxide_version.clone_from(&past.stamp);
             event
         });
@@ -102,8 +101,15 @@ impl World {
                 Pin::Told | Pin::Untold => None,
             },
         };
-        let acked =
-            self.store.ack_orchestration_item(&token, execution_id, history, past.work, vec![], metadata, vec![]);
+        let acked = self.store.ack_orchestration_item(
+            &token,
+            execution_id,
+            history,
+            past.work,
+            vec![],
+            metadata,
+            vec![],
+        );
         acked.await.unwrap();
     }
 

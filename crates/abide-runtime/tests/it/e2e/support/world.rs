@@ -339,7 +339,8 @@ impl World {
             Ground::File { sqlite, .. } => {
                 let now = self.clock.wall().as_millis();
                 let count = async |query: String| -> usize {
-                    let look = sqlite.inspect(move |rows| rows.query_row(&query, [], |row| row.get::<_, i64>(0)));
+                    let look =
+                        sqlite.inspect(move |rows| rows.query_row(&query, [], |row| row.get::<_, i64>(0)));
                     usize::try_from(look.await.unwrap().unwrap()).unwrap()
                 };
                 let leased = |table: &str| format!("SELECT count(*) FROM {table} WHERE leased_until > {now}");
