@@ -97,6 +97,9 @@ impl GiveBack {
 /// A panic in the runtime's own code, or in a provider's, costs its lease this long.
 const AFTER_PANIC: Duration = Duration::from_secs(1);
 
+/// A call that is under way when the runtime ends is given this long to answer.
+const LAST_ANSWER: Duration = Duration::from_millis(100);
+
 /// The right to work on one lease. Free again when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Slot {
@@ -218,17 +221,20 @@ async fn lease<L: Lane>(core: &Arc<Core>, lane: &Arc<L>, limit: usize) -> Leased
         move |late| give_all_back(for_late, late).boxed(),
     );
     let mut call = Box::pin(call);
-    match select(&mut call, Box::pin(core.stop.ending.cancelled())).await {
-        Either::Left((called, _)) => return Leased::Answer(answer(called)),
-        Either::Right(_) => {}
+    // The end first: once it has begun, nothing more is taken.
+    match select(Box::pin(core.stop.ending.cancelled()), &mut call).await {
+        Either::Left(_) => {}
+        Either::Right((called, _)) => return Leased::Answer(answer(called)),
     }
     // A store in which calls wait gives back what a dropped call was given. Of another nobody knows: it may hold a lease
-    // for us, so we hear it out, as long as there is time.
-    if !core.abilities.has(Ability::Parking)
-        && let Either::Left((called, _)) = select(call, Box::pin(core.stop.giving_up.cancelled())).await
-        && let Ok(leased) = answer(called)
-    {
-        give_all_back(for_ending, Ok(leased)).await;
+    // for us, so we hear it out. But it may also wait for something to come, and then we do not.
+    if !core.abilities.has(Ability::Parking) {
+        let over = Box::pin(core.caller.pause_unless_given_up(LAST_ANSWER));
+        if let Either::Left((called, _)) = select(call, over).await
+            && let Ok(leased) = answer(called)
+        {
+            give_all_back(for_ending, Ok(leased)).await;
+        }
     }
     Leased::Ending
 }
