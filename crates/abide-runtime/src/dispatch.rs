@@ -270,9 +270,10 @@ async fn wait_for_news<L: Lane>(core: &Arc<Core>, asked: Duration) {
 fn start<L: Lane>(core: &Arc<Core>, lane: &Arc<L>, lease: L::Lease, granted: Duration, slot: Slot) {
     let (core_of_task, lane) = (Arc::clone(core), Arc::clone(lane));
     let token = L::token(&lease);
+    // Begun here, so that the lane knows of it before it asks for more.
+    let work = AssertUnwindSafe(Arc::clone(&lane).run(lease, granted, slot));
     let task = async move {
         let core = core_of_task;
-        let work = AssertUnwindSafe(Arc::clone(&lane).run(lease, granted, slot));
         if work.catch_unwind().await.is_err() {
             error!(target: "abide::runtime", lane = L::NAME, "work panicked outside of user code; it will be tried again");
             lane.give_back(token, GiveBack::tried(AFTER_PANIC)).await;
