@@ -16,8 +16,8 @@ Commands:
   soak [--seeds N] [--seed N] [--cases N]
                              the properties with more cases and other seeds (default: 5 seeds of
                              20000 cases, a few minutes)
-  torture [NAME…]            the stores' tests at full length: differential, crash, faults, flat,
-                             stress (default: all, about half an hour)
+  torture [NAME…]            the tests of stores and runtime at full length: differential, crash,
+                             faults, flat, stress, runtime (default: all, about half an hour)
   bench [OPTION…]            what is measured; options go to the benchmark (`bench --help` lists them)
   help                       this text";
 

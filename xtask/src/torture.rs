@@ -1,4 +1,4 @@
-//! The tests of the stores at full length: what a normal run only samples.
+//! The tests of the stores and of the runtime at full length: what a normal run only samples.
 
 use anyhow::Context;
 
@@ -9,9 +9,12 @@ use crate::workspace::Workspace;
 /// One campaign: tests that read their length from the environment.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Campaign {
-    /// What to type, and which tests of `abide-sqlite` to run.
+    /// What to type.
     pub(crate) name: &'static str,
     what: &'static str,
+    package: &'static str,
+    /// Which tests of the package to run.
+    tests: &'static [&'static str],
     variable: &'static str,
     full_length: &'static str,
 }
@@ -21,32 +24,50 @@ pub(crate) const CAMPAIGNS: &[Campaign] = &[
     Campaign {
         name: "differential",
         what: "20,000 random sequences of calls, memory against SQLite",
+        package: "abide-sqlite",
+        tests: &["differential"],
         variable: "ABIDE_DIFFERENTIAL_SEQUENCES",
         full_length: "20000",
     },
     Campaign {
         name: "crash",
         what: "200 processes killed under write load",
+        package: "abide-sqlite",
+        tests: &["crash"],
         variable: "ABIDE_KILLS",
         full_length: "200",
     },
     Campaign {
         name: "faults",
         what: "every write and fsync of a workload failed in turn",
+        package: "abide-sqlite",
+        tests: &["faults"],
         variable: "ABIDE_FAULTS",
         full_length: "400",
     },
     Campaign {
         name: "flat",
         what: "the cost of a fetch, and of a page, with a million rows behind it",
+        package: "abide-sqlite",
+        tests: &["flat"],
         variable: "ABIDE_FLAT_ROWS",
         full_length: "1000000",
     },
     Campaign {
         name: "stress",
         what: "deletions and prunes beside turns, judged by the model",
+        package: "abide-sqlite",
+        tests: &["stress"],
         variable: "ABIDE_STRESS_ROUNDS",
         full_length: "50",
+    },
+    Campaign {
+        name: "runtime",
+        what: "every call of the store goes wrong for the runtime, and 126,000 pairs of calls do",
+        package: "abide-runtime",
+        tests: &["faults::", "--include-ignored"],
+        variable: "ABIDE_FAULT_PAIRS",
+        full_length: "3000",
     },
 ];
 
@@ -56,12 +77,11 @@ pub(crate) fn named(name: &str) -> Option<&'static Campaign> {
 }
 
 pub(crate) fn run(workspace: &Workspace, campaigns: &[&Campaign]) -> anyhow::Result<()> {
-    for Campaign { name, what, variable, full_length } in campaigns {
+    for Campaign { name, what, package, tests, variable, full_length } in campaigns {
         println!("{name}: {what}");
         let watch = Stopwatch::start();
-        let mut command =
-            workspace.cargo(&["test", "--release", "--package", "abide-sqlite", "--test", "it", "--", name]);
-        loudly(command.env(variable, full_length))
+        let mut command = workspace.cargo(&["test", "--release", "--package", package, "--test", "it", "--"]);
+        loudly(command.args(*tests).env(variable, full_length))
             .with_context(|| format!("the campaign `{name}` failed"))?;
         println!("{name}: passed in {:.0} s", watch.elapsed().as_secs_f64());
     }
