@@ -189,7 +189,11 @@ impl Worker {
     ) -> Ran {
         let signal = self.signal(activity, cancellation, lost).boxed();
         let (reason, running) = match select(running, signal).await {
-            Either::Left((result, _)) => return Ran::Returned(result),
+            Either::Left((result, _)) => {
+                // It heard of its end before we did.
+                let is_unwanted = cancellation.reason().is_some();
+                return if is_unwanted { Ran::Unwanted } else { Ran::Returned(result) };
+            }
             Either::Right((reason, running)) => (reason, running),
         };
         cancellation.cancel(reason);

@@ -22,8 +22,8 @@ use tracing::{Instrument, info_span, warn};
 
 use self::execute::Activity;
 use self::finish::Taken;
-use self::session::{Room, Sessions, Ticket};
 pub(crate) use self::session::keep_sessions;
+use self::session::{Room, Sessions, Ticket};
 use self::stolen::Running;
 pub(crate) use self::stolen::listen;
 use crate::chances::Verdict;
@@ -145,10 +145,8 @@ impl Lane for Worker {
         wait: Duration,
     ) -> BoxFuture<'static, Result<Vec<WorkLease>, StoreError>> {
         let settings = &self.core.settings;
-        let own = SessionFetchConfig {
-            owner_id: self.node.clone(),
-            lock_timeout: settings.session_lock_timeout,
-        };
+        let own =
+            SessionFetchConfig { owner_id: self.node.clone(), lock_timeout: settings.session_lock_timeout };
         let (limit, wait, session) = match self.sessions.room() {
             Room::Unused => (limit, wait, Some(own)),
             Room::For(more) => (limit.min(more), wait, Some(own)),
