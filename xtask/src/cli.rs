@@ -16,15 +16,10 @@ Commands:
   soak [--seeds N] [--seed N] [--cases N]
                              the properties with more cases and other seeds (default: 5 seeds of
                              20000 cases, a few minutes)
-<<<<<<< HEAD
   torture [NAME…] [--seconds N]
                              tests at full length: differential, crash, faults, flat, stress of the
-                             stores, and kill, of processes, for N seconds each way (default: all,
-                             60 s; about half an hour)
-=======
-  torture [NAME…]            the tests of stores and runtime at full length: differential, crash,
-                             faults, flat, stress, runtime (default: all, about half an hour)
->>>>>>> w-faults
+                             stores, runtime, and kill, of processes, for N seconds each way
+                             (default: all, 60 s; about half an hour)
   bench [OPTION…]            what is measured; options go to the benchmark (`bench --help` lists them)
   help                       this text";
 

@@ -1,8 +1,4 @@
-<<<<<<< HEAD
-//! The tests of the stores, and of processes that are killed, at full length: what a normal run only samples.
-=======
-//! The tests of the stores and of the runtime at full length: what a normal run only samples.
->>>>>>> w-faults
+//! The tests of the stores, of the runtime, and of processes that are killed, at full length: what a normal run only samples.
 
 use anyhow::Context;
 
@@ -16,12 +12,7 @@ pub(crate) struct Campaign {
     /// What to type.
     pub(crate) name: &'static str,
     what: &'static str,
-<<<<<<< HEAD
     /// Which tests to run, as arguments of `cargo test`.
-=======
-    package: &'static str,
-    /// Which tests of the package to run.
->>>>>>> w-faults
     tests: &'static [&'static str],
     variable: &'static str,
     full_length: &'static str,
@@ -42,75 +33,55 @@ pub(crate) const CAMPAIGNS: &[Campaign] = &[
     Campaign {
         name: "differential",
         what: "20,000 random sequences of calls, memory against SQLite",
-<<<<<<< HEAD
         tests: &["--release", "--package", "abide-sqlite", "--test", "it", "--", "differential"],
-=======
-        package: "abide-sqlite",
-        tests: &["differential"],
->>>>>>> w-faults
         variable: "ABIDE_DIFFERENTIAL_SEQUENCES",
         full_length: "20000",
     },
     Campaign {
         name: "crash",
         what: "200 processes killed under write load",
-<<<<<<< HEAD
         tests: &["--release", "--package", "abide-sqlite", "--test", "it", "--", "crash"],
-=======
-        package: "abide-sqlite",
-        tests: &["crash"],
->>>>>>> w-faults
         variable: "ABIDE_KILLS",
         full_length: "200",
     },
     Campaign {
         name: "faults",
         what: "every write and fsync of a workload failed in turn",
-<<<<<<< HEAD
         tests: &["--release", "--package", "abide-sqlite", "--test", "it", "--", "faults"],
-=======
-        package: "abide-sqlite",
-        tests: &["faults"],
->>>>>>> w-faults
         variable: "ABIDE_FAULTS",
         full_length: "400",
     },
     Campaign {
         name: "flat",
         what: "the cost of a fetch, and of a page, with a million rows behind it",
-<<<<<<< HEAD
         tests: &["--release", "--package", "abide-sqlite", "--test", "it", "--", "flat"],
-=======
-        package: "abide-sqlite",
-        tests: &["flat"],
->>>>>>> w-faults
         variable: "ABIDE_FLAT_ROWS",
         full_length: "1000000",
     },
     Campaign {
         name: "stress",
         what: "deletions and prunes beside turns, judged by the model",
-<<<<<<< HEAD
         tests: &["--release", "--package", "abide-sqlite", "--test", "it", "--", "stress"],
-        variable: "ABIDE_STRESS_ROUNDS",
-        full_length: "50",
-    },
-    KILL,
-=======
-        package: "abide-sqlite",
-        tests: &["stress"],
         variable: "ABIDE_STRESS_ROUNDS",
         full_length: "50",
     },
     Campaign {
         name: "runtime",
         what: "every call of the store goes wrong for the runtime, and 126,000 pairs of calls do",
-        package: "abide-runtime",
-        tests: &["faults::", "--include-ignored"],
+        tests: &[
+            "--release",
+            "--package",
+            "abide-runtime",
+            "--test",
+            "it",
+            "--",
+            "faults::",
+            "--include-ignored",
+        ],
         variable: "ABIDE_FAULT_PAIRS",
         full_length: "3000",
     },
->>>>>>> w-faults
+    KILL,
 ];
 
 /// The campaign of this name.
@@ -118,7 +89,6 @@ pub(crate) fn named(name: &str) -> Option<&'static Campaign> {
     CAMPAIGNS.iter().find(|campaign| campaign.name == name)
 }
 
-<<<<<<< HEAD
 /// What to run, and how long the storms last if that was said.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Torture {
@@ -140,14 +110,6 @@ pub(crate) fn run(workspace: &Workspace, torture: &Torture) -> anyhow::Result<()
         let watch = Stopwatch::start();
         let mut command = workspace.cargo(&["test"]);
         loudly(command.args(*tests).env(variable, torture.length(campaign)))
-=======
-pub(crate) fn run(workspace: &Workspace, campaigns: &[&Campaign]) -> anyhow::Result<()> {
-    for Campaign { name, what, package, tests, variable, full_length } in campaigns {
-        println!("{name}: {what}");
-        let watch = Stopwatch::start();
-        let mut command = workspace.cargo(&["test", "--release", "--package", package, "--test", "it", "--"]);
-        loudly(command.args(*tests).env(variable, full_length))
->>>>>>> w-faults
             .with_context(|| format!("the campaign `{name}` failed"))?;
         println!("{name}: passed in {:.0} s", watch.elapsed().as_secs_f64());
     }
