@@ -33,6 +33,7 @@ impl Client {
             call_timeout: Duration::from_secs(5),
             bulk_timeout: Duration::from_secs(60),
             retry_for: Duration::from_secs(10),
+            safety_net: Duration::from_secs(5),
         }
     }
 
@@ -62,6 +63,10 @@ impl Client {
 
     pub(crate) fn retry_for(&self) -> Duration {
         self.shared.retry_for
+    }
+
+    pub(crate) fn safety_net(&self) -> Duration {
+        self.shared.safety_net
     }
 }
 
@@ -93,6 +98,7 @@ pub struct ClientBuilder {
     call_timeout: Duration,
     bulk_timeout: Duration,
     retry_for: Duration,
+    safety_net: Duration,
 }
 
 impl ClientBuilder {
@@ -132,6 +138,13 @@ impl ClientBuilder {
         self
     }
 
+    /// How long a wait trusts a store that says it tells of changes, before it looks for itself: five seconds unless told.
+    /// For tests in virtual time, in which a wait of a year would look six million times.
+    pub fn safety_net(mut self, pause: Duration) -> Self {
+        self.safety_net = pause;
+        self
+    }
+
     /// Makes it.
     #[must_use]
     pub fn build(self) -> Client {
@@ -146,6 +159,7 @@ impl fmt::Debug for ClientBuilder {
             .field("call_timeout", &self.call_timeout)
             .field("bulk_timeout", &self.bulk_timeout)
             .field("retry_for", &self.retry_for)
+            .field("safety_net", &self.safety_net)
             .finish_non_exhaustive()
     }
 }

@@ -4,7 +4,7 @@
 //! now and then is the safety net. Where it does not, the pauses are short and grow.
 //!
 //! A store in trouble does not end a wait: the next look may find it recovered. The last look is made at the deadline, so what
-//! came in time is found however long the pauses are.
+//! came in time is found however long the pauses are. Only a store that does not answer that look prolongs a wait, by a second.
 
 use std::pin::pin;
 use std::time::Duration;
@@ -18,9 +18,6 @@ use serde::de::DeserializeOwned;
 use crate::query::decode_kv;
 use crate::retry::{Backoff, Pauses};
 use crate::{Client, ClientError};
-
-/// How long to trust a store that tells of changes.
-const SAFETY_NET: Duration = Duration::from_secs(5);
 
 /// How long a look may take at least, however little time is left: with less, a wait of no time would never see anything.
 const LEAST_LOOK: Duration = Duration::from_secs(1);
@@ -182,7 +179,7 @@ impl Rhythm {
     fn next_pause(&mut self, client: &Client) -> Duration {
         match (&mut self.trouble, &self.changes) {
             (Some(backoff), _) => backoff.next(client.entropy()),
-            (None, Some(_)) => SAFETY_NET,
+            (None, Some(_)) => client.safety_net(),
             (None, None) => self.polling.next(),
         }
     }

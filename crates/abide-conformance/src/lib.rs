@@ -116,6 +116,12 @@ areas! {
     pushed_cancellations;
     /// A repeated request is done once.
     keyed_requests;
+    /// An instance is started once, and whoever starts it is told whether it did.
+    starts;
+    /// How an instance stands, for those who look at it.
+    status;
+    /// Word of changes to an instance.
+    changes;
     /// A deleted instance is not the next one of its name.
     incarnations;
     /// Rows that cannot be read harm nobody else.
@@ -132,7 +138,7 @@ areas! {
 
 /// The same functions where programs written for the older layout look for them: most at the root, the rest in modules.
 ///
-/// Deliberately absent: `race_replay`, which tries a runtime over a provider, until there is one.
+/// With the feature `runtime` also `race_replay`.
 pub mod provider_validations {
     pub use crate::ProviderFactory;
     pub use crate::atomicity::*;
@@ -148,7 +154,15 @@ pub mod provider_validations {
         bulk_deletion, capability_filtering, custom_status, deletion, kv_store, long_polling, poison_message,
         prune, sessions, tag_filtering,
     };
+
+    #[cfg(feature = "runtime")]
+    pub use crate::race_replay;
 }
+
+#[cfg(feature = "runtime")]
+pub mod race_replay;
+#[cfg(feature = "runtime")]
+pub mod stress;
 
 /// What the guide shows compiles and runs.
 #[cfg(doctest)]

@@ -1,46 +1,103 @@
-//! What abide can do so far, on a screen: one order, crashed after every turn.
+//! What `cargo run` shows: a shop on abide that loses its worker in the middle of the day, and no order.
 //!
-//! There is no store and no runtime yet. This program plays their part in memory: it keeps the committed
-//! events, delivers the answers, and throws the execution away after every turn, so that each turn begins
-//! by replaying what was committed, as after a crash.
+//! Start with `shop/orchestrations.rs`: the life of an order, as a user of abide writes it. `worker.rs` is the process that
+//! runs it, and is killed. `window.rs` and `day.rs` are the other process: it places orders, watches them through the client,
+//! and kills. `referee.rs` decides whether everything is right. The rest is about showing it.
+//!
+//! Deliberately absent: anything that knows about crashes on the side of the worker.
 
-mod order;
+mod cli;
+mod closing;
+mod day;
+mod shop;
+mod window;
+mod worker;
+mod worker_process;
 mod world;
 
+mod referee;
+mod summary;
+mod timeline;
+
+mod board;
+mod line;
+mod screen;
+
+mod folder;
+mod interrupt;
+mod time;
+mod words;
+
+use std::path::Path;
 use std::process::ExitCode;
 
-use world::{Crash, World};
+use cli::{Command, Options};
+use screen::complain;
+use window::{Ending, ShopError};
 
-const USAGE: &str = "\
-abide-demo: one order through the engine, in memory
-
-usage: cargo run [-- --resident]
-
-  --resident   keep the execution in memory between turns, instead of crashing it after each
-  --help       this text";
+const WRONG_ARGUMENTS: u8 = 2;
+/// As if SIGPIPE had ended it: whoever read the output has seen enough.
+const READER_IS_GONE: u8 = 128 + 13;
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let crash = match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
-        [] => Crash::AfterEveryTurn,
-        ["--resident"] => Crash::Never,
-        ["--help" | "-h"] => {
-            println!("{USAGE}");
-            return ExitCode::SUCCESS;
+    screen::restore_on_panic();
+    match cli::parse(std::env::args_os().skip(1)) {
+        Ok(Command::Shop(options)) => run_shop(&options),
+        Ok(Command::Worker(folder)) => run_worker(&folder),
+        Ok(Command::Help) => match screen::write(cli::HELP) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(_) => ExitCode::from(READER_IS_GONE),
+        },
+        Err(error) => {
+            complain(&format!("{error} (`--help` lists the options)"));
+            ExitCode::from(WRONG_ARGUMENTS)
         }
-        [unknown, ..] => {
-            eprintln!("abide-demo: there is no option '{unknown}'\n\n{USAGE}");
-            return ExitCode::from(2);
-        }
-    };
-    match World::new(crash).run() {
-        Ok(output) => {
-            println!("\nThe order ended exactly once: {output}");
-            ExitCode::SUCCESS
+    }
+}
+
+fn run_shop(options: &Options) -> ExitCode {
+    let ended = in_tokio(window::open(options));
+    match ended {
+        Ok(Ok(Ending::AllRight)) => ExitCode::SUCCESS,
+        Ok(Ok(Ending::SomethingWrong)) => ExitCode::FAILURE,
+        Ok(Ok(Ending::Interrupted(interrupted))) => ExitCode::from(interrupted.exit_code),
+        Ok(Err(error)) if error.reader_is_gone() => ExitCode::from(READER_IS_GONE),
+        Ok(Err(error)) => {
+            complain(&error.to_string());
+            match error {
+                ShopError::Folder(_) => ExitCode::from(WRONG_ARGUMENTS),
+                ShopError::Store(_)
+                | ShopError::Client(_)
+                | ShopError::Process(_)
+                | ShopError::Output(_)
+                | ShopError::World(_)
+                | ShopError::Signals(_)
+                | ShopError::Stuck { .. } => ExitCode::FAILURE,
+            }
         }
         Err(error) => {
-            eprintln!("\nabide-demo: {error}");
+            complain(&error.to_string());
             ExitCode::FAILURE
         }
     }
+}
+
+fn run_worker(folder: &Path) -> ExitCode {
+    match in_tokio(worker::work(folder)) {
+        Ok(Ok(())) => ExitCode::SUCCESS,
+        Ok(Err(error)) => {
+            complain(&error.to_string());
+            ExitCode::FAILURE
+        }
+        Err(error) => {
+            complain(&error.to_string());
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Runs it on this thread: neither process has much to compute.
+fn in_tokio<T>(program: impl Future<Output = T>) -> std::io::Result<T> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    Ok(runtime.block_on(program))
 }

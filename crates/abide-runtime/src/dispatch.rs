@@ -50,6 +50,12 @@ pub(crate) trait Lane: Send + Sync + 'static {
 
     /// For stores in which nobody can wait: something was enqueued from here.
     fn news(core: &Core) -> &Notify;
+
+    /// Counts what was leased.
+    fn count_leased(core: &Core, leased: u64);
+
+    /// Counts how long one lease was worked on.
+    fn count_worked(core: &Core, millis: u64);
 }
 
 /// Under which terms a lease is given back.
@@ -91,6 +97,9 @@ impl GiveBack {
 /// A panic in the runtime's own code, or in a provider's, costs its lease this long.
 const AFTER_PANIC: Duration = Duration::from_secs(1);
 
+/// A call that is under way when the runtime ends is given this long to answer.
+const LAST_ANSWER: Duration = Duration::from_millis(100);
+
 /// The right to work on one lease. Free again when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Slot {
@@ -123,14 +132,14 @@ impl Slots {
         Self { permits: Arc::new(Semaphore::new(count)), free: Arc::new(Mutex::new((0..count).collect())) }
     }
 
-    /// Waits for a free slot and takes all that are free.
-    async fn take_free(&self) -> Vec<OwnedSemaphorePermit> {
-        // The semaphore is never closed.
-        let mut taken: Vec<_> = Arc::clone(&self.permits).acquire_owned().await.into_iter().collect();
-        while let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned() {
-            taken.push(permit);
+    /// Waits for a free slot and takes all that are free; `None` never happens, because the semaphore is never closed.
+    async fn take_free(&self) -> Option<OwnedSemaphorePermit> {
+        let mut taken = Arc::clone(&self.permits).acquire_owned().await.ok()?;
+        let more = u32::try_from(self.permits.available_permits()).unwrap_or(u32::MAX);
+        if let Ok(more) = Arc::clone(&self.permits).try_acquire_many_owned(more) {
+            taken.merge(more);
         }
-        taken
+        Some(taken)
     }
 
     fn slot(&self, permit: OwnedSemaphorePermit) -> Slot {
@@ -156,13 +165,13 @@ pub(crate) async fn dispatch<L: Lane>(core: Arc<Core>, lane: Arc<L>) {
 async fn one_round<L: Lane>(core: &Arc<Core>, lane: &Arc<L>, slots: &Slots, backoff: &mut Backoff) {
     let mut permits = match select(Box::pin(slots.take_free()), Box::pin(core.stop.ending.cancelled())).await
     {
-        Either::Left((permits, _)) => permits,
-        Either::Right(_) => return,
+        Either::Left((Some(permits), _)) => permits,
+        Either::Left((None, _)) | Either::Right(_) => return,
     };
     let asked = core.clock.monotonic();
     let pulse = core.pulse.lane(L::QUEUE);
     pulse.asked();
-    let leased = match lease(core, lane, permits.len()).await {
+    let leased = match lease(core, lane, permits.num_permits()).await {
         Leased::Answer(Ok(leased)) => leased,
         Leased::Answer(Err(failure)) => {
             pulse.answered();
@@ -180,16 +189,17 @@ async fn one_round<L: Lane>(core: &Arc<Core>, lane: &Arc<L>, slots: &Slots, back
     core.pulse.storage_answered();
     let granted = core.clock.monotonic();
     pulse.answered();
-    if leased.len() < permits.len() {
+    if leased.len() < permits.num_permits() {
         pulse.drained(granted);
     }
     if leased.is_empty() {
-        permits.clear();
+        drop(permits);
         return wait_for_news::<L>(core, asked).await;
     }
+    L::count_leased(core, u64::try_from(leased.len()).unwrap_or(u64::MAX));
     for lease in leased {
         // A store that gives more than it was asked for finds the rest of it back in its queue.
-        match permits.pop() {
+        match permits.split(1) {
             Some(permit) => start(core, lane, lease, granted, slots.slot(permit)),
             None => Arc::clone(lane).give_back(L::token(&lease), GiveBack::UNTRIED).await,
         }
@@ -211,17 +221,20 @@ async fn lease<L: Lane>(core: &Arc<Core>, lane: &Arc<L>, limit: usize) -> Leased
         move |late| give_all_back(for_late, late).boxed(),
     );
     let mut call = Box::pin(call);
-    match select(&mut call, Box::pin(core.stop.ending.cancelled())).await {
-        Either::Left((called, _)) => return Leased::Answer(answer(called)),
-        Either::Right(_) => {}
+    // The end first: once it has begun, nothing more is taken.
+    match select(Box::pin(core.stop.ending.cancelled()), &mut call).await {
+        Either::Left(_) => {}
+        Either::Right((called, _)) => return Leased::Answer(answer(called)),
     }
     // A store in which calls wait gives back what a dropped call was given. Of another nobody knows: it may hold a lease
-    // for us, so we hear it out, as long as there is time.
-    if !core.abilities.has(Ability::Parking)
-        && let Either::Left((called, _)) = select(call, Box::pin(core.stop.giving_up.cancelled())).await
-        && let Ok(leased) = answer(called)
-    {
-        give_all_back(for_ending, Ok(leased)).await;
+    // for us, so we hear it out. But it may also wait for something to come, and then we do not.
+    if !core.abilities.has(Ability::Parking) {
+        let over = Box::pin(core.caller.pause_unless_given_up(LAST_ANSWER));
+        if let Either::Left((called, _)) = select(call, over).await
+            && let Ok(leased) = answer(called)
+        {
+            give_all_back(for_ending, Ok(leased)).await;
+        }
     }
     Leased::Ending
 }
@@ -255,14 +268,18 @@ async fn wait_for_news<L: Lane>(core: &Arc<Core>, asked: Duration) {
 
 /// Starts working on a lease in a task of its own.
 fn start<L: Lane>(core: &Arc<Core>, lane: &Arc<L>, lease: L::Lease, granted: Duration, slot: Slot) {
-    let lane = Arc::clone(lane);
+    let (core_of_task, lane) = (Arc::clone(core), Arc::clone(lane));
     let token = L::token(&lease);
+    // Begun here, so that the lane knows of it before it asks for more.
+    let work = AssertUnwindSafe(Arc::clone(&lane).run(lease, granted, slot));
     let task = async move {
-        let work = AssertUnwindSafe(Arc::clone(&lane).run(lease, granted, slot));
+        let core = core_of_task;
         if work.catch_unwind().await.is_err() {
             error!(target: "abide::runtime", lane = L::NAME, "work panicked outside of user code; it will be tried again");
             lane.give_back(token, GiveBack::tried(AFTER_PANIC)).await;
         }
+        let took = core.clock.monotonic().saturating_sub(granted);
+        L::count_worked(&core, u64::try_from(took.as_millis()).unwrap_or(u64::MAX));
     };
     core.spawn(L::NAME, task.boxed());
 }

@@ -63,15 +63,16 @@
 //! |---|---|
 //! | `sqlite` (default) | the embedded store `providers::sqlite`, and `Runtime::start` |
 //! | `logging` | `runtime::observability::init_logging` |
-//! | `testing` | `testing`: virtual time and seeded chance |
-//! | `provider-test` | `provider_validation`: shows whether a store keeps the contract |
+//! | `testing` | `testing`: virtual time, seeded chance, crashes, and a store that fails on demand |
+//! | `provider-test` | `provider_validation`: shows whether a store keeps the contract; `provider_stress_tests`: how fast it is |
 //! | `test-hooks` | `runtime::test_hooks`: slows turns down, for tests of leases |
 //! | `test` | `provider-test` and `test-hooks` |
 //!
 //! Module paths and names are those of the `duroxide` crate, 0.1.32: `duroxide = { package = "abide", … }` in a manifest, and
 //! its programs compile. What is added here is beside them.
 //!
-//! Deliberately absent: code. Everything is defined in the crates this one brings together.
+//! Deliberately absent: code, but for what puts a runtime into a simulated world (`testing`). Everything else is defined in the
+//! crates this one brings together.
 
 use std::sync::Arc;
 
@@ -80,15 +81,23 @@ pub mod prelude;
 pub mod providers;
 pub mod runtime;
 pub mod seams;
+#[cfg(feature = "testing")]
+pub mod testing;
+
+#[cfg(doctest)]
+mod guide;
 
 #[cfg(feature = "provider-test")]
 #[doc(inline)]
 pub use abide_conformance as provider_validation;
 #[cfg(feature = "provider-test")]
 pub use abide_conformance::provider_validations;
-#[cfg(feature = "testing")]
+#[cfg(feature = "provider-test")]
 #[doc(inline)]
-pub use abide_sim as testing;
+pub use abide_conformance::stress as provider_stress_test;
+#[cfg(feature = "provider-test")]
+#[doc(inline)]
+pub use abide_conformance::stress as provider_stress_tests;
 
 // What code is written in.
 pub use abide_engine::{DurableFuture, Elapsed, OrchestrationContext};
@@ -98,7 +107,7 @@ pub use abide_runtime::{ActivityContext, CancellationReason};
 // What runs it, and who calls it.
 pub use abide_client::{Client, ClientError};
 pub use abide_engine::{OrchestrationHandler, OrchestrationHandlerRef};
-pub use abide_model::{OrchestrationDescriptor, OrchestrationStatus};
+pub use abide_model::{ExecutionStatus, OrchestrationDescriptor, OrchestrationStatus};
 pub use abide_runtime::RuntimeOptions;
 pub use abide_runtime::registry::{OrchestrationRegistry, OrchestrationRegistryBuilder};
 

@@ -33,7 +33,7 @@ pub(crate) fn run(workspace: &Workspace, scope: Scope) -> anyhow::Result<()> {
         with_component(workspace, CLIPPY, &arguments)
     })?;
     // The runner's own last lines say how many tests ran; they are what people look for.
-    step("tests", || loudly(&mut workspace.cargo(&["test", "--workspace"])))?;
+    step("tests", || loudly(&mut workspace.cargo(&["test", "--workspace", "--all-features"])))?;
     step("doc", || {
         let mut command = workspace.cargo(&["doc", "--workspace", "--no-deps"]);
         quietly(command.env("RUSTDOCFLAGS", "-D warnings"))

@@ -111,12 +111,17 @@ pub(crate) const DIRECT: &[CrateRows] = &[
     CrateRows {
         name: "abide-conformance",
         may_depend_on: &[
+            row("abide-client", "scenes with a runtime; behind a feature"),
+            row("abide-engine", "scenes with a runtime; behind a feature"),
             row("abide-host", "the real clock, for stores that have no other"),
             row("abide-model", "what it stores"),
             row("abide-provider", "the contract it tries"),
+            row("abide-runtime", "scenes with a runtime; behind a feature"),
             row("async-trait", "the factory is an async trait"),
             without_defaults("futures-util", "a failed assertion is an outcome, not the end of the suite"),
             row("semver", "executions are pinned to versions"),
+            row("serde", "the configuration of the stress harness; behind a feature"),
+            row("serde_json", "the inputs of the stress harness; behind a feature"),
             row("tokio", "real time passes, and callers run beside each other"),
         ],
     },
@@ -184,8 +189,25 @@ pub(crate) const DIRECT: &[CrateRows] = &[
         ],
     },
     CrateRows {
+        name: "coming-from-duroxide",
+        may_depend_on: &[
+            row("abide", "what it shows"),
+            row("semver", "versions of orchestrations"),
+            row("serde", "typed inputs and outputs"),
+            row("serde_json", "typed inputs and outputs, by hand"),
+            row("tokio", "what programs of its kind run on"),
+        ],
+    },
+    CrateRows {
         name: "abide-demo",
-        may_depend_on: &[row("abide-engine", "what it shows"), row("abide-model", "what it shows")],
+        may_depend_on: &[
+            row("abide", "what it shows"),
+            without_defaults("futures-util", "waiting for several things at once"),
+            row("serde", "orders and outcomes are typed"),
+            row("terminal_size", "a board must fit, and there is no safe way to ask without it"),
+            row("thiserror", "error types without handwritten `Display`"),
+            without_defaults("tokio", "what the runtime runs on; Ctrl-C"),
+        ],
     },
     CrateRows {
         name: "abide-bench",
@@ -197,6 +219,19 @@ pub(crate) const DIRECT: &[CrateRows] = &[
             row("futures", "drives the store's lanes on one thread"),
             row("rusqlite", "the file beneath a store, measured without one"),
             row("serde_json", "results are written as JSON"),
+        ],
+    },
+    CrateRows {
+        name: "abide-chaos",
+        may_depend_on: &[
+            row("abide", "what it runs, as a user would"),
+            row("abide-host", "the time that the journals show"),
+            row("metrics", "the runtime tells only its metrics that a commit was refused"),
+            row("rusqlite", "the file, once nobody uses it"),
+            row("serde", "journals are JSON"),
+            row("serde_json", "journals are JSON"),
+            row("thiserror", "error types without handwritten `Display`"),
+            without_defaults("tokio", "a worker's threads, and the signals that end it"),
         ],
     },
     CrateRows {

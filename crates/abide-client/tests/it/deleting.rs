@@ -88,9 +88,12 @@ async fn a_refusal_that_nothing_explains_is_passed_on_whatever_it_says() {
         world.past().started("a").await;
         world.past().completed("a", "").await;
 
-        let refused = world.client.delete_instance("a", false).await;
+        world.past().started("live").await;
 
-        assert!(matches!(refused, Err(ClientError::Provider(error)) if !error.is_retryable()));
+        for (id, force) in [("a", false), ("a", true), ("live", true)] {
+            let refused = world.client.delete_instance(id, force).await;
+            assert!(matches!(refused, Err(ClientError::Provider(error)) if !error.is_retryable()));
+        }
     }
 }
 

@@ -9,6 +9,7 @@ use abide_model::OrchestrationStatus;
 use abide_provider::{InstanceQuery, Provider};
 use abide_sqlite::SqliteProvider;
 use futures_util::TryStreamExt as _;
+use futures_util::future::join_all;
 
 use crate::support::{Past, Telling, Wrapper, millis, seconds};
 
@@ -92,6 +93,43 @@ async fn a_name_is_started_once() {
         assert_eq!(client.start("a", "Order").await.unwrap(), Started::AlreadyExisted);
         let refused = client.start("a", "Order").or_refuse().await;
         assert!(matches!(refused, Err(StartError::AlreadyExists { .. })));
+    }
+}
+
+#[tokio::test]
+async fn of_many_who_start_a_name_at_once_one_creates_it() {
+    for store in every_store().await {
+        let client = Client::new(store);
+        let starts = (0..16).map(|_| client.start("a", "Order").delay(PLENTY).or_refuse().send());
+
+        let answers = join_all(starts).await;
+
+        let created = answers.iter().filter(|answer| matches!(answer, Ok(Started::Created))).count();
+        let refused =
+            answers.iter().filter(|answer| matches!(answer, Err(StartError::AlreadyExists { .. }))).count();
+        assert_eq!((created, refused), (1, 15), "a start that is not due yet takes the name too");
+    }
+}
+
+#[tokio::test]
+async fn a_wait_looks_when_it_is_told_and_not_otherwise() {
+    for inner in [memory(), sqlite().await] {
+        let store = Arc::new(Wrapper::new(inner));
+        let (client, past) = (Client::new(store.clone()), Past(&*store));
+        past.started("other").await;
+
+        let turns = async {
+            past.started("a").await;
+            for n in 0..20 {
+                past.said("other", &n.to_string()).await;
+            }
+            past.completed("a", "done").await;
+        };
+        let (ended, ()) = tokio::join!(biased; client.wait_for_orchestration("a", PLENTY), turns);
+
+        assert!(matches!(ended.unwrap(), OrchestrationStatus::Completed { .. }));
+        // At first, when it started and when it ended; and once if this machine was asleep for five seconds.
+        assert!((2..=4).contains(&store.reads.calls()), "{}", store.reads.calls());
     }
 }
 

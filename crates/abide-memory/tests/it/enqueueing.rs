@@ -1,6 +1,6 @@
 //! Enqueueing a message.
 
-use abide_provider::MessageId;
+use abide_provider::{MessageId, Start};
 
 use crate::support::*;
 
@@ -123,6 +123,23 @@ fn a_key_is_forgotten_after_an_hour() {
     store.enqueue_once(start("a"), 1);
     assert_eq!(store.mail(), [1, 2]);
     assert_eq!(store.dump().request_keys.into_values().collect::<Vec<_>>(), [BEGIN + 3_600_000]);
+}
+
+#[test]
+fn a_start_is_answered_like_the_first_for_an_hour() {
+    let store = Store::new();
+    assert_eq!(store.start_once("a", 1), Start::Created);
+    let again = || [store.start_once("a", 1), store.start_once("a", 2)];
+    let before = store.state();
+    assert_eq!(again(), [Start::Created, Start::Exists], "it waits in the queue");
+    assert_eq!(store.state(), before, "nothing more was sent");
+    let lease = store.lease();
+    store.commit(TurnBuilder::starting(1).under(&lease));
+    store.advance(millis(3_599_999));
+    assert_eq!(again(), [Start::Created, Start::Exists], "it runs");
+    store.advance(millis(1));
+    assert_eq!(again(), [Start::Exists, Start::Exists], "that it did it itself is forgotten");
+    assert_eq!(store.mail(), [0; 0]);
 }
 
 #[test]

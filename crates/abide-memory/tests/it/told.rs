@@ -1,7 +1,7 @@
-//! Leases that are taken away are told.
+//! Leases that are taken away, and changes, are told.
 
 use abide_model::{Event, EventKind, ExecutionStatus, PruneOptions};
-use abide_provider::{Provider as _, StolenBecause, StolenLease, StolenLeases};
+use abide_provider::{Changes, Provider as _, ProviderAdmin as _, StolenBecause, StolenLease, StolenLeases};
 use futures::{FutureExt as _, StreamExt as _};
 
 use crate::support::*;
@@ -96,4 +96,44 @@ fn finishing_and_abandoning_take_nothing_away() {
     store.finish(&finished, None).unwrap();
     store.abandon_work(&abandoned, None).unwrap();
     assert_eq!(heard(&mut told), []);
+}
+
+fn is_told(changes: &mut Changes) -> bool {
+    changes.next().now_or_never().flatten().is_some()
+}
+
+#[test]
+fn what_others_see_is_a_change() {
+    let store = Store::new();
+    let mut changes = store.provider.changes("a").unwrap();
+    store.create("a", TurnBuilder::starting(1));
+    assert!(is_told(&mut changes), "it came to be");
+    let step = |turn: TurnBuilder| {
+        store.enqueue(signal("a", ""));
+        let lease = store.lease();
+        store.commit(turn.under(&lease));
+    };
+    step(TurnBuilder::of_execution(1).event(2, status_said(None)));
+    assert!(is_told(&mut changes), "a custom status");
+    step(TurnBuilder::of_execution(1).event(3, value_cleared("k")));
+    assert!(is_told(&mut changes), "a value");
+    step(TurnBuilder::of_execution(1).ending(ExecutionStatus::Completed, ""));
+    assert!(is_told(&mut changes), "its end");
+    at_once(store.provider.delete_instance("a", false)).unwrap();
+    assert!(is_told(&mut changes), "it is gone");
+    assert!(!is_told(&mut changes));
+}
+
+#[test]
+fn what_nobody_sees_is_no_change() {
+    let (store, [token, _], _) = with_leased_work();
+    let mut changes = store.provider.changes("a").unwrap();
+    store.finish(&token, None).unwrap();
+    let lease = store.lease();
+    store.abandon(&lease.token, None).unwrap();
+    let lease = store.lease();
+    store.commit(TurnBuilder::of_execution(1).event(2, started()).under(&lease));
+    store.create("b", TurnBuilder::starting(1));
+    at_once(store.provider.prune_executions("a", PruneOptions::default())).unwrap();
+    assert!(!is_told(&mut changes));
 }

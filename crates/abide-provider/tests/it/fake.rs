@@ -14,6 +14,7 @@ use async_trait::async_trait;
 use crate::admin::FakeAdmin;
 use crate::items::say;
 
+type CustomStatus = Result<Option<(Option<String>, u64)>, ProviderError>;
 type Fetched<T> = Result<Option<(T, String, u32)>, ProviderError>;
 
 /// A store that answers by script. Without a script, writes succeed and fetches find nothing.
@@ -22,6 +23,8 @@ pub(crate) struct Fake {
     pub(crate) instances: Script<Fetched<OrchestrationItem>>,
     pub(crate) work: Script<Fetched<WorkItem>>,
     pub(crate) histories: Script<Result<Vec<Event>, ProviderError>>,
+    pub(crate) stats: Script<Result<Option<SystemStats>, ProviderError>>,
+    pub(crate) custom_statuses: Script<CustomStatus>,
     pub(crate) writes: Script<Result<(), ProviderError>>,
     pub(crate) admin: Option<FakeAdmin>,
     pub(crate) log: Log,
@@ -209,10 +212,11 @@ impl Provider for Fake {
 
     async fn get_custom_status(
         &self,
-        _instance: &str,
-        _last_seen_version: u64,
+        instance: &str,
+        last_seen_version: u64,
     ) -> Result<Option<(Option<String>, u64)>, ProviderError> {
-        Ok(None)
+        self.log.write(format!("custom status {instance} {last_seen_version}"));
+        self.custom_statuses.next().unwrap_or(Ok(None))
     }
 
     async fn get_kv_value(&self, _instance: &str, _key: &str) -> Result<Option<String>, ProviderError> {
@@ -223,7 +227,8 @@ impl Provider for Fake {
         Ok(HashMap::new())
     }
 
-    async fn get_instance_stats(&self, _instance: &str) -> Result<Option<SystemStats>, ProviderError> {
-        Ok(None)
+    async fn get_instance_stats(&self, instance: &str) -> Result<Option<SystemStats>, ProviderError> {
+        self.log.write(format!("stats {instance}"));
+        self.stats.next().unwrap_or(Ok(None))
     }
 }

@@ -18,6 +18,7 @@ mod errors;
 mod filters;
 mod leases;
 mod listeners;
+mod looking;
 mod messages;
 mod past;
 mod work;

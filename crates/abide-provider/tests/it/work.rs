@@ -129,6 +129,7 @@ fn a_plain_store_has_a_name_but_no_abilities() {
     assert_eq!(store.abilities(), Abilities::NONE);
     assert!(store.as_management_capability().is_none());
     assert!(store.stolen_leases().is_none());
+    assert!(store.changes("i").is_none());
     for lane in [Lane::Instances, Lane::Work] {
         assert_eq!(block_on(store.next_due(lane)), Ok(None), "{lane:?}");
     }

@@ -5,8 +5,10 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use abide_engine::Execution;
+use abide_model::{Event, EventKind, INITIAL_EVENT_ID};
 use abide_provider::Position;
 
 /// An execution that can be fed its next messages.
@@ -20,12 +22,52 @@ pub(crate) struct Resident {
     pub(crate) life: Life,
 }
 
-/// What is told about an execution when it ends.
-#[derive(Debug, Clone, Copy, Default)]
+/// What is told about an execution when it ends, and about its children when they do.
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Life {
     /// When it began, in milliseconds since the epoch.
     pub(crate) started_at_ms: u64,
     pub(crate) turns: u64,
+    /// Its children that have not answered: what they run, and since when.
+    children: BTreeMap<u64, (String, u64)>,
+}
+
+/// A child that answered.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Answered {
+    pub(crate) orchestration: String,
+    pub(crate) outcome: &'static str,
+    pub(crate) seconds: f64,
+}
+
+impl Life {
+    /// Takes note of an event; says which child it is the answer of.
+    pub(crate) fn note(&mut self, event: &Event) -> Option<Answered> {
+        if event.event_id == INITIAL_EVENT_ID {
+            self.started_at_ms = event.timestamp_ms;
+        }
+        if let EventKind::SubOrchestrationScheduled { name, .. } = &event.kind {
+            self.children.insert(event.event_id, (name.clone(), event.timestamp_ms));
+            return None;
+        }
+        let outcome = child_outcome(&event.kind)?;
+        let (orchestration, since) = self.children.remove(&event.source_event_id?)?;
+        let took = Duration::from_millis(event.timestamp_ms.saturating_sub(since));
+        Some(Answered { orchestration, outcome, seconds: took.as_secs_f64() })
+    }
+}
+
+/// How a child ended, if the event says so.
+fn child_outcome(kind: &EventKind) -> Option<&'static str> {
+    if matches!(kind, EventKind::SubOrchestrationCompleted { .. }) {
+        Some("success")
+    } else if matches!(kind, EventKind::SubOrchestrationFailed { .. }) {
+        Some("failed")
+    } else if matches!(kind, EventKind::SubOrchestrationCancelRequested { .. }) {
+        Some("cancelled")
+    } else {
+        None
+    }
 }
 
 /// The executions that are kept.

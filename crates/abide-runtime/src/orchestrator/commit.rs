@@ -6,8 +6,8 @@ use std::sync::Arc;
 use abide_engine::{MailId, TurnOutput};
 use abide_model::{ErrorDetails, Event, EventKind, INITIAL_EXECUTION_ID, WorkItem};
 use abide_provider::{
-    Authority, Committed, Consumed, InstanceLease, Message, MessageId, Operation, Rejection, StoreError,
-    Turn, TurnCommit,
+    Authority, Committed, Consumed, InstanceLease, Message, MessageId, Operation, ParentLink, Rejection,
+    StoreError, Turn, TurnCommit,
 };
 use futures_util::FutureExt;
 
@@ -61,7 +61,12 @@ fn consumed_of(messages: &[Message], consumed: &[MailId]) -> (Consumed, Vec<Work
 }
 
 /// What to write if the history cannot be read: the end, behind everything that may be there, and a word to the parent.
-pub(crate) fn unreadable_end(lease: &InstanceLease, details: &ErrorDetails, now_ms: u64) -> TurnCommit {
+pub(crate) fn unreadable_end(
+    lease: &InstanceLease,
+    parent: Option<ParentLink>,
+    details: &ErrorDetails,
+    now_ms: u64,
+) -> TurnCommit {
     let last = lease.position.last_event_id;
     let execution_id = lease.position.execution_id.max(INITIAL_EXECUTION_ID);
     let mut end = Event::with_event_id(
@@ -75,7 +80,6 @@ pub(crate) fn unreadable_end(lease: &InstanceLease, details: &ErrorDetails, now_
     let mut turn = Turn::of_past(execution_id, vec![end]);
     turn.metadata.orchestration_name = Some(lease.orchestration_name.clone());
     turn.metadata.orchestration_version = Some(lease.orchestration_version.clone());
-    let parent = lease.parent.clone();
     turn.orchestrator_items.extend(parent.and_then(|parent| {
         Some(WorkItem::SubOrchFailed {
             parent_execution_id: parent.execution_id.unwrap_or(INITIAL_EXECUTION_ID),

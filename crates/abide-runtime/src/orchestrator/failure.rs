@@ -63,7 +63,8 @@ impl Orchestrator {
     #[expect(clippy::fn_params_excessive_bools, reason = "one fact about the execution")]
     async fn condemn(&self, held: &Held, who: Identity, details: ErrorDetails, is_new: bool) {
         let lease = &held.lease;
-        let history = if is_new { Ok(Vec::new()) } else { self.read_history(lease, 0).await };
+        // What this build cannot replay it must not end either.
+        let history = if is_new { Ok(Vec::new()) } else { self.read_compatible_history(lease).await };
         let history = match history {
             Ok(history) => history,
             Err(Hindrance::Unreadable(problem)) => return self.end_unreadable(held, &who, problem).await,
@@ -77,7 +78,7 @@ impl Orchestrator {
             TurnInput { identity: who.clone(), history, mail, kv: BTreeMap::new(), now: self.now(held) };
         let output = condemn(input, details);
         let last = output.events.last().map_or(lease.position.last_event_id, abide_model::Event::event_id);
-        let told = report::Told::of(&output, cache::Life::default(), last);
+        let told = report::Told::of(&output, &cache::Life::default(), last);
         match commit(&self.core, commit_of(lease, who.execution_id, output)).await {
             CommitEnd::Done(committed) => told.tell(&self.core, &who, &committed),
             CommitEnd::NotOurs => self.core.chances.spoiled(&who.instance),
@@ -103,10 +104,14 @@ impl Orchestrator {
                 error: problem,
             },
         );
-        self.core.metrics.record_orchestration_poison();
-        let end = unreadable_end(lease, &details, self.now(held).as_millis());
+        let parent = match self.parent_of(lease).await {
+            Ok(parent) => parent,
+            Err(hindrance) => return self.hindered(held, who, hindrance).await,
+        };
+        let end = unreadable_end(lease, parent, &details, self.now(held).as_millis());
         match commit(&self.core, end).await {
-            CommitEnd::Done(_) | CommitEnd::NotOurs => {}
+            CommitEnd::Done(_) => report::count_unreadable_end(&self.core, who, details),
+            CommitEnd::NotOurs => {}
             CommitEnd::GivenUp => self.hand_back(lease, GiveBack::UNTRIED).await,
             CommitEnd::Outdated => self.hand_back(lease, GiveBack::untried(LOOK_AGAIN)).await,
             CommitEnd::Refused(error) => {
@@ -126,7 +131,7 @@ impl Orchestrator {
             Hindrance::Incompatible { version } => {
                 warn!(target: "abide::runtime", instance_id = %who.instance, %version,
                     "pinned to an incompatible version: left to other nodes");
-                GiveBack::tried(LOOK_AGAIN)
+                GiveBack::untried(LOOK_AGAIN)
             }
             Hindrance::Refused(error) => {
                 warn!(target: "abide::runtime", instance_id = %who.instance, %error, "cannot be read now");

@@ -1,7 +1,8 @@
 //! The lane of turns: a leased instance is run and committed.
 //!
 //! Start with [`Orchestrator::turn`]. What a lease is about is decided in `plan.rs`, how its execution is brought up to date
-//! in `load.rs`, what is written in `commit.rs`; ends that the code did not choose are in `failure.rs`.
+//! in `load.rs`, what is written in `commit.rs`; ends that the code did not choose are in `failure.rs`, and whom to tell of
+//! them in `parent.rs`.
 //!
 //! Deliberately absent: the rules of replay. They are the engine's.
 
@@ -9,6 +10,7 @@ mod cache;
 mod commit;
 mod failure;
 mod load;
+mod parent;
 mod plan;
 mod report;
 
@@ -59,9 +61,8 @@ impl Orchestrator {
     }
 
     /// One turn, from the lease to the commit.
-    async fn turn(&self, held: Held) {
+    async fn turn(&self, held: Held, stage: Stage) {
         let lease = &held.lease;
-        let stage = Stage::of(lease);
         let most = self.core.settings.max_attempts;
         if self.core.chances.judge(&lease.instance, lease.attempt, most) == Verdict::Poison {
             return self.poison(&held, stage).await;
@@ -139,17 +140,14 @@ impl Orchestrator {
     async fn finish(&self, held: &Held, who: Identity, mut resident: Resident, output: TurnOutput) {
         let lease = &held.lease;
         resident.life.turns = resident.life.turns.saturating_add(1);
+        let mut answered = Vec::new();
         for event in &output.events {
             resident.weight = resident.weight.saturating_add(weigh(event));
-        }
-        if let Some(first) = output.events.first()
-            && first.event_id == 1
-        {
-            resident.life.started_at_ms = first.timestamp_ms;
+            answered.extend(resident.life.note(event));
         }
         let last = output.events.last().map_or(resident.position.last_event_id, abide_model::Event::event_id);
         resident.position = Position { last_event_id: last, ..resident.position };
-        let told = report::Told::of(&output, resident.life, last);
+        let told = report::Told::of(&output, &resident.life, last).with_children(answered);
         let turn = commit_of(lease, who.execution_id, output);
         let sends = (!turn.turn.orchestrator_items.is_empty(), !turn.turn.worker_items.is_empty());
         match commit(&self.core, turn).await {
@@ -165,7 +163,10 @@ impl Orchestrator {
                 self.core.chances.spoiled(&who.instance);
                 debug!(target: "abide::runtime", instance_id = %who.instance, "the lease is lost; the turn is discarded");
             }
-            CommitEnd::Outdated => self.hand_back(lease, GiveBack::untried(LOOK_AGAIN)).await,
+            CommitEnd::Outdated => {
+                warn!(target: "abide::runtime", instance_id = %who.instance, "the store has another history; it will be replayed");
+                self.hand_back(lease, GiveBack::untried(LOOK_AGAIN)).await;
+            }
             CommitEnd::Refused(error) => self.refused(held, who, error).await,
             CommitEnd::GivenUp => self.hand_back(lease, GiveBack::UNTRIED).await,
         }
@@ -176,7 +177,7 @@ impl Orchestrator {
         let lease = &held.lease;
         let execution_id = lease.position.execution_id.max(1);
         let output = answer_late_mail(who.clone(), outcome, mail_of(&lease.messages), self.now(held));
-        let told = report::Told::of(&output, cache::Life::default(), lease.position.last_event_id);
+        let told = report::Told::of(&output, &cache::Life::default(), lease.position.last_event_id);
         match commit(&self.core, commit_of(lease, execution_id, output)).await {
             CommitEnd::Done(committed) => told.tell(&self.core, &who, &committed),
             CommitEnd::NotOurs => self.core.chances.spoiled(&who.instance),
@@ -254,8 +255,10 @@ impl Lane for Orchestrator {
     }
 
     fn run(self: Arc<Self>, lease: InstanceLease, granted: Duration, slot: Slot) -> BoxFuture<'static, ()> {
-        let span = info_span!(target: "abide::runtime", "turn", instance_id = %lease.instance,
-            execution_id = lease.position.execution_id, orchestration_name = %lease.orchestration_name);
+        let stage = Stage::of(&lease);
+        let who = stage.who();
+        let span = info_span!(target: "abide::runtime", "turn", instance_id = %who.instance,
+            execution_id = who.execution_id, orchestration_name = %who.orchestration);
         let work = async move {
             let settings = &self.core.settings;
             let keep = Lease {
@@ -268,7 +271,7 @@ impl Lane for Orchestrator {
             let held = Held { lease: Arc::new(lease), granted };
             crate::test_hooks::delay(&*self.core.clock, &held.lease.instance).await;
             let giving_up = self.core.stop.giving_up.clone();
-            let turn = Box::pin(self.turn(held.clone()));
+            let turn = Box::pin(self.turn(held.clone(), stage));
             if let Either::Right(_) = select(turn, Box::pin(giving_up.cancelled())).await {
                 self.hand_back(&held.lease, GiveBack::UNTRIED).await;
             }
@@ -287,6 +290,14 @@ impl Lane for Orchestrator {
 
     fn news(core: &Core) -> &Notify {
         &core.new_mail
+    }
+
+    fn count_leased(core: &Core, leased: u64) {
+        core.metrics.record_orch_dispatcher_items_fetched(leased);
+    }
+
+    fn count_worked(core: &Core, millis: u64) {
+        core.metrics.record_orch_dispatcher_processing_duration(millis);
     }
 }
 

@@ -5,7 +5,7 @@ use abide_model::{ErrorDetails, Event, EventKind, ExecutionStatus};
 use abide_provider::Committed;
 use tracing::{debug, error, info, trace, warn};
 
-use super::cache::Life;
+use super::cache::{Answered, Life};
 use crate::core::Core;
 
 /// What is to be told once a turn is committed.
@@ -15,6 +15,7 @@ pub(crate) struct Told {
     notices: Vec<Notice>,
     started_by: Option<&'static str>,
     ended: Option<Ended>,
+    children: Vec<Answered>,
     is_running: bool,
 }
 
@@ -29,7 +30,7 @@ struct Ended {
 
 impl Told {
     /// What there is to tell of a turn whose execution has now `events` events.
-    pub(crate) fn of(output: &TurnOutput, life: Life, events: u64) -> Self {
+    pub(crate) fn of(output: &TurnOutput, life: &Life, events: u64) -> Self {
         let started = output.events.first().is_some_and(|event| event.event_id == 1);
         let first_execution = output.events.first().is_some_and(|event| event.execution_id == 1);
         let ends = output.events.iter().rev().find(|event| event.is_terminal());
@@ -44,8 +45,15 @@ impl Told {
                 turns: life.turns,
                 events,
             }),
+            children: Vec::new(),
             is_running: matches!(output.outcome, Outcome::Running),
         }
+    }
+
+    /// The same, with children that answered.
+    pub(crate) fn with_children(mut self, children: Vec<Answered>) -> Self {
+        self.children = children;
+        self
     }
 
     /// Whether the execution goes on.
@@ -64,6 +72,15 @@ impl Told {
             core.metrics.record_orchestration_start(&who.orchestration, &who.version, by);
             core.metrics.increment_active_orchestrations();
         }
+        for Answered { orchestration, outcome, seconds } in &self.children {
+            core.metrics.record_suborchestration_call(&who.orchestration, orchestration, outcome);
+            core.metrics.record_suborchestration_duration(
+                &who.orchestration,
+                orchestration,
+                *seconds,
+                outcome,
+            );
+        }
         if let Some(ended) = &self.ended {
             count_end(core, who, ended);
         }
@@ -71,6 +88,13 @@ impl Told {
             core.metrics.record_executions_pruned(pruned.executions_deleted);
         }
     }
+}
+
+/// Counts the end of an execution whose history cannot be read: nothing else is known of it.
+pub(crate) fn count_unreadable_end(core: &Core, who: &Identity, details: ErrorDetails) {
+    let ended =
+        Ended { status: ExecutionStatus::Failed, details: Some(details), seconds: 0.0, turns: 0, events: 0 };
+    count_end(core, who, &ended);
 }
 
 fn failure(end: &Event) -> Option<ErrorDetails> {

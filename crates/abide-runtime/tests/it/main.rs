@@ -9,8 +9,12 @@
 mod recorder;
 mod support;
 
+mod e2e;
 mod faults;
+mod health;
+mod historic;
 mod instrumented;
+mod lessons;
 mod metrics;
 mod options;
 mod registry;

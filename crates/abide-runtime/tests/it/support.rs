@@ -74,6 +74,8 @@ pub(crate) fn in_virtual_time<T>(test: impl Future<Output = T>) -> T {
 pub(crate) fn output(status: OrchestrationStatus) -> String {
     match status {
         OrchestrationStatus::Completed { output, .. } => output,
-        other => panic!("not completed: {other:?}"),
+        other @ (OrchestrationStatus::NotFound
+        | OrchestrationStatus::Running { .. }
+        | OrchestrationStatus::Failed { .. }) => panic!("not completed: {other:?}"),
     }
 }

@@ -4,7 +4,6 @@ mod admin;
 mod clock;
 mod faults;
 mod past;
-mod told;
 mod world;
 mod wrapper;
 
@@ -12,9 +11,8 @@ pub(crate) use admin::AdminFault;
 pub(crate) use clock::{Numbers, VirtualClock};
 pub(crate) use faults::Fault;
 pub(crate) use past::Past;
-pub(crate) use told::Telling;
 pub(crate) use world::World;
-pub(crate) use wrapper::Wrapper;
+pub(crate) use wrapper::{Telling, Wrapper};
 
 use std::collections::BTreeMap;
 use std::time::Duration;

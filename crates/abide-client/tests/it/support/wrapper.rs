@@ -1,6 +1,6 @@
 //! A store around another one, that fails as it is told and counts what it is asked.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -14,7 +14,19 @@ use async_trait::async_trait;
 
 use super::admin::FaultyAdmin;
 use super::faults::Faults;
-use super::told::{Listeners, Telling};
+
+/// What a store tells of changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Telling {
+    /// Every change.
+    All,
+    /// Nothing: whoever waits polls.
+    Nothing,
+    /// Nothing, and it does not say so: whoever waits believes it.
+    NothingInSecret,
+    /// Nothing any more, from the first moment on.
+    Ended,
+}
 
 pub(crate) struct Wrapper {
     pub(crate) inner: Arc<dyn Provider>,
@@ -26,40 +38,23 @@ pub(crate) struct Wrapper {
     pub(crate) admin: Option<FaultyAdmin>,
     /// The keys of all attempts to write.
     pub(crate) keys: Mutex<Vec<RequestKey>>,
-    started: Mutex<BTreeMap<RequestKey, Start>>,
-    listeners: Listeners,
 }
 
 impl Wrapper {
     pub(crate) fn new(inner: Arc<dyn Provider>) -> Self {
-        let abilities = inner.abilities().with(Ability::AtomicStarts).with(Ability::PushedChanges);
         Self {
             admin: Some(FaultyAdmin::new(Arc::clone(&inner))),
+            abilities: inner.abilities(),
             inner,
             reads: Faults::default(),
             writes: Faults::default(),
             telling: Telling::All,
-            abilities,
             keys: Mutex::default(),
-            started: Mutex::default(),
-            listeners: Listeners::default(),
         }
     }
 
     pub(crate) fn telling(self, telling: Telling) -> Self {
         Self { telling, ..self }
-    }
-
-    /// A start that is answered alike however often it is repeated.
-    async fn start_atomically(&self, request: Enqueue) -> Result<Start, StoreError> {
-        let key = request.key;
-        let known = self.started.lock().unwrap().get(&key).copied();
-        if let Some(answer) = known {
-            return Ok(answer);
-        }
-        let answer = self.inner.start_once(request).await?;
-        self.started.lock().unwrap().insert(key, answer);
-        Ok(answer)
     }
 }
 
@@ -88,18 +83,17 @@ impl Provider for Wrapper {
         metadata: ExecutionMetadata,
         cancelled_activities: Vec<ScheduledActivityIdentifier>,
     ) -> Result<(), ProviderError> {
-        let acked = self.inner.ack_orchestration_item(
-            lock_token,
-            execution_id,
-            history_delta,
-            worker_items,
-            orchestrator_items,
-            metadata,
-            cancelled_activities,
-        );
-        acked.await?;
-        self.listeners.tell();
-        Ok(())
+        self.inner
+            .ack_orchestration_item(
+                lock_token,
+                execution_id,
+                history_delta,
+                worker_items,
+                orchestrator_items,
+                metadata,
+                cancelled_activities,
+            )
+            .await
     }
 
     async fn abandon_orchestration_item(
@@ -234,23 +228,16 @@ impl Provider for Wrapper {
 
     async fn start_once(&self, request: Enqueue) -> Result<Start, StoreError> {
         self.keys.lock().unwrap().push(request.key);
-        let effect = async {
-            if self.abilities.has(Ability::AtomicStarts) {
-                self.start_atomically(request).await
-            } else {
-                self.inner.start_once(request).await
-            }
-        };
-        self.writes.write(Operation::StartOnce, effect).await
+        self.writes.write(Operation::StartOnce, self.inner.start_once(request)).await
     }
 
     async fn read_status(&self, instance: &str) -> Result<OrchestrationStatus, ProviderError> {
         self.reads.read(Operation::ReadStatus, self.inner.read_status(instance)).await
     }
 
-    fn changes(&self, _instance: &str) -> Option<Changes> {
+    fn changes(&self, instance: &str) -> Option<Changes> {
         match self.telling {
-            Telling::All => Some(self.listeners.listen()),
+            Telling::All => self.inner.changes(instance),
             Telling::Nothing => None,
             Telling::NothingInSecret => Some(Box::pin(futures_util::stream::pending())),
             Telling::Ended => Some(Box::pin(futures_util::stream::empty())),

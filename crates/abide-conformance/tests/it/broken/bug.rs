@@ -8,13 +8,15 @@ use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 use abide_conformance::Polling;
-use abide_model::{Event, KvEntry, PruneOptions, PruneResult, SystemStats, Timestamp, WorkItem};
+use abide_model::{
+    Event, KvEntry, OrchestrationStatus, PruneOptions, PruneResult, SystemStats, Timestamp, WorkItem,
+};
 use abide_provider::{
-    Abilities, Committed, DeleteInstanceResult, Enqueue, ErrorKind, ExecutionInfo, FinishedWork,
+    Abilities, Changes, Committed, DeleteInstanceResult, Enqueue, ErrorKind, ExecutionInfo, FinishedWork,
     InstanceFilter, InstanceInfo, InstanceLease, InstancePage, InstanceQuery, InstanceTree, Lane,
     LeaseInstances, LeaseWork, Operation, OrchestrationItem, OrphanFilter, Provider, ProviderAdmin,
-    ProviderError, QueueDepths, Rejection, Retention, StolenLeases, StoreError, SystemMetrics, TurnCommit,
-    WorkLease,
+    ProviderError, QueueDepths, Rejection, Retention, Start, StolenLeases, StoreError, SystemMetrics,
+    TurnCommit, WorkLease,
 };
 use async_trait::async_trait;
 
@@ -142,6 +144,10 @@ pub(super) trait Bug: Send + Sync {
         store.enqueue_once(request).await
     }
 
+    async fn start_once(&self, store: &Store, request: Enqueue) -> StoreAnswer<Start> {
+        store.start_once(request).await
+    }
+
     // Work.
 
     async fn enqueue_for_worker(&self, store: &Store, item: WorkItem) -> Answer<()> {
@@ -193,6 +199,14 @@ pub(super) trait Bug: Send + Sync {
     }
 
     // Reading.
+
+    async fn read_status(&self, store: &Store, instance: &str) -> Answer<OrchestrationStatus> {
+        store.read_status(instance).await
+    }
+
+    fn changes(&self, store: &Store, instance: &str) -> Option<Changes> {
+        store.changes(instance)
+    }
 
     async fn get_custom_status(
         &self,

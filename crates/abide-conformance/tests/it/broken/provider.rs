@@ -5,13 +5,14 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use abide_model::{
-    Event, KvEntry, PruneOptions, PruneResult, ScheduledActivityIdentifier, SystemStats, Timestamp, WorkItem,
+    Event, KvEntry, OrchestrationStatus, PruneOptions, PruneResult, ScheduledActivityIdentifier, SystemStats,
+    Timestamp, WorkItem,
 };
 use abide_provider::{
-    Abilities, Authority, Committed, Consumed, DeleteInstanceResult, DispatcherCapabilityFilter, Enqueue,
-    ExecutionInfo, ExecutionMetadata, FinishedWork, InstanceFilter, InstanceInfo, InstanceLease,
+    Abilities, Authority, Changes, Committed, Consumed, DeleteInstanceResult, DispatcherCapabilityFilter,
+    Enqueue, ExecutionInfo, ExecutionMetadata, FinishedWork, InstanceFilter, InstanceInfo, InstanceLease,
     InstancePage, InstanceQuery, InstanceTree, Lane, LeaseInstances, LeaseWork, Operation, OrchestrationItem,
-    OrphanFilter, Provider, ProviderAdmin, ProviderError, QueueDepths, Retention, SessionFetchConfig,
+    OrphanFilter, Provider, ProviderAdmin, ProviderError, QueueDepths, Retention, SessionFetchConfig, Start,
     StolenLeases, StoreError, SystemMetrics, TagFilter, Turn, TurnCommit, WorkLease,
 };
 use async_trait::async_trait;
@@ -240,6 +241,18 @@ impl Provider for Broken {
 
     async fn enqueue_once(&self, request: Enqueue) -> StoreAnswer<()> {
         self.bug().enqueue_once(&self.store, request).await
+    }
+
+    async fn start_once(&self, request: Enqueue) -> StoreAnswer<Start> {
+        self.bug().start_once(&self.store, request).await
+    }
+
+    async fn read_status(&self, instance: &str) -> Answer<OrchestrationStatus> {
+        self.bug().read_status(&self.store, instance).await
+    }
+
+    fn changes(&self, instance: &str) -> Option<Changes> {
+        self.bug().changes(&self.store, instance)
     }
 
     async fn next_due(&self, lane: Lane) -> StoreAnswer<Option<Timestamp>> {

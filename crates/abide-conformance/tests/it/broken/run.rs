@@ -17,7 +17,11 @@ use super::planted::Planted;
 use super::provider::ENDLESS;
 
 /// The areas that wait in real time. Bugs about waiting are tried on them, and on nothing else: elsewhere nobody waits.
-pub(super) const IN_REAL_TIME: [&str; 2] = ["long_polling", "parking"];
+pub(super) const IN_REAL_TIME: [&str; 3] = ["long_polling", "parking", CHANGES];
+
+/// Where word of changes that does not come is waited for in real time. Tried on bugs that name this area, which are tried on
+/// nothing else.
+const CHANGES: &str = "changes";
 
 /// Where word that does not come is waited for in real time. Tried on bugs that name this area.
 const PATIENT: &str = "pushed_cancellations";
@@ -116,6 +120,9 @@ fn try_one(bug: &'static Planted) -> Caught {
 /// Whether a bug is tried on a validation.
 fn is_tried(bug: &Planted, validation: &Validation) -> bool {
     let path = validation.path();
+    if bug.area() == CHANGES || validation.area == CHANGES {
+        return bug.area() == validation.area;
+    }
     bug.catcher == path
         || bug.is_about_waiting() == IN_REAL_TIME.contains(&validation.area)
             && (validation.area != PATIENT || bug.area() == PATIENT)

@@ -16,8 +16,8 @@ Each row is a provider with one deliberate mistake. The suite was run on it, and
 that does not come to an end does not count. A suite that cannot fail proves nothing; this is the proof that ours can.
 
 Some validations are left out where they cost too much. Those that wait in real time are tried on mistakes about waiting,
-which are tried on nothing else; those that wait for word of a lease that was taken away, on mistakes about that. Those that
-move megabytes are tried on mistakes that name them.
+which are tried on nothing else; those that wait for word of a lease that was taken away, or of a change, on mistakes about
+that. Those that move megabytes are tried on mistakes that name them.
 
 | what is wrong | caught by | and by others |
 |---|---|---|

@@ -8,8 +8,8 @@ use abide_memory::{Dump, InMemoryProvider, State};
 use abide_model::{Event, WorkItem};
 use abide_provider::{
     Enqueue, ExecutionMetadata, FinishedWork, InstanceLease, LeaseInstances, LeaseWork, OrchestrationItem,
-    Provider, ProviderError, Rejection, RequestKey, SessionFetchConfig, StoreError, TagFilter, TurnCommit,
-    WorkLease,
+    Provider, ProviderError, Rejection, RequestKey, SessionFetchConfig, Start, StoreError, TagFilter,
+    TurnCommit, WorkLease,
 };
 use futures::FutureExt as _;
 
@@ -64,6 +64,11 @@ impl Store {
     pub(crate) fn enqueue_once(&self, item: WorkItem, key: u8) {
         let request = Enqueue { item, delay: None, key: RequestKey([key; 16]) };
         at_once(self.provider.enqueue_once(request)).unwrap();
+    }
+
+    pub(crate) fn start_once(&self, instance: &str, key: u8) -> Start {
+        let request = Enqueue { item: start(instance), delay: None, key: RequestKey([key; 16]) };
+        at_once(self.provider.start_once(request)).unwrap()
     }
 
     pub(crate) fn enqueue_work(&self, item: WorkItem) {

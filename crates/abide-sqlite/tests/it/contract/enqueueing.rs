@@ -1,6 +1,6 @@
 //! Enqueueing a message.
 
-use abide_provider::Provider as _;
+use abide_provider::{Provider as _, Start};
 use futures::executor::block_on;
 
 use crate::support::items::*;
@@ -109,6 +109,55 @@ fn a_request_is_remembered_after_its_message_was_used_up() {
     let store = store.reopened();
     store.enqueue_once(start("a"), 1);
     assert_eq!(store.count("message"), 0);
+}
+
+/// Forgetting is done a few at a time; what has not been got round to counts as forgotten all the same.
+#[test]
+fn a_request_is_forgotten_on_time_however_many_there_are() {
+    let store = Store::in_memory();
+    for key in 0..=255 {
+        store.enqueue_once(signal("a", ""), key);
+    }
+    store.advance(seconds(3_600));
+    store.enqueue_once(signal("a", ""), 255);
+    assert_eq!(store.count("message"), 257);
+    assert!(store.count("request") > 100, "most of them are still there");
+    assert_eq!(store.start_once("b", 254), Start::Created);
+    store.unchanged(|| assert_eq!(store.start_once("b", 254), Start::Created));
+    assert_eq!(store.count("message"), 258);
+}
+
+#[test]
+fn a_start_is_answered_like_the_first_for_an_hour() {
+    on_both(|store| {
+        assert_eq!(store.start_once("a", 1), Start::Created);
+        let again = || store.unchanged(|| [store.start_once("a", 1), store.start_once("a", 2)]);
+        assert_eq!(again(), [Start::Created, Start::Exists], "it waits in the queue");
+        let lease = store.lease();
+        assert_eq!(again(), [Start::Created, Start::Exists], "it is leased");
+        store.commit(TurnBuilder::starting(1).under(&lease));
+        store.advance(millis(3_599_999));
+        assert_eq!(again(), [Start::Created, Start::Exists], "it runs");
+        store.advance(millis(1));
+        assert_eq!(again(), [Start::Exists, Start::Exists], "that it did it itself is forgotten");
+    });
+}
+
+#[test]
+fn a_start_is_remembered_by_the_file() {
+    let store = Store::on_file();
+    assert_eq!(store.start_once("a", 1), Start::Created);
+    let store = store.reopened();
+    assert_eq!([1, 2].map(|key| store.start_once("a", key)), [Start::Created, Start::Exists]);
+    assert_eq!(store.count("message"), 1);
+}
+
+#[test]
+fn a_start_that_cannot_be_read_is_one() {
+    let store = Store::in_memory();
+    store.enqueue(start("a"));
+    store.damage("UPDATE message SET item = '{'");
+    assert_eq!(store.start_once("a", 1), Start::Exists);
 }
 
 #[test]

@@ -9,11 +9,13 @@ mod batches;
 mod ending;
 mod fused;
 
+mod changes;
 mod commits;
 mod costs;
 mod kv;
 mod pruning;
 mod revoking;
+mod status;
 
 mod sessions;
 mod tags;

@@ -86,6 +86,10 @@ impl Caller<'_> {
                 let request = Enqueue { item, delay, key: RequestKey([key; 16]) };
                 Answer::of(self.provider.enqueue_once(request).await)
             }
+            MailOp::StartOnce { item, delay, key } => {
+                let request = Enqueue { item, delay, key: RequestKey([key; 16]) };
+                Answer::of(self.provider.start_once(request).await)
+            }
             MailOp::EnqueueWork { item } => Answer::of(self.provider.enqueue_for_worker(item).await),
         }
     }
@@ -203,6 +207,7 @@ impl Caller<'_> {
                 Some(lease) => Answer::of(provider.read_kv_snapshot(&lease).await),
                 None => Answer::default(),
             },
+            ReadOp::Status { instance } => Answer::of(provider.read_status(instance).await),
             ReadOp::CustomStatus { instance, last_seen } => {
                 Answer::of(provider.get_custom_status(instance, *last_seen).await)
             }

@@ -37,7 +37,7 @@ const SEQUENCES: u64 = 400;
 const ENOUGH: usize = 40;
 
 /// How many situations the sequences must meet.
-const SITUATIONS: usize = 250;
+const SITUATIONS: usize = 264;
 
 #[test]
 fn both_stores_do_the_same() {

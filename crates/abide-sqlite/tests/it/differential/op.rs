@@ -41,6 +41,7 @@ pub(crate) enum Token {
 pub(crate) enum MailOp {
     Enqueue { item: WorkItem, delay: Option<Duration> },
     EnqueueOnce { item: WorkItem, delay: Option<Duration>, key: u8 },
+    StartOnce { item: WorkItem, delay: Option<Duration>, key: u8 },
     EnqueueWork { item: WorkItem },
 }
 
@@ -103,6 +104,9 @@ pub(crate) enum ReadOp {
     Snapshot {
         lease: usize,
         fate: Fate,
+    },
+    Status {
+        instance: String,
     },
     CustomStatus {
         instance: String,

@@ -1,18 +1,21 @@
 //! Processes that work the same queue: nothing twice, nothing forgotten, and soon.
 
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use abide_model::WorkItem;
-use abide_provider::{LeaseWork, Provider};
+use abide_model::{OrchestrationStatus, WorkItem};
+use abide_provider::{Changes, LeaseWork, Provider};
 use abide_sqlite::SqliteProvider;
 use futures::executor::block_on;
 use futures::future::{join, try_join_all};
+use futures::{FutureExt as _, StreamExt as _};
 use rusqlite::Connection;
 
 use super::puppet::{LONG, Puppet, finish, id_of, job, one_job};
 use crate::crash::evidence::integrity;
 use crate::support::folder::{Folder, beside, url};
+use crate::support::items::{event, started, status_said};
 use crate::support::process::{PATIENCE, until};
 
 fn open(path: &Path) -> SqliteProvider {
@@ -109,6 +112,71 @@ fn two_stores_in_one_process_share_a_file() {
     finish_one_more(&other);
     drop(other);
     assert_eq!(folder.names(), ["data.db"]);
+}
+
+fn said(store: &SqliteProvider) -> Option<String> {
+    match block_on(store.read_status("a")).unwrap() {
+        OrchestrationStatus::Running { custom_status, .. } => custom_status,
+        status @ (OrchestrationStatus::NotFound
+        | OrchestrationStatus::Completed { .. }
+        | OrchestrationStatus::Failed { .. }) => panic!("{status:?}"),
+    }
+}
+
+/// Looks whenever word comes, until the instance says this.
+fn until_said(store: &SqliteProvider, changes: &mut Changes, text: &str) {
+    until(text, PATIENCE, || {
+        let told = changes.next().now_or_never().flatten();
+        told.filter(|()| said(store).as_deref() == Some(text))
+    });
+}
+
+#[test]
+fn who_listens_hears_what_another_process_changes() {
+    let folder = Folder::new("listening");
+    let path = folder.file("data.db");
+    let (one, other) = (open(&path), open(&path));
+    let say = |store: &SqliteProvider, id: u64| {
+        let event = event(id, status_said(Some(&id.to_string())));
+        block_on(store.append_with_execution("a", 1, vec![event])).unwrap();
+    };
+    block_on(one.append_with_execution("a", 1, vec![event(1, started())])).unwrap();
+    let mut changes = one.changes("a").unwrap();
+    for id in 2..6 {
+        say(&other, id);
+        until_said(&one, &mut changes, &id.to_string());
+    }
+    drop(changes);
+    // Nobody listens: the writer sleeps. It wakes for the next one.
+    say(&other, 6);
+    let mut changes = one.changes("a").unwrap();
+    say(&other, 7);
+    until_said(&one, &mut changes, "7");
+}
+
+/// Looking at others is not put off by being busy.
+#[test]
+fn who_listens_to_a_busy_store_hears_what_another_process_changes() {
+    let folder = Folder::new("listening-busy");
+    let path = folder.file("data.db");
+    let (one, other) = (open(&path), open(&path));
+    block_on(one.append_with_execution("a", 1, vec![event(1, started())])).unwrap();
+    let mut changes = one.changes("a").unwrap();
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for id in 0.. {
+                if is_over.load(Ordering::Relaxed) {
+                    break;
+                }
+                block_on(one.enqueue_for_worker(job(id))).unwrap();
+            }
+        });
+        let event = event(2, status_said(Some("heard")));
+        block_on(other.append_with_execution("a", 1, vec![event])).unwrap();
+        until_said(&one, &mut changes, "heard");
+        is_over.store(true, Ordering::Relaxed);
+    });
 }
 
 /// The other store is still open when the first has closed.

@@ -8,8 +8,8 @@ use std::time::Duration;
 use abide_model::{Clock, Event, WorkItem};
 use abide_provider::{
     Enqueue, ExecutionMetadata, FinishedWork, InstanceLease, LeaseInstances, LeaseWork, OrchestrationItem,
-    Provider, ProviderError, Rejection, RequestKey, SessionFetchConfig, StoreError, TagFilter, TurnCommit,
-    WorkLease,
+    Provider, ProviderError, Rejection, RequestKey, SessionFetchConfig, Start, StoreError, TagFilter,
+    TurnCommit, WorkLease,
 };
 use abide_sqlite::SqliteProvider;
 use futures::executor::block_on;
@@ -103,6 +103,11 @@ impl Store {
     pub(crate) fn enqueue_once(&self, item: WorkItem, key: u8) {
         let request = Enqueue { item, delay: None, key: RequestKey([key; 16]) };
         block_on(self.provider.enqueue_once(request)).unwrap();
+    }
+
+    pub(crate) fn start_once(&self, instance: &str, key: u8) -> Start {
+        let request = Enqueue { item: start(instance), delay: None, key: RequestKey([key; 16]) };
+        block_on(self.provider.start_once(request)).unwrap()
     }
 
     pub(crate) fn enqueue_work(&self, item: WorkItem) {

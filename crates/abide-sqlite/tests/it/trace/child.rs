@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use abide_model::WorkItem;
 use abide_provider::{
-    Enqueue, FinishedWork, InstanceLease, LeaseInstances, LeaseWork, Provider, RequestKey, TagFilter,
+    Enqueue, FinishedWork, InstanceLease, LeaseInstances, LeaseWork, Provider, RequestKey, Start, TagFilter,
     WorkLease,
 };
 use abide_sqlite::SqliteProvider;
@@ -102,7 +102,13 @@ impl Child {
     async fn every_call(&self, round: u8) {
         let note = |line: &str| self.journal.note(line);
         let instance = format!("chain-{round}");
-        self.store.enqueue_for_orchestrator(start(&instance), None).await.unwrap();
+        if round.is_multiple_of(2) {
+            self.store.enqueue_for_orchestrator(start(&instance), None).await.unwrap();
+        } else {
+            let key = RequestKey([round + 100; 16]);
+            let request = Enqueue { item: start(&instance), delay: None, key };
+            assert_eq!(self.store.start_once(request).await.unwrap(), Start::Created);
+        }
         note("durable start");
         let lease = self.lease_instances(Duration::ZERO).await.pop().unwrap();
         note("lease instance");

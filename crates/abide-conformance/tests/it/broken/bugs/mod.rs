@@ -2,6 +2,7 @@
 
 mod attempts;
 mod bulk;
+mod changes;
 mod commits;
 mod deletion;
 mod executions;
@@ -12,6 +13,8 @@ mod odd_mail;
 mod provided;
 mod prune;
 mod sessions;
+mod starts;
+mod status;
 mod tags;
 mod tokens;
 mod values;
@@ -41,7 +44,10 @@ pub(super) fn all() -> Vec<&'static Planted> {
         looking::BUGS,
         listing::BUGS,
         provided::BUGS,
+        starts::BUGS,
+        status::BUGS,
         waiting::BUGS,
+        changes::BUGS,
     ];
     subjects.into_iter().flatten().collect()
 }

@@ -49,6 +49,7 @@ impl Coverage {
                 self.note("a request was new", arrived);
                 self.note("a request made no sense", scene.is_refused());
             }
+            MailOp::StartOnce { item, key, .. } => self.started_once(item, *key, scene),
             MailOp::EnqueueWork { item } => {
                 self.note("what is no activity was refused", scene.is_refused());
                 if let WorkItem::ActivityExecute { instance, execution_id, id, .. } = item {
@@ -60,6 +61,35 @@ impl Coverage {
                 }
             }
         }
+    }
+
+    fn started_once(&mut self, item: &WorkItem, key: u8, scene: Scene<'_>) {
+        let Scene { before, after, .. } = scene;
+        let WorkItem::StartOrchestration { instance, .. } = item else {
+            return self.note("what starts nothing was refused", scene.is_refused());
+        };
+        let arrived = after.messages.len() > before.messages.len();
+        let found = before.instances.get(instance);
+        let is_instance = found.is_some_and(|found| found.is_instance);
+        let starts = || {
+            let of_it = before.messages.iter().filter(|(_, message)| message.mailbox == *instance);
+            of_it.filter(|(_, message)| ["Start", "ContinueAsNew"].contains(&message.class.as_str()))
+        };
+        let is_leased = |number: &u64| found.is_some_and(|found| found.batch.contains(number));
+        let exists = scene.answer() == "Ok(Exists)";
+        let waits = exists && !is_instance;
+        let key = format!("{:032x}", u128::from_be_bytes([key; 16]));
+        let repeated = before.request_keys.contains_key(&key) && scene.answer() == "Ok(Created)";
+        self.note("a start created", arrived);
+        self.note("a start met an instance", exists && is_instance);
+        self.note("a start met one that waits", waits);
+        self.note(
+            "a start met one that is delayed",
+            waits && starts().all(|(_, at)| at.visible_at.is_some()),
+        );
+        self.note("a start met one that is leased", waits && starts().all(|(number, _)| is_leased(number)));
+        self.note("a repeated start met its own instance", repeated && is_instance);
+        self.note("a start met other mail", arrived && found.is_some());
     }
 
     pub(super) fn session(&mut self, op: &SessionOp, scene: Scene<'_>) {
@@ -74,6 +104,18 @@ impl Coverage {
                 self.note("a session was kept", nothing && !scene.before.sessions.is_empty());
             }
         }
+    }
+
+    fn status(&mut self, instance: &str, scene: Scene<'_>) {
+        let found = scene.before.instances.get(instance);
+        let is_between = found.is_some_and(|found| found.status.as_deref() == Some("ContinuedAsNew"));
+        let says = |text: &str| scene.answer().starts_with(text);
+        self.note("nobody has no status", says("Ok(NotFound"));
+        self.note("a status was read that runs", says("Ok(Running"));
+        self.note("a status was read between two executions", is_between && says("Ok(Running"));
+        self.note("a status was read that completed", says("Ok(Completed"));
+        self.note("a status was read that failed", says("Ok(Failed"));
+        self.note("a status could not be read", scene.is_refused());
     }
 
     pub(super) fn read(&mut self, op: &ReadOp, scene: Scene<'_>) {
@@ -99,6 +141,7 @@ impl Coverage {
                 self.note("a snapshot was read", found);
                 self.note("a snapshot is lost with its instance", scene.is_refused_as("LeaseLost"));
             }
+            ReadOp::Status { instance } => self.status(instance, scene),
             ReadOp::CustomStatus { .. } => {
                 self.note("a custom status was read", found);
                 self.note("a custom status was not news", answer == "Ok(None)");

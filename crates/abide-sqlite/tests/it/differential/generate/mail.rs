@@ -39,6 +39,19 @@ pub(super) fn enqueue_once(rng: &mut Rng, world: &World) -> MailOp {
     MailOp::EnqueueOnce { item: any_message(rng, world), delay: alphabet::delay(rng), key }
 }
 
+/// Mostly a start, sometimes of somebody who is about to start anyway.
+pub(super) fn start_once(rng: &mut Rng, world: &World) -> MailOp {
+    let key = u8::try_from(rng.below(6)).unwrap();
+    let item = if rng.percent(6) {
+        any_message(rng, world)
+    } else {
+        let waiting = if rng.percent(30) { about_to_start(rng, world) } else { None };
+        let instance = waiting.unwrap_or_else(|| alphabet::instance(rng));
+        items::start(rng, &instance)
+    };
+    MailOp::StartOnce { item, delay: rng.maybe(20, alphabet::delay).flatten(), key }
+}
+
 fn any_message(rng: &mut Rng, world: &World) -> WorkItem {
     let instance = some_instance(rng, world);
     if rng.percent(3) {

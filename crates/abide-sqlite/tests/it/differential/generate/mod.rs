@@ -28,6 +28,7 @@ enum Kind {
     Start,
     Enqueue,
     EnqueueOnce,
+    StartOnce,
     EnqueueWork,
     LeaseInstances,
     Commit,
@@ -56,11 +57,12 @@ enum Kind {
     Restart,
 }
 
-const KINDS: [(u64, Kind); 30] = [
+const KINDS: [(u64, Kind); 31] = [
     (11, Kind::Advance),
     (5, Kind::Start),
     (11, Kind::Enqueue),
     (5, Kind::EnqueueOnce),
+    (5, Kind::StartOnce),
     (6, Kind::EnqueueWork),
     (14, Kind::LeaseInstances),
     (24, Kind::Commit),
@@ -159,6 +161,7 @@ pub(crate) fn step(number: u64, habits: Habits, world: &World) -> Op {
         Kind::Start => Op::Mail(mail::start(rng)),
         Kind::Enqueue => Op::Mail(mail::enqueue(rng, world)),
         Kind::EnqueueOnce => Op::Mail(mail::enqueue_once(rng, world)),
+        Kind::StartOnce => Op::Mail(mail::start_once(rng, world)),
         Kind::EnqueueWork => Op::Mail(mail::enqueue_work(rng, world)),
         Kind::LeaseInstances => Op::Instance(instances::lease(rng)),
         Kind::Commit => Op::Instance(instances::commit(rng, world)),

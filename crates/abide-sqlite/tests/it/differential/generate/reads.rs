@@ -10,7 +10,7 @@ use super::{items, mail};
 
 pub(super) fn read(rng: &mut Rng, world: &World) -> ReadOp {
     let instance = known_instance(rng, world);
-    match rng.below(13) {
+    match rng.below(16) {
         0..=1 => ReadOp::History { instance },
         2..=3 => {
             let (instance, execution_id) = known_execution(rng, world);
@@ -28,6 +28,7 @@ pub(super) fn read(rng: &mut Rng, world: &World) -> ReadOp {
             ReadOp::KvValue { instance, key }
         }
         10..=11 => ReadOp::KvAll { instance: known_key(rng, world).0 },
+        12..=14 => ReadOp::Status { instance },
         _ => ReadOp::Stats { instance: known_key(rng, world).0 },
     }
 }

@@ -1,0 +1,170 @@
+//! The shop window: opens the shop, shows the day, and tidies up, however the day ends.
+//!
+//! Whatever stops the day (its end, Ctrl-C, an error, a reader who went away), the same things follow in the same order:
+//! the board is removed, the worker is stopped, the database is closed, the folder is removed.
+
+use std::cell::RefCell;
+use std::io;
+use std::path::Path;
+use std::pin::pin;
+use std::sync::Arc;
+
+use futures_util::future::{Either, select};
+
+use crate::cli::{Crash, Options};
+use crate::day::Day;
+use crate::folder::{self, Folder, FolderError};
+use crate::interrupt::{Interrupt, Interrupted};
+use crate::line::{Line, Tone};
+use crate::screen::{Screen, blank};
+use crate::shop::purchases;
+use crate::words::counted;
+use crate::worker_process::{ProcessError, WorkerProcess};
+use abide::ClientError;
+use abide::providers::sqlite::{OpenError, SqliteProvider};
+
+/// Why the day could not be finished.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ShopError {
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    #[error(transparent)]
+    Store(#[from] OpenError),
+    #[error(transparent)]
+    Client(#[from] ClientError),
+    #[error(transparent)]
+    Process(#[from] ProcessError),
+    #[error("the output cannot be written: {0}")]
+    Output(io::Error),
+    #[error("the effects cannot be read: {0}")]
+    World(io::Error),
+    #[error("it cannot listen to signals: {0}")]
+    Signals(io::Error),
+    #[error("nothing has happened for {seconds} seconds, and {under_way} orders are under way")]
+    Stuck { seconds: u64, under_way: usize },
+}
+
+impl ShopError {
+    /// Whether whoever read the output has seen enough.
+    pub(crate) fn reader_is_gone(&self) -> bool {
+        matches!(self, Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
+    }
+}
+
+/// How the day ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ending {
+    AllRight,
+    SomethingWrong,
+    Interrupted(Interrupted),
+}
+
+/// The database of the shop in this folder.
+pub(crate) fn database(folder: &Path) -> String {
+    folder.join("shop.db").to_string_lossy().into_owned()
+}
+
+pub(crate) async fn open(options: &Options) -> Result<Ending, ShopError> {
+    // First of all: from now on an interruption is tidied up after.
+    let mut interrupt = Interrupt::listen().map_err(ShopError::Signals)?;
+    let folder = Folder::prepare(&options.place)?;
+    let (plan, continued) = plan(options, &folder)?;
+    let screen = RefCell::new(Screen::new(options.style));
+    let worker = RefCell::new(WorkerProcess::new(folder.path()));
+
+    let ending = {
+        let database = Arc::new(SqliteProvider::new(&database(folder.path()), None).await?);
+        let day = Day::new(purchases(plan.orders, plan.seed), database, folder.path(), &screen, &worker);
+        let crash = match continued {
+            // It was interrupted once: that was the crash.
+            Continued::Yes => Crash::Never,
+            Continued::No => options.crash,
+        };
+        print(&screen, &opening(plan, continued, &folder))?;
+        match select(pin!(interrupt.wait()), pin!(from_start_to_end(&day, crash, &screen))).await {
+            Either::Left((interrupted, _)) => Ok(Ending::Interrupted(interrupted)),
+            Either::Right((ending, _)) => ending,
+        }
+    };
+    let removed = screen.borrow_mut().remove_board().map_err(ShopError::Output);
+    let mut worker = worker.into_inner();
+    worker.stop().await;
+    let ending = ending?;
+    removed?;
+    print(&screen, &farewell(ending, &folder))?;
+    Ok(ending)
+}
+
+async fn from_start_to_end(
+    day: &Day<'_>,
+    crash: Crash,
+    screen: &RefCell<Screen>,
+) -> Result<Ending, ShopError> {
+    day.run(crash).await?;
+    let judgement = day.end().close().await?;
+    let mut screen = screen.borrow_mut();
+    screen.remove_board().and_then(|()| judgement.show(&mut screen)).map_err(ShopError::Output)?;
+    Ok(judgement.ending())
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Continued {
+    Yes,
+    No,
+}
+
+/// Which orders there are: those of the folder if it has some, those that were asked for otherwise.
+fn plan(options: &Options, folder: &Folder) -> Result<(folder::Day, Continued), ShopError> {
+    const ORDERS: usize = 12;
+    const SEED: u64 = 1;
+    let Some(day) = folder.earlier_day()? else {
+        let day =
+            folder::Day { orders: options.orders.unwrap_or(ORDERS), seed: options.seed.unwrap_or(SEED) };
+        folder.mark(day)?;
+        return Ok((day, Continued::No));
+    };
+    let is_other =
+        options.orders.is_some_and(|it| it != day.orders) || options.seed.is_some_and(|it| it != day.seed);
+    if is_other {
+        return Err(FolderError::AnotherDay { path: folder.path().to_owned(), day }.into());
+    }
+    Ok((day, Continued::Yes))
+}
+
+fn print(screen: &RefCell<Screen>, lines: &[Line]) -> Result<(), ShopError> {
+    screen.borrow_mut().print(lines).map_err(ShopError::Output)
+}
+
+fn opening(plan: folder::Day, continued: Continued, folder: &Folder) -> Vec<Line> {
+    let mut lines = vec![Tone::Bold.line("A shop on abide").and(
+        Tone::Normal,
+        format!(": {}, an embedded SQLite file, a worker process.", counted(plan.orders, "order")),
+    )];
+    match continued {
+        Continued::Yes => lines
+            .push(Tone::Normal.line(format!("It goes on where it stopped, in {}.", folder.path().display()))),
+        Continued::No => {
+            lines.push(Tone::Dim.line("`--help` explains the rest. Ctrl-C stops it in good order."));
+        }
+    }
+    lines.push(blank());
+    lines
+}
+
+fn farewell(ending: Ending, folder: &Folder) -> Vec<Line> {
+    let mut lines = Vec::new();
+    match ending {
+        Ending::Interrupted(_) => {
+            lines.push(Tone::Bold.line("Interrupted. The worker was stopped in good order."));
+        }
+        Ending::AllRight | Ending::SomethingWrong => {}
+    }
+    if folder.is_kept() {
+        lines.push(Tone::Normal.line(format!("The files are in {}", folder.path().display())));
+    } else if matches!(ending, Ending::Interrupted(_)) {
+        lines.push(
+            Tone::Dim.line("Its files are removed. With --dir they stay, and the same command goes on."),
+        );
+    }
+    lines
+}

@@ -1,0 +1,31 @@
+//! Every behaviour, end to end.
+
+mod support;
+
+mod cancelling;
+mod children;
+mod client;
+mod collisions;
+mod composition;
+mod continuing;
+mod detached;
+mod dropping;
+mod futures;
+mod guarantees;
+mod kv;
+mod leases;
+mod limits;
+mod micro;
+mod pins;
+mod poison;
+mod sessions;
+mod shutdown;
+mod status;
+mod stopping;
+mod tables;
+mod tags;
+mod timing;
+mod traces;
+mod versions;
+mod worker;
+mod wrappers;

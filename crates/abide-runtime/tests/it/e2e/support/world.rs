@@ -1,0 +1,373 @@
+//! Where a scenario runs.
+//!
+//! Each is written once and runs over three stores: the one in memory, the same with the required methods of a provider
+//! only, both in virtual time and on one thread; and a SQLite file in real time, on several threads, put together as a
+//! user's program does it.
+//!
+//! Nothing sleeps in order to wait: scenarios wait for what they are about, and fail if it does not come.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use abide_client::Client;
+use abide_host::SystemClock;
+use abide_memory::InMemoryProvider;
+use abide_model::{Clock, ErrorDetails, Event, OrchestrationStatus};
+use abide_provider::Provider;
+use abide_runtime::registry::{ActivityRegistry, OrchestrationRegistry};
+use abide_runtime::{Runtime, RuntimeOptions};
+use abide_sim::{LocalTasks, RequiredOnly, SeededEntropy, VirtualClock, simulate};
+use abide_sqlite::SqliteProvider;
+use futures::future::{Either, select};
+
+use super::file::Folder;
+use super::{LONG, Node, millis, seconds, trace};
+
+/// Which store a scenario runs on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// In memory, in virtual time.
+    Memory,
+    /// The same, seen through the required methods only: it neither wakes nor pushes, and every turn is a replay.
+    RequiredOnly,
+    /// A SQLite file, in real time.
+    File,
+}
+
+/// How long a scenario may take in real time. It is over long before, unless it hangs.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How long a scenario may take in virtual time.
+const A_DAY: Duration = Duration::from_secs(24 * 3_600);
+
+/// Between the first two looks for something that nobody tells of; then twice as long each time.
+const FIRST_LOOK: Duration = Duration::from_millis(1);
+
+/// Runs a scenario over all stores.
+pub(crate) fn on_every_store(scenario: impl AsyncFn(World)) {
+    in_virtual_time(Place::RequiredOnly, &scenario);
+    on_own_stores(scenario);
+}
+
+/// Runs a scenario over our stores: what it shows needs more than the required methods.
+pub(crate) fn on_own_stores(scenario: impl AsyncFn(World)) {
+    in_virtual_time(Place::Memory, &scenario);
+    on_a_file(scenario);
+}
+
+/// Runs a scenario in virtual time, over both stores that can be had there: what it shows takes long.
+pub(crate) fn virtually(scenario: impl AsyncFn(World)) {
+    in_virtual_time(Place::Memory, &scenario);
+    in_virtual_time(Place::RequiredOnly, &scenario);
+}
+
+fn in_virtual_time(place: Place, scenario: &impl AsyncFn(World)) {
+    println!("{place:?}:");
+    simulate(A_DAY, async { scenario(World::virtual_at(place)).await });
+}
+
+/// Runs a scenario on a file, in real time.
+pub(crate) fn on_a_file(scenario: impl AsyncFn(World)) {
+    println!("{:?}:", Place::File);
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_time().build().unwrap();
+    runtime.block_on(async {
+        let clock = SystemClock::new();
+        let too_long = clock.sleep_until(clock.monotonic().saturating_add(PATIENCE));
+        let program = async { scenario(World::on_file().await).await };
+        if let Either::Right(_) = select(pin!(program), too_long).await {
+            panic!("the scenario was not done after {PATIENCE:?}");
+        }
+    });
+}
+
+/// A store, and the time that passes for it.
+pub(crate) struct World {
+    pub(crate) place: Place,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) store: Arc<dyn Provider>,
+    ground: Ground,
+}
+
+/// What the store stands on, to look inside.
+enum Ground {
+    Virtual { clock: Arc<VirtualClock>, entropy: Arc<SeededEntropy>, memory: Arc<InMemoryProvider> },
+    // The store is closed before its folder is removed.
+    File { sqlite: Arc<SqliteProvider>, folder: Folder },
+}
+
+/// What is left in the queues of a store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Left {
+    pub(crate) messages: usize,
+    pub(crate) work: usize,
+    /// On instances and on work.
+    pub(crate) leases: usize,
+}
+
+impl Left {
+    pub(crate) const NOTHING: Self = Self { messages: 0, work: 0, leases: 0 };
+}
+
+/// Making one.
+impl World {
+    fn virtual_at(place: Place) -> Self {
+        let clock = Arc::new(VirtualClock::new());
+        let entropy = Arc::new(SeededEntropy::new(1));
+        let memory = Arc::new(InMemoryProvider::with_seams(clock.clone(), entropy.clone()));
+        let store: Arc<dyn Provider> = match place {
+            Place::Memory => memory.clone(),
+            Place::RequiredOnly => Arc::new(RequiredOnly::new(memory.clone())),
+            Place::File => panic!("a file lives in real time"),
+        };
+        Self { place, clock: clock.clone(), store, ground: Ground::Virtual { clock, entropy, memory } }
+    }
+
+    async fn on_file() -> Self {
+        let folder = Folder::new();
+        let sqlite = Arc::new(SqliteProvider::new(&folder.database(), None).await.unwrap());
+        let clock = Arc::new(SystemClock::new());
+        Self { place: Place::File, clock, store: sqlite.clone(), ground: Ground::File { sqlite, folder } }
+    }
+
+    /// The same world after its store was closed and opened again. What is in memory stays as it is.
+    pub(crate) async fn reopened(self) -> Self {
+        let Self { place, clock, store, ground } = self;
+        let (store, ground): (Arc<dyn Provider>, _) = match ground {
+            Ground::Virtual { .. } => (store, ground),
+            Ground::File { sqlite, folder } => {
+                drop((sqlite, store));
+                let sqlite = Arc::new(SqliteProvider::new(&folder.database(), None).await.unwrap());
+                (sqlite.clone(), Ground::File { sqlite, folder })
+            }
+        };
+        Self { place, clock, store, ground }
+    }
+
+    /// Starts a runtime.
+    pub(crate) async fn run(&self, node: Node) -> Arc<Runtime> {
+        self.run_on(self.store.clone(), node).await
+    }
+
+    /// Starts a runtime on a store that stands before the one of this world.
+    pub(crate) async fn run_on(&self, store: Arc<dyn Provider>, node: Node) -> Arc<Runtime> {
+        self.build(store, node.into_parts()).await
+    }
+
+    /// Starts a runtime with registries of its own.
+    pub(crate) async fn run_with(
+        &self,
+        activities: ActivityRegistry,
+        orchestrations: OrchestrationRegistry,
+        options: RuntimeOptions,
+    ) -> Arc<Runtime> {
+        self.build(self.store.clone(), (activities, orchestrations, options)).await
+    }
+
+    async fn build(
+        &self,
+        store: Arc<dyn Provider>,
+        (activities, orchestrations, options): (ActivityRegistry, OrchestrationRegistry, RuntimeOptions),
+    ) -> Arc<Runtime> {
+        let builder = Runtime::builder()
+            .with_provider(store)
+            .with_activities(activities)
+            .with_orchestrations(orchestrations)
+            .with_options(options);
+        let builder = match &self.ground {
+            Ground::Virtual { clock, entropy, .. } => builder
+                .with_clock(clock.clone())
+                .with_entropy(entropy.clone())
+                .with_spawn(Arc::new(LocalTasks::new())),
+            Ground::File { .. } => builder,
+        };
+        builder.build().await.unwrap()
+    }
+
+    /// Starts a runtime whose tasks can be ended as a crash would.
+    pub(crate) async fn run_mortal(&self, node: Node) -> Arc<LocalTasks> {
+        self.run_mortal_on(self.store.clone(), node).await
+    }
+
+    /// The same on a store that stands before the one of this world.
+    pub(crate) async fn run_mortal_on(&self, store: Arc<dyn Provider>, node: Node) -> Arc<LocalTasks> {
+        let (activities, orchestrations, options) = node.into_parts();
+        let tasks = Arc::new(LocalTasks::new());
+        let builder = Runtime::builder()
+            .with_provider(store)
+            .with_activities(activities)
+            .with_orchestrations(orchestrations)
+            .with_options(options)
+            .with_spawn(tasks.clone())
+            .with_clock(self.clock.clone());
+        let _running = builder.build().await.unwrap();
+        tasks
+    }
+
+    pub(crate) fn client(&self) -> Client {
+        let builder = Client::builder(self.store.clone());
+        match &self.ground {
+            Ground::Virtual { clock, entropy, .. } => {
+                builder.clock(clock.clone()).entropy(entropy.clone()).build()
+            }
+            Ground::File { .. } => builder.build(),
+        }
+    }
+
+    pub(crate) fn is_virtual(&self) -> bool {
+        match self.place {
+            Place::Memory | Place::RequiredOnly => true,
+            Place::File => false,
+        }
+    }
+
+    /// The store in memory behind everything. Only in virtual time.
+    pub(crate) fn memory(&self) -> &Arc<InMemoryProvider> {
+        match &self.ground {
+            Ground::Virtual { memory, .. } => memory,
+            Ground::File { .. } => panic!("this world is a file"),
+        }
+    }
+
+    /// The store on the file. Only in real time.
+    pub(crate) fn sqlite(&self) -> &Arc<SqliteProvider> {
+        match &self.ground {
+            Ground::Virtual { .. } => panic!("this world is in memory"),
+            Ground::File { sqlite, .. } => sqlite,
+        }
+    }
+}
+
+/// Starting, and waiting for the end.
+impl World {
+    pub(crate) async fn start(&self, instance: &str, orchestration: &str, input: &str) {
+        self.client().start_orchestration(instance, orchestration, input).await.unwrap();
+    }
+
+    /// Waits for the end: the output, or the text of the error.
+    pub(crate) async fn end(&self, instance: &str) -> Result<String, String> {
+        match self.client().wait_for_orchestration(instance, LONG).await.unwrap() {
+            OrchestrationStatus::Completed { output, .. } => Ok(output),
+            OrchestrationStatus::Failed { details, .. } => Err(details.display_message()),
+            other @ (OrchestrationStatus::NotFound | OrchestrationStatus::Running { .. }) => {
+                panic!("not an end: {other:?}")
+            }
+        }
+    }
+
+    pub(crate) async fn start_and_end(
+        &self,
+        instance: &str,
+        orchestration: &str,
+        input: &str,
+    ) -> Result<String, String> {
+        self.start(instance, orchestration, input).await;
+        self.end(instance).await
+    }
+
+    /// Waits for the end, which must be a failure.
+    pub(crate) async fn failure(&self, instance: &str) -> ErrorDetails {
+        match self.client().wait_for_orchestration(instance, LONG).await.unwrap() {
+            OrchestrationStatus::Failed { details, .. } => details,
+            other @ (OrchestrationStatus::NotFound
+            | OrchestrationStatus::Running { .. }
+            | OrchestrationStatus::Completed { .. }) => panic!("not a failure: {other:?}"),
+        }
+    }
+
+    pub(crate) async fn raise(&self, instance: &str, name: &str, data: &str) {
+        self.client().raise_event(instance, name, data).await.unwrap();
+    }
+
+    pub(crate) async fn enqueue(&self, instance: &str, queue: &str, data: &str) {
+        self.client().enqueue_event(instance, queue, data).await.unwrap();
+    }
+}
+
+/// Looking.
+impl World {
+    /// The history of the latest execution.
+    pub(crate) async fn history(&self, instance: &str) -> Vec<Event> {
+        self.store.read(instance).await.unwrap()
+    }
+
+    pub(crate) async fn history_of(&self, instance: &str, execution: u64) -> Vec<Event> {
+        self.store.read_with_execution(instance, execution).await.unwrap()
+    }
+
+    pub(crate) async fn trace(&self, instance: &str) -> Vec<String> {
+        trace(&self.history(instance).await)
+    }
+
+    pub(crate) async fn trace_of(&self, instance: &str, execution: u64) -> Vec<String> {
+        trace(&self.history_of(instance, execution).await)
+    }
+
+    /// Waits until the latest execution has so many events of a kind.
+    pub(crate) async fn recorded(&self, instance: &str, kind: &str, many: usize) {
+        self.until(async || {
+            let history = self.history(instance).await;
+            history.iter().filter(|event| event.kind.name() == kind).count() >= many
+        })
+        .await;
+    }
+
+    /// Waits until something is so.
+    pub(crate) async fn until(&self, condition: impl AsyncFn() -> bool) {
+        let longest = if self.is_virtual() { seconds(1) } else { millis(16) };
+        let mut pause = FIRST_LOOK;
+        while !condition().await {
+            self.clock.sleep_until(self.clock.monotonic().saturating_add(pause)).await;
+            pause = longest.min(pause * 2);
+        }
+    }
+
+    /// What is in the queues, and how much of the store is leased.
+    pub(crate) async fn left(&self) -> Left {
+        match &self.ground {
+            Ground::Virtual { memory, .. } => {
+                let dump = memory.dump();
+                let instances = dump.instances.values().filter(|instance| instance.leased_until.is_some());
+                let work = dump.work.values().filter(|work| work.leased_until.is_some());
+                Left {
+                    messages: dump.messages.len(),
+                    work: dump.work.len(),
+                    leases: instances.count() + work.count(),
+                }
+            }
+            Ground::File { sqlite, .. } => {
+                let now = self.clock.wall().as_millis();
+                let count = async |query: String| -> usize {
+                    let look =
+                        sqlite.inspect(move |rows| rows.query_row(&query, [], |row| row.get::<_, i64>(0)));
+                    usize::try_from(look.await.unwrap().unwrap()).unwrap()
+                };
+                let leased = |table: &str| format!("SELECT count(*) FROM {table} WHERE leased_until > {now}");
+                Left {
+                    messages: count("SELECT count(*) FROM message".to_owned()).await,
+                    work: count("SELECT count(*) FROM work".to_owned()).await,
+                    leases: count(leased("mailbox")).await + count(leased("work")).await,
+                }
+            }
+        }
+    }
+
+    /// Waits until nothing is left in the queues.
+    pub(crate) async fn is_drained(&self) {
+        self.until(async || self.left().await == Left::NOTHING).await;
+    }
+
+    /// How long something took.
+    pub(crate) async fn time<T>(&self, something: impl Future<Output = T>) -> (Duration, T) {
+        let before = self.clock.monotonic();
+        let outcome = something.await;
+        (self.clock.monotonic().saturating_sub(before), outcome)
+    }
+
+    /// Lets time pass. In real time, only a little: this is not for waiting.
+    pub(crate) async fn pass(&self, time: Duration) {
+        assert!(self.is_virtual() || time <= millis(100), "not in real time");
+        self.clock.sleep_until(self.clock.monotonic().saturating_add(time)).await;
+    }
+}

@@ -1,0 +1,73 @@
+//! A subscriber that writes down everything that is said, fields and spans included.
+
+use std::fmt::{Debug, Write};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use tracing::field::{Field, Visit};
+use tracing::span::{Attributes, Id, Record};
+use tracing::{Event, Metadata, Subscriber};
+
+/// What was said. Clones hear the same.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Listener {
+    heard: Arc<Mutex<Vec<String>>>,
+    spans: Arc<AtomicU64>,
+}
+
+impl Listener {
+    /// How many lines have this in them.
+    pub(crate) fn count(&self, text: &str) -> usize {
+        self.lines().iter().filter(|line| line.contains(text)).count()
+    }
+
+    /// Every line: its target, and what it says.
+    pub(crate) fn lines(&self) -> Vec<String> {
+        self.heard.lock().unwrap().clone()
+    }
+
+    pub(crate) fn forget(&self) {
+        self.heard.lock().unwrap().clear();
+    }
+
+    fn note(&self, metadata: &Metadata<'_>, fields: impl FnOnce(&mut Line)) {
+        let mut line = Line(format!("{}:", metadata.target()));
+        fields(&mut line);
+        self.heard.lock().unwrap().push(line.0);
+    }
+}
+
+struct Line(String);
+
+impl Visit for Line {
+    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+        write!(self.0, " {}={value:?}", field.name()).unwrap();
+    }
+}
+
+impl Subscriber for Listener {
+    fn enabled(&self, _: &Metadata<'_>) -> bool {
+        true
+    }
+
+    fn new_span(&self, span: &Attributes<'_>) -> Id {
+        self.note(span.metadata(), |line| span.record(line));
+        Id::from_u64(self.spans.fetch_add(1, Ordering::Relaxed) + 1)
+    }
+
+    fn record(&self, _: &Id, values: &Record<'_>) {
+        let mut line = Line("a span:".to_owned());
+        values.record(&mut line);
+        self.heard.lock().unwrap().push(line.0);
+    }
+
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+    fn event(&self, event: &Event<'_>) {
+        self.note(event.metadata(), |line| event.record(line));
+    }
+
+    fn enter(&self, _: &Id) {}
+
+    fn exit(&self, _: &Id) {}
+}

@@ -1,0 +1,22 @@
+//! The facade as its users see it.
+//!
+//! `duroxide_paths` holds the API against the crate whose users come here; `own_store` runs a store that implements what
+//! that crate required and nothing more; `living` is what has to be run to be believed; `stores_with_a_runtime` is the part
+//! of the suite that needs a runtime. `readme`, `examples` and `pages` are what users read first, tried as it stands.
+
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test that cannot go on should say where; clippy exempts the tests but not what they call"
+)]
+
+// The name under which programs written for that crate know this one, and nothing else in this test does.
+extern crate abide as duroxide;
+
+mod duroxide_paths;
+mod examples;
+mod living;
+mod own_store;
+mod pages;
+mod readme;
+#[cfg(feature = "provider-test")]
+mod stores_with_a_runtime;
