@@ -1,4 +1,4 @@
-//! The tests of the stores, and of processes that are killed, at full length: what a normal run only samples.
+//! The tests of the stores, of the runtime, and of processes that are killed, at full length: what a normal run only samples.
 
 use anyhow::Context;
 
@@ -64,6 +64,22 @@ pub(crate) const CAMPAIGNS: &[Campaign] = &[
         tests: &["--release", "--package", "abide-sqlite", "--test", "it", "--", "stress"],
         variable: "ABIDE_STRESS_ROUNDS",
         full_length: "50",
+    },
+    Campaign {
+        name: "runtime",
+        what: "every call of the store goes wrong for the runtime, and 126,000 pairs of calls do",
+        tests: &[
+            "--release",
+            "--package",
+            "abide-runtime",
+            "--test",
+            "it",
+            "--",
+            "faults::",
+            "--include-ignored",
+        ],
+        variable: "ABIDE_FAULT_PAIRS",
+        full_length: "3000",
     },
     KILL,
 ];

@@ -148,6 +148,13 @@ impl Renewals {
         due
     }
 
+    /// Forgets what was under way in a loop that is no more.
+    fn begin_anew(&self) {
+        for entry in self.lock().leases.values_mut() {
+            entry.under_way = false;
+        }
+    }
+
     fn wakes_at(&self) -> Option<Duration> {
         self.lock().wakes_at
     }
@@ -196,65 +203,56 @@ fn retry_delay(entry: &Entry, now: Duration, chance: &dyn Entropy) -> Duration {
     full.saturating_sub(Duration::from_nanos(spread)).max(Duration::from_millis(1))
 }
 
-/// Renews leases until none is held and none will be.
-pub(crate) struct Renewer {
-    core: Arc<Core>,
+/// Renews leases until nothing is left that could hold one.
+pub(crate) async fn renew_leases(core: Arc<Core>) {
+    let Core { renewals, clock, entropy, .. } = &*core;
+    let over = &core.stop.drained;
+    renewals.begin_anew();
+    let mut under_way: FuturesUnordered<BoxFuture<'static, (u64, Outcome)>> = FuturesUnordered::new();
+    while !over.is_cancelled() {
+        for (id, lease) in renewals.take_due(clock.monotonic()) {
+            under_way.push(renew(Arc::clone(&core), id, lease));
+        }
+        let next = async {
+            match renewals.wakes_at() {
+                Some(at) => clock.sleep_until(at).await,
+                None => std::future::pending().await,
+            }
+        };
+        let woken = select(Box::pin(next), Box::pin(renewals.sooner.notified()));
+        let wait = select(woken, Box::pin(over.cancelled()));
+        if under_way.is_empty() {
+            let _woken = wait.await;
+            continue;
+        }
+        if let Either::Left((Some((id, outcome)), _)) = select(under_way.next(), wait).await {
+            renewals.note(id, clock.monotonic(), outcome, &**entropy);
+        }
+    }
 }
 
-impl Renewer {
-    pub(crate) fn new(core: &Arc<Core>) -> Self {
-        Self { core: Arc::clone(core) }
-    }
-
-    /// The loop. Ends when `over` is raised.
-    pub(crate) async fn run(self, over: CancellationToken) {
-        let Core { renewals, clock, entropy, .. } = &*self.core;
-        let mut under_way: FuturesUnordered<BoxFuture<'static, (u64, Outcome)>> = FuturesUnordered::new();
-        while !over.is_cancelled() {
-            for (id, lease) in renewals.take_due(clock.monotonic()) {
-                under_way.push(self.renew(id, lease));
+fn renew(core: Arc<Core>, id: u64, lease: Lease) -> BoxFuture<'static, (u64, Outcome)> {
+    let asked = core.clock.monotonic();
+    async move {
+        let store = Arc::clone(&core.store);
+        let Lease { on, token, lasts, interval: _ } = lease;
+        let call = async move {
+            match on {
+                Leased::Instance => store.renew_orchestration_item_lock(&token, lasts).await,
+                Leased::Work => store.renew_work_item_lock(&token, lasts).await,
             }
-            let next = async {
-                match renewals.wakes_at() {
-                    Some(at) => clock.sleep_until(at).await,
-                    None => std::future::pending().await,
-                }
-            };
-            let woken = select(Box::pin(next), Box::pin(renewals.sooner.notified()));
-            let wait = select(woken, Box::pin(over.cancelled()));
-            if under_way.is_empty() {
-                let _woken = wait.await;
-                continue;
+        };
+        let outcome = match core.caller.call(lasts / 3, call).await {
+            Called::Answered(answer) => outcome_of(on, asked, answer),
+            Called::Late | Called::Panicked => {
+                warn!(target: "abide::runtime", lease = on.label(), "a renewal got no answer; trying again");
+                Outcome::Failed
             }
-            if let Either::Left((Some((id, outcome)), _)) = select(under_way.next(), wait).await {
-                renewals.note(id, clock.monotonic(), outcome, &**entropy);
-            }
-        }
+        };
+        tell(&core, outcome);
+        (id, outcome)
     }
-
-    fn renew(&self, id: u64, lease: Lease) -> BoxFuture<'static, (u64, Outcome)> {
-        let (core, asked) = (Arc::clone(&self.core), self.core.clock.monotonic());
-        async move {
-            let store = Arc::clone(&core.store);
-            let Lease { on, token, lasts, interval: _ } = lease;
-            let call = async move {
-                match on {
-                    Leased::Instance => store.renew_orchestration_item_lock(&token, lasts).await,
-                    Leased::Work => store.renew_work_item_lock(&token, lasts).await,
-                }
-            };
-            let outcome = match core.caller.call(lasts / 3, call).await {
-                Called::Answered(answer) => outcome_of(on, asked, answer),
-                Called::Late | Called::Panicked => {
-                    warn!(target: "abide::runtime", lease = on.label(), "a renewal got no answer; trying again");
-                    Outcome::Failed
-                }
-            };
-            tell(&core, outcome);
-            (id, outcome)
-        }
-        .boxed()
-    }
+    .boxed()
 }
 
 /// Renewals that fail are trouble of the store like any other.

@@ -63,7 +63,8 @@ impl Orchestrator {
     #[expect(clippy::fn_params_excessive_bools, reason = "one fact about the execution")]
     async fn condemn(&self, held: &Held, who: Identity, details: ErrorDetails, is_new: bool) {
         let lease = &held.lease;
-        let history = if is_new { Ok(Vec::new()) } else { self.read_history(lease, 0).await };
+        // What this build cannot replay it must not end either.
+        let history = if is_new { Ok(Vec::new()) } else { self.read_compatible_history(lease).await };
         let history = match history {
             Ok(history) => history,
             Err(Hindrance::Unreadable(problem)) => return self.end_unreadable(held, &who, problem).await,
@@ -109,7 +110,7 @@ impl Orchestrator {
         };
         let end = unreadable_end(lease, relatives, &details, self.now(held).as_millis());
         match commit(&self.core, end).await {
-            CommitEnd::Done(_) => self.core.metrics.record_orchestration_poison(),
+            CommitEnd::Done(_) => report::count_unreadable_end(&self.core, who, details),
             CommitEnd::NotOurs => {}
             CommitEnd::GivenUp => self.hand_back(lease, GiveBack::UNTRIED).await,
             CommitEnd::Outdated => self.hand_back(lease, GiveBack::untried(LOOK_AGAIN)).await,
@@ -130,7 +131,7 @@ impl Orchestrator {
             Hindrance::Incompatible { version } => {
                 warn!(target: "abide::runtime", instance_id = %who.instance, %version,
                     "pinned to an incompatible version: left to other nodes");
-                GiveBack::tried(LOOK_AGAIN)
+                GiveBack::untried(LOOK_AGAIN)
             }
             Hindrance::Refused(error) => {
                 warn!(target: "abide::runtime", instance_id = %who.instance, %error, "cannot be read now");

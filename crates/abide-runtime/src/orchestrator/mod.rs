@@ -61,9 +61,8 @@ impl Orchestrator {
     }
 
     /// One turn, from the lease to the commit.
-    async fn turn(&self, held: Held) {
+    async fn turn(&self, held: Held, stage: Stage) {
         let lease = &held.lease;
-        let stage = Stage::of(lease);
         let most = self.core.settings.max_attempts;
         if self.core.chances.judge(&lease.instance, lease.attempt, most) == Verdict::Poison {
             return self.poison(&held, stage).await;
@@ -256,8 +255,10 @@ impl Lane for Orchestrator {
     }
 
     fn run(self: Arc<Self>, lease: InstanceLease, granted: Duration, slot: Slot) -> BoxFuture<'static, ()> {
-        let span = info_span!(target: "abide::runtime", "turn", instance_id = %lease.instance,
-            execution_id = lease.position.execution_id, orchestration_name = %lease.orchestration_name);
+        let stage = Stage::of(&lease);
+        let who = stage.who();
+        let span = info_span!(target: "abide::runtime", "turn", instance_id = %who.instance,
+            execution_id = who.execution_id, orchestration_name = %who.orchestration);
         let work = async move {
             let settings = &self.core.settings;
             let keep = Lease {
@@ -270,7 +271,7 @@ impl Lane for Orchestrator {
             let held = Held { lease: Arc::new(lease), granted };
             crate::test_hooks::delay(&*self.core.clock, &held.lease.instance).await;
             let giving_up = self.core.stop.giving_up.clone();
-            let turn = Box::pin(self.turn(held.clone()));
+            let turn = Box::pin(self.turn(held.clone(), stage));
             if let Either::Right(_) = select(turn, Box::pin(giving_up.cancelled())).await {
                 self.hand_back(&held.lease, GiveBack::UNTRIED).await;
             }

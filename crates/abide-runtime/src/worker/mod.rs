@@ -21,8 +21,9 @@ use tokio::sync::{Notify, Semaphore};
 use tracing::{Instrument, info_span, warn};
 
 use self::execute::Activity;
-use self::session::{Room, Sessions, Ticket};
+use self::finish::Taken;
 pub(crate) use self::session::keep_sessions;
+use self::session::{Room, Sessions, Ticket};
 use self::stolen::Running;
 pub(crate) use self::stolen::listen;
 use crate::chances::Verdict;
@@ -111,8 +112,9 @@ impl Worker {
             id: *id,
             details,
         };
-        self.core.metrics.record_activity_poison();
-        self.finish(lease.token, completion).await;
+        if self.finish(lease.token, completion).await == Taken::Yes {
+            self.core.metrics.record_activity_poison();
+        }
     }
 
     /// Something that is no activity has no business here; nothing is known that could be told to anybody.
@@ -143,10 +145,8 @@ impl Lane for Worker {
         wait: Duration,
     ) -> BoxFuture<'static, Result<Vec<WorkLease>, StoreError>> {
         let settings = &self.core.settings;
-        let own = SessionFetchConfig {
-            owner_id: self.node.clone(),
-            lock_timeout: settings.session_lock_timeout,
-        };
+        let own =
+            SessionFetchConfig { owner_id: self.node.clone(), lock_timeout: settings.session_lock_timeout };
         let (limit, wait, session) = match self.sessions.room() {
             Room::Unused => (limit, wait, Some(own)),
             Room::For(more) => (limit.min(more), wait, Some(own)),

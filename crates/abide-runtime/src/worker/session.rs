@@ -6,7 +6,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_util::future::{Either, FutureExt, select};
 use tokio::sync::Notify;
-use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
 use super::Worker;
@@ -94,9 +93,10 @@ impl Drop for Ticket {
     }
 }
 
-/// Renews the locks of our sessions for as long as we have any. Ends when `over` is raised.
-pub(crate) async fn keep_sessions(worker: Arc<Worker>, over: CancellationToken) {
+/// Renews the locks of our sessions for as long as we have any, until nothing is left that could use one.
+pub(crate) async fn keep_sessions(worker: Arc<Worker>) {
     let core = Arc::clone(&worker.core);
+    let over = &core.stop.drained;
     // A process that died may have left sessions to a successor of the same name.
     let mut may_own = true;
     while !over.is_cancelled() {

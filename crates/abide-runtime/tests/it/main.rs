@@ -12,6 +12,7 @@ mod support;
 mod e2e;
 mod faults;
 mod health;
+mod historic;
 mod instrumented;
 mod lessons;
 mod metrics;

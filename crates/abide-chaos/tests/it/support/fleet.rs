@@ -8,8 +8,14 @@ use abide_chaos::journal::Note;
 use abide_host::SystemClock;
 
 use super::site::Site;
-use super::wait::{Dice, pass};
+use super::wait::{Dice, PATIENCE, pass};
 use super::worker::Worker;
+
+/// How long to go on hitting: at least so long, and until this says that it is enough.
+pub(crate) struct Season<'a> {
+    pub(crate) length: Duration,
+    pub(crate) is_enough: &'a dyn Fn() -> bool,
+}
 
 #[derive(Debug)]
 pub(crate) struct Fleet {
@@ -53,10 +59,10 @@ impl Fleet {
         self.workers.push(worker);
     }
 
-    /// Kills somebody and starts another, for so long; says how often.
-    pub(crate) fn kill_every(&mut self, pause: Duration, dice: &mut Dice, length: Duration) -> usize {
+    /// Kills somebody and starts another, again and again; says how often.
+    pub(crate) fn kill_every(&mut self, pause: Duration, dice: &mut Dice, season: &Season<'_>) -> usize {
         let mut kills = 0;
-        every(pause, length, || {
+        season.every(pause, || {
             self.workers.swap_remove(dice.below(self.size)).kill();
             self.start();
             kills += 1;
@@ -64,18 +70,18 @@ impl Fleet {
         kills
     }
 
-    /// Stops somebody for a while, wherever that hits, for so long; says how often.
+    /// Stops somebody for a while, wherever that hits, again and again; says how often.
     pub(crate) fn stop_every(
         &mut self,
         pause: Duration,
         stopped_for: Duration,
         dice: &mut Dice,
-        length: Duration,
+        season: &Season<'_>,
     ) -> usize {
         let clock = SystemClock::new();
         let mut stopped: Vec<(usize, Duration)> = Vec::new();
         let mut stops = 0;
-        every(pause, length, || {
+        season.every(pause, || {
             stopped.retain(|(victim, until)| {
                 let is_over = *until <= clock.monotonic();
                 if is_over {
@@ -117,13 +123,15 @@ impl Fleet {
     }
 }
 
-/// Does something again and again. On a machine that cannot keep up it is done less often, not several times at once.
-fn every(pause: Duration, length: Duration, mut act: impl FnMut()) {
-    let clock = SystemClock::new();
-    let mut next = pause;
-    while next < length {
-        pass(next.saturating_sub(clock.monotonic()));
-        act();
-        next = (next + pause).max(clock.monotonic());
+impl Season<'_> {
+    /// Does something again and again. On a machine that cannot keep up it is done less often, not several times at once.
+    fn every(&self, pause: Duration, mut act: impl FnMut()) {
+        let clock = SystemClock::new();
+        let mut next = pause;
+        while next < self.length || (next < self.length + PATIENCE && !(self.is_enough)()) {
+            pass(next.saturating_sub(clock.monotonic()));
+            act();
+            next = (next + pause).max(clock.monotonic());
+        }
     }
 }

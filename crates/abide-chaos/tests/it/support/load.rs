@@ -1,7 +1,7 @@
 //! Orders, placed at a steady pace.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use abide::Client;
@@ -15,19 +15,29 @@ use super::wait::{PATIENCE, pass, until};
 /// Mail is sent so many orders later, one message of an instance after the other.
 const DELAY: u64 = 3;
 
-/// Places one order after the other until told to stop; everything it returns was acknowledged.
-pub(crate) fn place_orders(client: &Client, pace: Duration, stop: &AtomicBool) -> Vec<Order> {
+/// What there is between those who place orders and those who watch them.
+#[derive(Debug, Default)]
+pub(crate) struct Counter {
+    /// So many orders were acknowledged.
+    pub(crate) placed: AtomicUsize,
+    /// No more are wanted.
+    pub(crate) is_closed: AtomicBool,
+}
+
+/// Places one order after the other until the counter is closed; everything it returns was acknowledged.
+pub(crate) fn place_orders(client: &Client, pace: Duration, counter: &Counter) -> Vec<Order> {
     let clock = SystemClock::new();
     let mut orders = Vec::new();
     let mut post: VecDeque<(u64, String, Mail)> = VecDeque::new();
     let mut number = 0;
-    while !stop.load(Ordering::Relaxed) {
+    while !counter.is_closed.load(Ordering::Relaxed) {
         let order = Order::nth(number);
         place(client, &order);
         let mail = order.mail().into_iter().zip(1..);
         post.extend(mail.map(|(mail, nth)| (number + nth * DELAY, order.instance.clone(), mail)));
         orders.push(order);
         number += 1;
+        counter.placed.store(orders.len(), Ordering::Relaxed);
         post.retain(|(due, instance, mail)| {
             let is_due = *due <= number;
             if is_due {

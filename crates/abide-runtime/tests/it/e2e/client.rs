@@ -23,7 +23,9 @@ fn an_id_that_a_child_could_have_is_refused() {
             let refused = client.start_orchestration(id, "Main", "").await.unwrap_err();
             assert_eq!(
                 refused.to_string(),
-                format!("Invalid input: instance id '{id}' uses the reserved sub-orchestration marker 'sub::'")
+                format!(
+                    "Invalid input: instance id '{id}' uses the reserved sub-orchestration marker 'sub::'"
+                )
             );
         }
         assert_eq!(world.left().await.messages, 0);

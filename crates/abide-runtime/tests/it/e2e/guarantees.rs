@@ -100,8 +100,22 @@ fn a_result_that_is_delivered_twice_counts_once() {
         let instance = "i".to_owned();
         for _ in 0..3 {
             let result = "again".to_owned();
-            world.mail(WorkItem::ActivityCompleted { instance: instance.clone(), execution_id: 1, id: 2, result }).await;
-            world.mail(WorkItem::TimerFired { instance: instance.clone(), execution_id: 1, id: 4, fire_at_ms: 1 }).await;
+            world
+                .mail(WorkItem::ActivityCompleted {
+                    instance: instance.clone(),
+                    execution_id: 1,
+                    id: 2,
+                    result,
+                })
+                .await;
+            world
+                .mail(WorkItem::TimerFired {
+                    instance: instance.clone(),
+                    execution_id: 1,
+                    id: 4,
+                    fire_at_ms: 1,
+                })
+                .await;
         }
         world.raise("i", "go", "!").await;
         assert_eq!(world.end("i").await.unwrap(), "x!");
@@ -218,7 +232,10 @@ fn a_restart_after_every_step_changes_nothing() {
     on_every_store(async |world: World| {
         let node = || {
             Node::new()
-                .orchestration("Child", |ctx, input| async move { ctx.schedule_activity("Echo", input).await })
+                .orchestration(
+                    "Child",
+                    |ctx, input| async move { ctx.schedule_activity("Echo", input).await },
+                )
                 .orchestration("Main", |ctx, _| async move {
                     let mut seen = String::new();
                     for n in 0..4 {

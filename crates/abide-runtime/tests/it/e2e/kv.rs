@@ -208,7 +208,10 @@ fn a_value_of_another_instance_is_read_by_a_built_in_activity() {
                 let nobody = ctx.get_kv_value_from_instance("nobody", "k").await?;
                 let number = ctx.get_kv_value_from_instance_typed::<u32>("keeper", "n").await?;
                 let wrong = ctx.get_kv_value_from_instance_typed::<u32>("keeper", "k").await.unwrap_err();
-                assert!(wrong.starts_with("get_kv_value_from_instance_typed deserialization error: "), "{wrong}");
+                assert!(
+                    wrong.starts_with("get_kv_value_from_instance_typed deserialization error: "),
+                    "{wrong}"
+                );
                 Ok(format!("{there:?} {missing:?} {nobody:?} {number:?}"))
             })
             .orchestration("Raw", |ctx, input| async move {

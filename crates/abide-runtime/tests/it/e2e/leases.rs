@@ -211,7 +211,11 @@ fn renewal_goes_on_through_the_acknowledgement_and_through_a_shutdown() {
             acknowledging.open();
         };
         futures::join!(stopping, watching);
-        assert!(store.count(Operation::RenewWorkItemLock) >= 12, "{}", store.count(Operation::RenewWorkItemLock));
+        assert!(
+            store.count(Operation::RenewWorkItemLock) >= 12,
+            "{}",
+            store.count(Operation::RenewWorkItemLock)
+        );
         assert_eq!(log.len(), 1);
         let runtime = world.run(asks(Node::new())).await;
         assert_eq!(world.end("i").await.unwrap(), "x");
@@ -244,14 +248,17 @@ fn an_idle_timeout_shorter_than_the_renewals_is_refused() {
     on_every_store(async |world: World| {
         let options = RuntimeOptions { session_idle_timeout: seconds(20), ..RuntimeOptions::default() };
         let store: Arc<dyn Provider> = world.store.clone();
-        let refused = Runtime::builder().with_provider(store).with_options(options).build().await.unwrap_err();
+        let refused =
+            Runtime::builder().with_provider(store).with_options(options).build().await.unwrap_err();
         assert!(matches!(
             refused,
             StartError::InvalidOptions(InvalidOptions::SessionIdleTimeoutTooShort { .. })
         ));
         let text = refused.to_string();
         assert!(
-            text.starts_with("session_idle_timeout (20s) must be greater than worker lock renewal interval (25s)"),
+            text.starts_with(
+                "session_idle_timeout (20s) must be greater than worker lock renewal interval (25s)"
+            ),
             "{text}"
         );
         // Nothing runs.

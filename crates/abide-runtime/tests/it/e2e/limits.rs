@@ -39,7 +39,11 @@ fn node() -> Node {
             for n in first..first + half {
                 ctx.set_kv_value(n.to_string(), "");
             }
-            if ctx.execution_id() == 1 { ctx.continue_as_new((half).to_string()).await } else { Ok("fine".to_owned()) }
+            if ctx.execution_id() == 1 {
+                ctx.continue_as_new((half).to_string()).await
+            } else {
+                Ok("fine".to_owned())
+            }
         })
 }
 

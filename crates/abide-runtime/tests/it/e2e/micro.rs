@@ -19,7 +19,8 @@ fn an_error_at_once_makes_two_rows() {
 #[test]
 fn a_wait_and_its_signal_make_four_rows() {
     on_every_store(async |world: World| {
-        let node = Node::new().orchestration("Main", |ctx, _| async move { Ok(ctx.schedule_wait("s").await) });
+        let node =
+            Node::new().orchestration("Main", |ctx, _| async move { Ok(ctx.schedule_wait("s").await) });
         let runtime = world.run(node).await;
         world.start("i", "Main", "").await;
         world.recorded("i", "ExternalSubscribed", 1).await;
@@ -27,7 +28,12 @@ fn a_wait_and_its_signal_make_four_rows() {
         world.end("i").await.unwrap();
         assert_eq!(
             world.trace("i").await,
-            ["1 OrchestrationStarted", "2 ExternalSubscribed s", "3 ExternalEvent s:x", "4 OrchestrationCompleted x"]
+            [
+                "1 OrchestrationStarted",
+                "2 ExternalSubscribed s",
+                "3 ExternalEvent s:x",
+                "4 OrchestrationCompleted x"
+            ]
         );
         runtime.shutdown(None).await;
     });
@@ -84,8 +90,7 @@ fn pruning_a_chain_keeps_the_last_ones_and_always_the_current() {
         world.start_and_end("i", "Main", "5").await.unwrap();
         let client = world.client();
         let keep = |keep_last| PruneOptions { keep_last: Some(keep_last), completed_before: None };
-        for (kept, expected) in
-            [(10, vec![1, 2, 3, 4, 5, 6]), (3, vec![4, 5, 6]), (1, vec![6]), (0, vec![6])]
+        for (kept, expected) in [(10, vec![1, 2, 3, 4, 5, 6]), (3, vec![4, 5, 6]), (1, vec![6]), (0, vec![6])]
         {
             client.prune_executions("i", keep(kept)).await.unwrap();
             assert_eq!(client.list_executions("i").await.unwrap(), expected, "{kept}");
@@ -123,13 +128,12 @@ fn a_deleted_id_can_be_used_again_and_hears_nothing_of_its_past() {
 #[test]
 fn a_join_of_1024_completes_also_when_it_is_replayed_each_turn() {
     on_every_store(async |world: World| {
-        let node = Node::new()
-            .orchestration("Main", |ctx, _| async move {
-                let all = (0..1_024).map(|n| ctx.schedule_activity("Echo", n.to_string())).collect();
-                let results: Result<Vec<_>, _> = ctx.join(all).await.into_iter().collect();
-                let sum: u32 = results?.iter().map(|text| text.parse::<u32>().unwrap()).sum();
-                Ok(sum.to_string())
-            });
+        let node = Node::new().orchestration("Main", |ctx, _| async move {
+            let all = (0..1_024).map(|n| ctx.schedule_activity("Echo", n.to_string())).collect();
+            let results: Result<Vec<_>, _> = ctx.join(all).await.into_iter().collect();
+            let sum: u32 = results?.iter().map(|text| text.parse::<u32>().unwrap()).sum();
+            Ok(sum.to_string())
+        });
         let runtime = world.run(node).await;
         assert_eq!(world.start_and_end("i", "Main", "").await.unwrap(), (0..1_024).sum::<u32>().to_string());
         assert_eq!(world.history("i").await.len(), 2 + 2 * 1_024);

@@ -192,7 +192,11 @@ fn a_session_outlives_continue_as_new_and_a_restart_under_the_same_name() {
         let rounds = |name: &'static str| {
             node(name).orchestration("Rounds", |ctx, seen| async move {
                 let seen = seen + &ctx.schedule_activity_on_session("Where", "", "s").await?;
-                if ctx.schedule_wait("go").await == "again" { ctx.continue_as_new(seen).await } else { Ok(seen) }
+                if ctx.schedule_wait("go").await == "again" {
+                    ctx.continue_as_new(seen).await
+                } else {
+                    Ok(seen)
+                }
             })
         };
         let a = world.run(rounds("a")).await;

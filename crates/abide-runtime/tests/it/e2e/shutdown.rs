@@ -125,7 +125,8 @@ fn without_grace_everything_is_handed_back_at_once() {
         let (took, ()) = world.time(runtime.shutdown(Some(0))).await;
         assert!(took <= seconds(2), "{took:?}");
         assert_eq!(world.left().await, Left { messages: 0, work: 1, leases: 0 });
-        let node = asks(Node::new().activity("Activity", |ctx, _| async move { Ok(ctx.attempt().to_string()) }));
+        let node =
+            asks(Node::new().activity("Activity", |ctx, _| async move { Ok(ctx.attempt().to_string()) }));
         let runtime = world.run(node).await;
         let (took, end) = world.time(world.end("i")).await;
         assert_eq!(end.unwrap(), "1");
@@ -144,7 +145,8 @@ fn a_deploy_a_minute_makes_no_poison() {
             log.has(2 * round - 1).await;
             runtime.shutdown(Some(0)).await;
         }
-        let runtime = world.run(asks(Node::new().activity("Activity", |_, input| async move { Ok(input) }))).await;
+        let runtime =
+            world.run(asks(Node::new().activity("Activity", |_, input| async move { Ok(input) }))).await;
         assert_eq!(world.end("i").await.unwrap(), "x");
         runtime.shutdown(None).await;
     });
@@ -183,7 +185,8 @@ fn an_error_that_the_shutdown_caused_is_not_recorded() {
         log.has(1).await;
         runtime.shutdown(Some(20_000)).await;
         assert_eq!(world.left().await, Left { messages: 0, work: 1, leases: 0 });
-        let runtime = world.run(asks(Node::new().activity("Activity", |_, input| async move { Ok(input) }))).await;
+        let runtime =
+            world.run(asks(Node::new().activity("Activity", |_, input| async move { Ok(input) }))).await;
         assert_eq!(world.end("i").await.unwrap(), "x");
         runtime.shutdown(None).await;
     });
@@ -257,7 +260,8 @@ fn a_shutdown_that_nobody_waits_for_goes_on_and_can_be_taken_up_again() {
 
 #[test]
 fn without_grace_a_shutdown_needs_no_tokio() {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_time().build().unwrap();
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_time().build().unwrap();
     let log = Log::new();
     let (store, node) = runtime.block_on(async {
         let store = Arc::new(abide_sqlite::SqliteProvider::new_in_memory().await.unwrap());
@@ -276,7 +280,8 @@ fn without_grace_a_shutdown_needs_no_tokio() {
 
 #[test]
 fn with_grace_it_needs_none_either() {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_time().build().unwrap();
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_time().build().unwrap();
     let store = Arc::new(abide_memory::InMemoryProvider::new());
     let node = runtime.block_on(async {
         let (activities, orchestrations, options) = Node::new().into_parts();
@@ -288,7 +293,8 @@ fn with_grace_it_needs_none_either() {
 
 #[test]
 fn an_activity_that_blocks_its_thread_is_waited_for() {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_time().build().unwrap();
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_time().build().unwrap();
     let (release, blocked) = mpsc::channel::<()>();
     let (blocked, log) = (Arc::new(Mutex::new(blocked)), Log::new());
     runtime.block_on(async {

@@ -16,8 +16,18 @@ fn every_kind(instance: &str) -> Vec<WorkItem> {
     let instance = instance.to_owned();
     let details = ErrorDetails::orchestration_failed("stale");
     vec![
-        WorkItem::ActivityCompleted { instance: instance.clone(), execution_id: 7, id: 2, result: String::new() },
-        WorkItem::ActivityFailed { instance: instance.clone(), execution_id: 7, id: 2, details: details.clone() },
+        WorkItem::ActivityCompleted {
+            instance: instance.clone(),
+            execution_id: 7,
+            id: 2,
+            result: String::new(),
+        },
+        WorkItem::ActivityFailed {
+            instance: instance.clone(),
+            execution_id: 7,
+            id: 2,
+            details: details.clone(),
+        },
         WorkItem::TimerFired { instance: instance.clone(), execution_id: 7, id: 2, fire_at_ms: 1 },
         WorkItem::ExternalRaised { instance: instance.clone(), name: "s".to_owned(), data: String::new() },
         WorkItem::QueueMessage { instance: instance.clone(), name: "q".to_owned(), data: String::new() },
@@ -123,7 +133,9 @@ fn an_answer_to_something_that_was_never_asked_fails_the_instance() {
         world.start("i", "Main", "").await;
         world.recorded("i", "ExternalSubscribed", 1).await;
         let result = String::new();
-        world.mail(WorkItem::ActivityCompleted { instance: "i".to_owned(), execution_id: 1, id: 99, result }).await;
+        world
+            .mail(WorkItem::ActivityCompleted { instance: "i".to_owned(), execution_id: 1, id: 99, result })
+            .await;
         let details = world.failure("i").await;
         assert_eq!(details.category(), "configuration");
         let text = details.display_message();
@@ -166,9 +178,11 @@ fn an_instance_stands_as_its_current_execution_does() {
         let _ends = world.start_and_end("completed", "Ends", "output").await;
         let _fails = world.start_and_end("failed", "Fails", "no luck").await;
         let client = world.client();
-        for (instance, status, output) in
-            [("running", "Running", None), ("completed", "Completed", Some("output")), ("failed", "Failed", Some("no luck"))]
-        {
+        for (instance, status, output) in [
+            ("running", "Running", None),
+            ("completed", "Completed", Some("output")),
+            ("failed", "Failed", Some("no luck")),
+        ] {
             let info = client.get_instance_info(instance).await.unwrap();
             assert_eq!((info.status.as_str(), info.output.as_deref()), (status, output));
             assert_eq!(client.list_instances_by_status(status).await.unwrap(), [instance]);

@@ -53,7 +53,11 @@ fn in_a_store_that_wakes_a_step_takes_no_time() {
 async fn firings(world: &World, instance: &str) -> Vec<(u64, u64)> {
     let history = world.history(instance).await;
     let fired = history.iter().filter_map(|event| {
-        if let EventKind::TimerFired { fire_at_ms } = event.kind { Some((fire_at_ms, event.timestamp_ms)) } else { None }
+        if let EventKind::TimerFired { fire_at_ms } = event.kind {
+            Some((fire_at_ms, event.timestamp_ms))
+        } else {
+            None
+        }
     });
     fired.collect()
 }
@@ -181,7 +185,8 @@ fn the_gauge_says_how_many_run() {
             world.start(instance, "Main", "").await;
             world.recorded(instance, "ExternalSubscribed", 1).await;
         }
-        let active = || runtime.observability_handle().unwrap().metrics_provider().get_active_orchestrations();
+        let active =
+            || runtime.observability_handle().unwrap().metrics_provider().get_active_orchestrations();
         world.until(async || active() == 3).await;
         for instance in ["a", "b", "c"] {
             world.raise(instance, "go", "").await;

@@ -22,7 +22,10 @@ fn one_activity() {
             ]
         );
         let info = world.client().get_instance_info("i").await.unwrap();
-        assert_eq!((info.orchestration_name.as_str(), info.orchestration_version.as_str()), ("Main", "1.0.0"));
+        assert_eq!(
+            (info.orchestration_name.as_str(), info.orchestration_version.as_str()),
+            ("Main", "1.0.0")
+        );
         assert_eq!((info.status.as_str(), info.output.as_deref()), ("Completed", Some("in")));
         runtime.shutdown(None).await;
     });
@@ -267,7 +270,12 @@ fn a_timer_and_a_signal_in_one_batch() {
         assert_eq!(world.end("i").await.unwrap(), "a");
         assert_eq!(
             world.trace("i").await[2..],
-            ["3 TimerFired[2]", "4 ExternalSubscribed s", "5 ExternalEvent s:a", "6 OrchestrationCompleted a"]
+            [
+                "3 TimerFired[2]",
+                "4 ExternalSubscribed s",
+                "5 ExternalEvent s:a",
+                "6 OrchestrationCompleted a"
+            ]
         );
         runtime.shutdown(None).await;
     });
@@ -279,7 +287,11 @@ fn a_retry_with_a_timeout_that_succeeds_at_its_second_attempt() {
         use abide_model::{BackoffStrategy, RetryPolicy};
         let node = Node::new()
             .activity("Flaky", |ctx, _| async move {
-                if ctx.idempotency_key().ends_with("/2") { Err("no".to_owned()) } else { Ok("yes".to_owned()) }
+                if ctx.idempotency_key().ends_with("/2") {
+                    Err("no".to_owned())
+                } else {
+                    Ok("yes".to_owned())
+                }
             })
             .orchestration("Main", |ctx, _| async move {
                 let policy = RetryPolicy::new(3)
@@ -311,12 +323,13 @@ fn a_retry_with_a_timeout_that_succeeds_at_its_second_attempt() {
 #[test]
 fn a_detached_start_and_a_return() {
     on_every_store(async |world: World| {
-        let node = Node::new()
-            .orchestration("Other", |_, input| async move { Ok(input) })
-            .orchestration("Main", |ctx, _| async move {
+        let node = Node::new().orchestration("Other", |_, input| async move { Ok(input) }).orchestration(
+            "Main",
+            |ctx, _| async move {
                 ctx.schedule_orchestration("Other", "other", "in");
                 Ok("done".to_owned())
-            });
+            },
+        );
         let runtime = world.run(node).await;
         world.start_and_end("i", "Main", "").await.unwrap();
         assert_eq!(

@@ -51,7 +51,10 @@ fn a_panic_is_an_error_that_the_code_sees() {
         });
         let runtime = world.run(asks(node, "Panics")).await;
         let seen = world.start_and_end("i", "Main", "").await.unwrap();
-        assert!(seen.starts_with("Err(") && seen.contains("panicked") && seen.contains("out of eggs"), "{seen}");
+        assert!(
+            seen.starts_with("Err(") && seen.contains("panicked") && seen.contains("out of eggs"),
+            "{seen}"
+        );
         assert_eq!(log.len(), 1);
         // The runtime goes on.
         assert_eq!(names(&world.history("i").await)[2], "ActivityFailed");
@@ -80,7 +83,8 @@ fn an_activity_knows_who_asked_for_it() {
             })
             .version("Facts of life", "1.2.3", |ctx, _| async move {
                 let plain = ctx.schedule_activity("Facts", "").await?;
-                let special = ctx.schedule_activity_on_session("Facts", "", "my session").with_tag("gpu").await?;
+                let special =
+                    ctx.schedule_activity_on_session("Facts", "", "my session").with_tag("gpu").await?;
                 Ok(format!("{plain}\n{special}"))
             })
             .with(|options| {
@@ -114,7 +118,8 @@ fn a_worker_without_a_name_has_one() {
 #[test]
 fn an_activity_can_use_a_client() {
     on_every_store(async |world: World| {
-        let node = asks(Node::new(), "Starts another").orchestration("Other", |_, input| async move { Ok(input) });
+        let node =
+            asks(Node::new(), "Starts another").orchestration("Other", |_, input| async move { Ok(input) });
         let node = node.activity("Starts another", |ctx, _| async move {
             let client = ctx.get_client();
             client.start_orchestration("other", "Other", "x").await.map_err(|error| error.to_string())?;

@@ -55,7 +55,8 @@ fn a_provider_that_ignores_the_filter_does_not_get_later_versions_run() {
         world.write(Past::begins([subscribed]).stamped("99.0.0")).await;
         world.raise("future", "go", "").await;
         let store = ThirdParty { filter: Filter::Ignored, ..ThirdParty::new(world.store.clone()) };
-        let waits = Node::new().orchestration("Main", |ctx, _| async move { Ok(ctx.schedule_wait("go").await) });
+        let waits =
+            Node::new().orchestration("Main", |ctx, _| async move { Ok(ctx.schedule_wait("go").await) });
         let runtime = world.run_on(Arc::new(store), waits.with(|options| options.max_attempts = 1_000)).await;
         world.pass(seconds(60)).await;
         assert_eq!(world.history("future").await.len(), 2);
@@ -84,9 +85,11 @@ fn a_commit_that_is_said_to_have_failed_but_did_not_counts_once() {
     for ordinal in 1..=2 {
         virtually(async |world: World| {
             let log = Log::new();
-            let plan = FaultPlan::none()
-                .at(Operation::CommitTurn, ordinal, Fault::Unknown)
-                .at(Operation::AckOrchestrationItem, ordinal, Fault::Unknown);
+            let plan = FaultPlan::none().at(Operation::CommitTurn, ordinal, Fault::Unknown).at(
+                Operation::AckOrchestrationItem,
+                ordinal,
+                Fault::Unknown,
+            );
             let store = Arc::new(FaultStore::new(world.store.clone(), world.clock.clone()).with_plan(plan));
             let runtime = world.run_on(store.clone(), node(&log)).await;
             assert_eq!(world.start_and_end("i", "Main", "x").await.unwrap(), "x");
@@ -102,9 +105,11 @@ fn a_commit_that_is_said_to_have_failed_but_did_not_counts_once() {
 fn an_acknowledgement_that_is_said_to_have_failed_but_did_not_counts_once() {
     virtually(async |world: World| {
         let log = Log::new();
-        let plan = FaultPlan::none()
-            .at(Operation::FinishWork, 1, Fault::Unknown)
-            .at(Operation::AckWorkItem, 1, Fault::Unknown);
+        let plan = FaultPlan::none().at(Operation::FinishWork, 1, Fault::Unknown).at(
+            Operation::AckWorkItem,
+            1,
+            Fault::Unknown,
+        );
         let store = Arc::new(FaultStore::new(world.store.clone(), world.clock.clone()).with_plan(plan));
         let runtime = world.run_on(store.clone(), node(&log)).await;
         assert_eq!(world.start_and_end("i", "Main", "x").await.unwrap(), "x");
@@ -120,9 +125,11 @@ fn a_commit_that_is_refused_for_good_fails_the_instance_with_the_reason() {
     virtually(async |world: World| {
         let log = Log::new();
         let refusal = Fault::Rejected(Rejection::Invalid);
-        let plan = FaultPlan::none()
-            .at(Operation::CommitTurn, 1, refusal)
-            .at(Operation::AckOrchestrationItem, 1, refusal);
+        let plan = FaultPlan::none().at(Operation::CommitTurn, 1, refusal).at(
+            Operation::AckOrchestrationItem,
+            1,
+            refusal,
+        );
         let store = Arc::new(FaultStore::new(world.store.clone(), world.clock.clone()).with_plan(plan));
         let runtime = world.run_on(store.clone(), node(&log)).await;
         world.start("i", "Main", "x").await;

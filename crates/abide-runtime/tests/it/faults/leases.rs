@@ -44,6 +44,14 @@ fn every_third_lease_is_lost_by_chance() {
     campaign.end();
 }
 
+/// Nobody waits for what a cancelled activity returns, so the store is not asked to take it.
+#[test]
+fn a_cancelled_activity_is_not_finished() {
+    let calls = Trial::new(Program::named("race")).run().calls;
+    let finished = calls.iter().filter(|(operation, _)| *operation == Operation::FinishWork);
+    assert_eq!(finished.count(), 1);
+}
+
 /// An activity whose result is refused has run, and runs again.
 #[test]
 fn an_activity_runs_at_least_once_and_is_recorded_once() {

@@ -110,8 +110,9 @@ fn the_store_is_down_from_any_moment_on() {
     for program in ALL {
         let learned = Trial::new(program).with(slowly(FaultPlan::none())).run();
         let calls = u32::try_from(learned.calls.len()).expect("a few");
-        let moments = (0..calls).map(|nth| LATENCY * nth + LATENCY / 2);
-        for from in moments.take_while(|from| *from < learned.took) {
+        let between_calls = (0..calls).map(|nth| LATENCY * nth + LATENCY / 2);
+        let between_renewals = (0..12).map(|nth| learned.took / 12 * nth);
+        for from in between_calls.chain(between_renewals).filter(|from| *from < learned.took) {
             let until = from + OUTAGE;
             campaign.check(
                 || format!("{program:?}: down from {from:?}"),

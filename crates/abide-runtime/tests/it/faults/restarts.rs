@@ -92,8 +92,10 @@ fn every_lease_that_is_given_back_goes_astray() {
                     let name = || format!("{program:?}, {sight:?}: {stop:?}, {given_back} {fault:?}");
                     campaign.check(name, || {
                         let plan = FaultPlan::none().at(given_back, 1, fault);
-                        let (came, _) = restarted(program, sight, stop, hanging_commits(plan));
+                        let (came, calls) = restarted(program, sight, stop, hanging_commits(plan));
                         assert!(came == expected, "came to\n{came}instead of\n{expected}");
+                        let is_offered_again = calls.contains(&(given_back, 2));
+                        assert!(is_offered_again || fault != Fault::NotApplied, "was not offered again");
                     });
                 }
             }

@@ -126,15 +126,17 @@ fn lesson_07_earlier_d_many_dispatchers_take_one_turn_at_a_time() {
 fn lesson_07_earlier_e_a_late_commit_does_not_bring_back_what_was_deleted() {
     every_way(|scene| async move {
         let gate = Gate::closed();
-        scene.faults.hold(scene.way.commit(), &gate);
         scene.node(Code::new()).await;
-        scene.start("hello", "Hello", "you").await;
+        scene.start("it", "Wait", "").await;
+        scene.until_idle("it").await;
+        scene.faults.hold(scene.way.commit(), &gate);
+        scene.client().raise_event("it", "go", "now").await.unwrap();
         gate.waiting().await;
-        scene.client().delete_instance("hello", true).await.unwrap();
+        scene.client().delete_instance("it", true).await.unwrap();
         gate.open();
         scene.pass(Duration::from_secs(60)).await;
         let dump = scene.world.memory.dump();
         assert!(dump.instances.is_empty() && dump.work.is_empty() && dump.messages.is_empty(), "{dump:?}");
-        assert_eq!(scene.run("hello", "Hello", "again").await.unwrap(), "hello again");
+        assert_eq!(scene.run("it", "Hello", "again").await.unwrap(), "hello again");
     });
 }

@@ -10,7 +10,9 @@ use std::time::Duration;
 use abide_client::Client;
 use abide_engine::OrchestrationContext;
 use abide_memory::Dump;
-use abide_model::{Clock, Event, EventKind, OrchestrationStatus, WorkItem};
+use abide_model::{
+    BUILD_VERSION, Clock, Event, EventKind, INITIAL_EXECUTION_ID, OrchestrationStatus, WorkItem,
+};
 use abide_provider::{Operation, Provider};
 use abide_runtime::registry::{ActivityRegistryBuilder, OrchestrationRegistryBuilder};
 use abide_runtime::{ActivityContext, Runtime, RuntimeOptions};
@@ -212,6 +214,28 @@ impl Scene {
     /// Puts a message into a mailbox, as a provider would that delivers twice, late, or nonsense.
     pub(crate) async fn deliver(&self, item: WorkItem) {
         self.world.memory.enqueue_for_orchestrator(item, None).await.unwrap();
+    }
+
+    /// Writes the history of an instance `it` that runs `It`, as if somebody had run it: what comes after its start, each with
+    /// the event it answers.
+    pub(crate) async fn record(&self, kinds: Vec<(Option<u64>, EventKind)>) {
+        let started = EventKind::OrchestrationStarted {
+            name: "It".to_owned(),
+            version: "1.0.0".to_owned(),
+            input: String::new(),
+            parent_instance: None,
+            parent_id: None,
+            parent_execution_id: None,
+            carry_forward_events: None,
+            initial_custom_status: None,
+        };
+        let all = std::iter::once((None, started)).chain(kinds);
+        let events = (1..).zip(all).map(|(id, (answers, kind))| {
+            let mut event = Event::with_event_id(id, "it", INITIAL_EXECUTION_ID, answers, kind);
+            event.duroxide_version = BUILD_VERSION.to_owned();
+            event
+        });
+        self.world.memory.append_with_execution("it", INITIAL_EXECUTION_ID, events.collect()).await.unwrap();
     }
 
     /// Lets time pass.
