@@ -8,7 +8,7 @@ use abide_provider::{InstanceLease, StoreError};
 use std::collections::BTreeMap;
 use tracing::{error, warn};
 
-use super::commit::{CommitEnd, commit, commit_of, unreadable_end};
+use super::commit::{CommitEnd, Relatives, commit, commit_of, unreadable_end};
 use super::load::Hindrance;
 use super::plan::{Stage, mail_of};
 use super::{Held, LOOK_AGAIN, Orchestrator, cache, report};
@@ -104,11 +104,11 @@ impl Orchestrator {
                 error: problem,
             },
         );
-        let parent = match self.parent_of(lease).await {
-            Ok(parent) => parent,
-            Err(hindrance) => return self.hindered(held, who, hindrance).await,
+        let relatives = match (self.parent_of(lease).await, self.children_of(lease).await) {
+            (Ok(parent), Ok(children)) => Relatives { parent, children },
+            (Err(hindrance), _) | (_, Err(hindrance)) => return self.hindered(held, who, hindrance).await,
         };
-        let end = unreadable_end(lease, parent, &details, self.now(held).as_millis());
+        let end = unreadable_end(lease, relatives, &details, self.now(held).as_millis());
         match commit(&self.core, end).await {
             CommitEnd::Done(_) => report::count_unreadable_end(&self.core, who, details),
             CommitEnd::NotOurs => {}

@@ -4,12 +4,11 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
 use abide_client::Client;
-use abide_model::Clock as _;
 use abide_provider::{Operation, Provider};
 use abide_runtime::{InvalidOptions, Runtime, RuntimeOptions, StartError};
 use abide_sim::{Fault, FaultPlan, FaultStore, Gate};
 
-use super::support::{LONG, Log, Node, World, millis, on_every_store, on_own_stores, seconds, virtually};
+use super::support::{Log, Node, World, millis, on_every_store, on_own_stores, seconds, virtually};
 
 /// When a call was made, by the clock of the store.
 #[derive(Clone, Default)]
@@ -266,6 +265,5 @@ fn an_idle_timeout_shorter_than_the_renewals_is_refused() {
         let client = world.client();
         client.start_orchestration("i", "Main", "").await.unwrap();
         assert!(client.wait_for_orchestration("i", millis(20)).await.is_err());
-        let _long = LONG;
     });
 }

@@ -3,12 +3,12 @@
 use std::sync::{Arc, Mutex, mpsc};
 
 use abide_client::Client;
-use abide_provider::{Operation, Provider};
+use abide_provider::Operation;
 use abide_runtime::Runtime;
-use abide_sim::{FaultStore, Gate};
+use abide_sim::{FaultStore, Gate, RequiredOnly};
 use futures::FutureExt as _;
 
-use super::support::{Left, Log, Node, Place, World, millis, on_a_file, on_every_store, seconds, virtually};
+use super::support::{Left, Log, Node, World, millis, on_a_file, on_every_store, seconds, virtually};
 
 fn asks(node: Node) -> Node {
     node.orchestration("Main", |ctx, input| async move { ctx.schedule_activity("Activity", input).await })
@@ -52,7 +52,8 @@ fn an_idle_runtime_stops_at_once() {
         let runtime = world.run(Node::new()).await;
         world.pass(seconds(100)).await;
         let (took, ()) = world.time(runtime.shutdown(Some(60_000))).await;
-        assert!(took <= millis(1), "{took:?}: waiting calls are dropped");
+        // Waiting calls are dropped; one of a store that does not say that it waits, after a last look.
+        assert!(took <= millis(101), "{took:?}");
     });
 }
 
@@ -339,14 +340,11 @@ fn dropping_a_runtime_stops_nothing() {
 #[test]
 fn a_fetch_that_comes_back_after_the_shutdown_began_is_handed_back() {
     on_every_store(async |world: World| {
-        let (answers, store) =
+        let (answers, faults) =
             (Gate::closed(), Arc::new(FaultStore::new(world.store.clone(), world.clock.clone())));
-        for operation in [Operation::LeaseInstances, Operation::FetchOrchestrationItem] {
-            store.hold_answers(operation, &answers);
-        }
-        let shared: Arc<dyn Provider> = store.clone();
+        faults.hold_answers(Operation::FetchOrchestrationItem, &answers);
         world.start("i", "Main", "x").await;
-        let runtime = world.run_on(shared, asks(Node::new())).await;
+        let runtime = world.run_on(Arc::new(RequiredOnly::new(faults)), asks(Node::new())).await;
         // The store has leased, and nobody knows.
         answers.waiting().await;
         assert_eq!(world.left().await.leases, 1);
@@ -356,11 +354,8 @@ fn a_fetch_that_comes_back_after_the_shutdown_began_is_handed_back() {
             answers.open();
         };
         futures::join!(stopping, opening);
-        if world.place == Place::RequiredOnly {
-            assert_eq!(world.left().await, Left { messages: 1, work: 0, leases: 0 });
-        }
-        world.until(async || world.left().await.leases == 0).await;
-        assert_eq!(world.left().await.messages, 1);
+        assert_eq!(world.left().await, Left { messages: 1, work: 0, leases: 0 });
+        assert!(world.history("i").await.is_empty());
     });
 }
 

@@ -36,6 +36,7 @@ fn a_filter_takes_what_it_says_and_leaves_the_rest() {
             let runtime = world.run(node(filter.clone())).await;
             world.start("i", "Main", "").await;
             let done = usize::from(plain) + usize::from(tagged);
+            world.recorded("i", "ActivityScheduled", 2).await;
             world.recorded("i", "ActivityCompleted", done).await;
             if world.is_virtual() {
                 world.pass(seconds(1_000)).await;
