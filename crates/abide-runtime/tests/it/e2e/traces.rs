@@ -1,6 +1,7 @@
 //! §28: whole histories, as they are recorded end to end. Where ours differ from the reference's, they are ours (§3 of the
 //! decisions): messages are taken one at a time, and the terminal event is the last.
 
+use abide_provider::Operation;
 use abide_sim::Gate;
 
 use super::support::{Log, Node, World, millis, on_every_store, on_own_stores, seconds};
@@ -251,7 +252,6 @@ fn a_timer_and_a_signal_in_one_batch() {
             Gate::closed(),
             std::sync::Arc::new(abide_sim::FaultStore::new(world.store.clone(), world.clock.clone())),
         );
-        use abide_provider::Operation::{FetchOrchestrationItem, LeaseInstances};
         let runtime = world.run(node()).await;
         world.start("i", "Main", "").await;
         world.recorded("i", "TimerCreated", 1).await;
@@ -260,7 +260,7 @@ fn a_timer_and_a_signal_in_one_batch() {
             // In real time the timer may have fired already; then there is nothing to show.
             return;
         }
-        for operation in [LeaseInstances, FetchOrchestrationItem] {
+        for operation in [Operation::LeaseInstances, Operation::FetchOrchestrationItem] {
             store.hold(operation, &commits);
         }
         world.pass(millis(20)).await;
