@@ -3,9 +3,11 @@
 //! It runs until it is told to end by `SIGTERM` or `SIGINT`, and then shuts down in good order; or until its standard input ends,
 //! which means that the driver is gone, and then it just ends. Anything else that ends it is the point of the exercise.
 
+use std::future::poll_fn;
 use std::io::Read;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use abide::RuntimeOptions;
@@ -137,9 +139,9 @@ async fn work(options: &Options, journal: Journal) -> Result<(), WorkerError> {
 }
 
 async fn any_of(mut signals: [Signal; 2]) {
-    std::future::poll_fn(|cx| {
+    poll_fn(|cx| {
         let came = signals.iter_mut().any(|signal| signal.poll_recv(cx).is_ready());
-        if came { std::task::Poll::Ready(()) } else { std::task::Poll::Pending }
+        if came { Poll::Ready(()) } else { Poll::Pending }
     })
     .await;
 }

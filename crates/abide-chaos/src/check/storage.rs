@@ -1,6 +1,7 @@
 //! Whether the file is sound, and nothing is left in it that somebody would have to do.
 
 use std::path::Path;
+use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags};
 
@@ -54,12 +55,12 @@ pub fn leases(database: &Path) -> rusqlite::Result<i64> {
 /// If it cannot be opened.
 pub fn is_writable(database: &Path) -> rusqlite::Result<bool> {
     let connection = Connection::open(database)?;
-    connection.busy_timeout(std::time::Duration::ZERO)?;
+    connection.busy_timeout(Duration::ZERO)?;
     Ok(connection.execute_batch("BEGIN IMMEDIATE; ROLLBACK").is_ok())
 }
 
 fn open(database: &Path) -> rusqlite::Result<Connection> {
     let connection = Connection::open_with_flags(database, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-    connection.busy_timeout(std::time::Duration::from_secs(5))?;
+    connection.busy_timeout(Duration::from_secs(5))?;
     Ok(connection)
 }

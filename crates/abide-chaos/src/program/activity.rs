@@ -1,5 +1,8 @@
 //! The activities. Each notes that it began, and what it is about to return.
 
+use std::future::poll_fn;
+use std::pin::pin;
+use std::task::Poll;
 use std::time::Duration;
 
 use abide::ActivityContext;
@@ -101,10 +104,10 @@ async fn work_for(input: &str) {
 async fn dawdle(ctx: &ActivityContext) {
     let clock = SystemClock::new();
     let mut for_ever = clock.sleep_until(clock.monotonic().saturating_add(FOR_EVER));
-    let mut told = std::pin::pin!(ctx.cancelled());
-    std::future::poll_fn(|cx| {
+    let mut told = pin!(ctx.cancelled());
+    poll_fn(|cx| {
         let is_over = told.as_mut().poll(cx).is_ready() || for_ever.as_mut().poll(cx).is_ready();
-        if is_over { std::task::Poll::Ready(()) } else { std::task::Poll::Pending }
+        if is_over { Poll::Ready(()) } else { Poll::Pending }
     })
     .await;
 }

@@ -10,18 +10,22 @@ mod activity;
 mod code;
 mod hold;
 
+use std::path::PathBuf;
+
 pub use activity::{activities, step};
 pub use code::orchestrations;
+
+use crate::journal::Journal;
 
 /// What the code is given to leave traces, and to wait at.
 #[derive(Debug, Clone)]
 pub struct Surroundings {
     /// Where it leaves traces.
-    pub journal: crate::journal::Journal,
+    pub journal: Journal,
     /// Who it is, as the driver calls it.
     pub label: String,
     /// The file whose being there lets go what waits at the gate.
-    pub gate: std::path::PathBuf,
+    pub gate: PathBuf,
 }
 
 /// A kind of orchestration.
@@ -152,9 +156,8 @@ impl Order {
     /// The `number`th order of a run: programs take turns.
     #[must_use]
     pub fn nth(number: u64) -> Self {
-        let programs = Program::FREE.iter().cycle();
         let turn = usize::try_from(number).unwrap_or_default() % Program::FREE.len();
-        let program = programs.skip(turn).copied().next().unwrap_or(Program::Chain);
+        let program = Program::FREE[turn];
         Self { instance: format!("{}-{number}", program.name()), program, number }
     }
 
