@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use abide_model::{EventKind, WorkItem};
+use abide_model::EventKind;
 use abide_provider::{InstanceFilter, Operation};
 use abide_sim::{Fault, FaultPlan, VirtualClock};
 
@@ -192,19 +192,27 @@ fn lesson_03_14_code_that_does_not_fit_cancels_what_is_in_flight() {
 #[test]
 fn lesson_03_14_poison_cancels_what_is_in_flight() {
     every_way(|scene| async move {
-        with_work_in_flight(&scene, parent(String::new).options(|options| options.max_attempts = 3)).await;
-        let (commit, memory) = (scene.way.commit(), scene.world.memory.clone());
-        scene.faults.set_plan(FaultPlan::none().when(move |call| {
-            let dump = memory.dump();
-            let tried = dump.messages.values().find(|message| message.mailbox == "parent")?.attempts;
-            (call.operation == commit && tried < 3).then_some(Fault::LoseLease)
-        }));
-        let item = WorkItem::ExternalRaised {
-            instance: "parent".to_owned(),
-            name: "go".to_owned(),
-            data: "now".to_owned(),
+        let code = |workers: usize| {
+            parent(String::new).options(|options| {
+                options.max_attempts = 3;
+                options.worker_concurrency = workers;
+            })
         };
-        scene.deliver(item).await;
+        with_work_in_flight(&scene, code(0)).await;
+        scene.close().await;
+        scene.client().raise_event("parent", "go", "now").await.unwrap();
+        // Three processes die of it.
+        for _ in 0..3 {
+            scene.faults.set_plan(FaultPlan::none().at(scene.way.commit(), 1, Fault::HangBefore));
+            let doomed = scene.doomed_node(code(0)).await;
+            while !scene.faults.fired() {
+                scene.pass(Duration::from_millis(10)).await;
+            }
+            doomed.kill();
+            doomed.all_ended().await;
+        }
+        scene.faults.set_plan(FaultPlan::none());
+        scene.node(code(1)).await;
         let end = scene.end_of("parent").await.unwrap_err();
         assert!(end.contains("poison"), "{end}");
         nothing_goes_on(&scene).await;
