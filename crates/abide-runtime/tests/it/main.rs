@@ -9,8 +9,8 @@
 mod recorder;
 mod support;
 
-//mod e2e;
-//mod faults;
+mod e2e;
+mod faults;
 mod health;
 mod historic;
 mod instrumented;

@@ -79,6 +79,7 @@ fn numbered_tests(folder: &str) -> impl Iterator<Item = String> {
 }
 
 fn is_numbered(name: &str) -> bool {
-    let after = |prefix: &str| name.strip_prefix(prefix).is_some_and(|rest| rest.starts_with(char::is_numeric));
+    let after =
+        |prefix: &str| name.strip_prefix(prefix).is_some_and(|rest| rest.starts_with(char::is_numeric));
     after("lesson_") || after("w") || after("s")
 }
