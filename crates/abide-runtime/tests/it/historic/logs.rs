@@ -84,11 +84,39 @@ async fn provoke(scene: &Scene) {
     assert!(scene.faults.injected().len() >= 3, "{:?}", scene.faults.injected());
 }
 
+/// What is said about code that does not fit, and about a history that cannot be read.
+async fn end_badly(scene: &Scene) {
+    let waits = |said: &'static str| {
+        Code::new().orchestration("Changes", move |ctx, input| async move {
+            let _asked = ctx.schedule_activity("Echo", format!("{said} {input}"));
+            Ok(ctx.schedule_wait("go").await)
+        })
+    };
+    scene.node(waits("before")).await;
+    for name in ["drifts", "damaged"] {
+        scene.start(name, "Changes", SECRET).await;
+        scene.until_idle(name).await;
+    }
+    scene.close().await;
+    scene.world.memory.make_history_unreadable("damaged", 1);
+    scene.node(waits("after")).await;
+    for name in ["drifts", "damaged"] {
+        scene.client().raise_event(name, "go", SECRET).await.unwrap();
+        assert!(scene.end_of(name).await.is_err());
+    }
+}
+
 #[test]
 fn w18_no_payload_is_in_a_log_or_a_metric() {
     let (listener, shown) = (Listener::default(), Shown::default());
     with_local_recorder(&shown, || {
-        with_default(listener.clone(), || every_way(|scene| async move { provoke(&scene).await }));
+        with_default(listener.clone(), || {
+            every_way(|scene| async move {
+                provoke(&scene).await;
+                scene.close().await;
+                end_badly(&scene).await;
+            });
+        });
     });
     let lines = listener.lines();
     assert!(lines.len() > 100, "almost nothing was said: {lines:#?}");
