@@ -3,7 +3,7 @@
 use crate::planted;
 use crate::soak::Soak;
 use crate::test_run::Scope;
-use crate::torture::{self, CAMPAIGNS, Campaign};
+use crate::torture::{self, CAMPAIGNS, Torture};
 
 pub(crate) const USAGE: &str = "\
 Usage: cargo xtask <command>
@@ -16,8 +16,10 @@ Commands:
   soak [--seeds N] [--seed N] [--cases N]
                              the properties with more cases and other seeds (default: 5 seeds of
                              20000 cases, a few minutes)
-  torture [NAME…]            the stores' tests at full length: differential, crash, faults, flat,
-                             stress (default: all, about half an hour)
+  torture [NAME…] [--seconds N]
+                             tests at full length: differential, crash, faults, flat, stress of the
+                             stores, runtime, and kill, of processes, for N seconds each way
+                             (default: all, 60 s; about half an hour)
   bench [OPTION…]            what is measured; options go to the benchmark (`bench --help` lists them)
   help                       this text";
 
@@ -28,7 +30,7 @@ pub(crate) enum Command {
     Test(Scope),
     Planted(planted::Request),
     Soak(Soak),
-    Torture(Vec<&'static Campaign>),
+    Torture(Torture),
     Bench { options: Vec<String> },
 }
 
@@ -91,11 +93,21 @@ fn parse_soak(rest: &[&str]) -> Result<Command, String> {
 }
 
 fn parse_torture(rest: &[&str]) -> Result<Command, String> {
-    if rest.is_empty() {
-        return Ok(Command::Torture(CAMPAIGNS.iter().collect()));
-    }
+    let (names, seconds) = match rest {
+        [names @ .., "--seconds", number] => {
+            let seconds =
+                number.parse().map_err(|_| format!("`--seconds` needs a number, not `{number}`"))?;
+            (names, Some(seconds))
+        }
+        names => (names, None),
+    };
     let campaign = |name: &&str| torture::named(name).ok_or_else(|| format!("there is no campaign `{name}`"));
-    Ok(Command::Torture(rest.iter().map(campaign).collect::<Result<_, _>>()?))
+    let campaigns = if names.is_empty() {
+        CAMPAIGNS.iter().collect()
+    } else {
+        names.iter().map(campaign).collect::<Result<_, _>>()?
+    };
+    Ok(Command::Torture(Torture { campaigns, seconds }))
 }
 
 fn parse_planted(rest: &[&str]) -> Result<Command, String> {
@@ -140,9 +152,11 @@ mod tests {
         assert_eq!(parse("soak"), Ok(Command::Soak(Soak::default())));
         let soak = Soak { seeds: 1, first_seed: 7, cases: 10 };
         assert_eq!(parse("soak --seeds 1 --seed 7 --cases 10"), Ok(Command::Soak(soak)));
-        assert_eq!(parse("torture"), Ok(Command::Torture(CAMPAIGNS.iter().collect())));
-        let crash = torture::named("crash").unwrap();
-        assert_eq!(parse("torture crash"), Ok(Command::Torture(vec![crash])));
+        let torture = |campaigns: Vec<_>, seconds| Ok(Command::Torture(Torture { campaigns, seconds }));
+        assert_eq!(parse("torture"), torture(CAMPAIGNS.iter().collect(), None));
+        let (crash, kill) = (torture::named("crash").unwrap(), torture::named("kill").unwrap());
+        assert_eq!(parse("torture crash"), torture(vec![crash], None));
+        assert_eq!(parse("torture crash kill --seconds 9"), torture(vec![crash, kill], Some(9)));
         let options = vec!["--events".to_owned(), "10".to_owned()];
         assert_eq!(parse("bench --events 10"), Ok(Command::Bench { options }));
         assert_eq!(parse("planted a b"), Ok(Command::Planted(planted::Request::Check { names })));
@@ -160,6 +174,8 @@ mod tests {
             ("soak --seeds few", "`few`"),
             ("soak --hours 1", "`--hours`"),
             ("torture gently", "`gently`"),
+            ("torture kill --seconds", "`--seconds`"),
+            ("torture kill --seconds many", "`many`"),
         ] {
             let misuse = parse(line).unwrap_err();
             assert!(misuse.contains(culprit), "{line:?} gave {misuse:?}");

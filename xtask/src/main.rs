@@ -51,7 +51,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Test(scope) => test_run::run(&workspace, scope)?,
         Command::Planted(request) => planted::run(&workspace, &request)?,
         Command::Soak(soak) => soak::run(&workspace, soak)?,
-        Command::Torture(campaigns) => torture::run(&workspace, &campaigns)?,
+        Command::Torture(torture) => torture::run(&workspace, &torture)?,
         Command::Bench { options } => bench::run(&workspace, &options)?,
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! The tests of the stores at full length: what a normal run only samples.
+//! The tests of the stores, of the runtime, and of processes that are killed, at full length: what a normal run only samples.
 
 use anyhow::Context;
 
@@ -9,45 +9,79 @@ use crate::workspace::Workspace;
 /// One campaign: tests that read their length from the environment.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Campaign {
-    /// What to type, and which tests of `abide-sqlite` to run.
+    /// What to type.
     pub(crate) name: &'static str,
     what: &'static str,
+    /// Which tests to run, as arguments of `cargo test`.
+    tests: &'static [&'static str],
     variable: &'static str,
     full_length: &'static str,
 }
+
+/// The one whose length is a time, and can be chosen.
+pub(crate) const KILL: Campaign = Campaign {
+    name: "kill",
+    what: "workers killed every 200 ms, or stopped beyond their leases, for a minute each, under load",
+    // One storm after the other, and with its figures on the screen.
+    tests: &["--package", "abide-chaos", "--test", "it", "--", "storm", "--test-threads=1", "--nocapture"],
+    variable: "ABIDE_STORM_SECONDS",
+    full_length: "60",
+};
 
 /// All of them take about half an hour on two cores.
 pub(crate) const CAMPAIGNS: &[Campaign] = &[
     Campaign {
         name: "differential",
         what: "20,000 random sequences of calls, memory against SQLite",
+        tests: &["--release", "--package", "abide-sqlite", "--test", "it", "--", "differential"],
         variable: "ABIDE_DIFFERENTIAL_SEQUENCES",
         full_length: "20000",
     },
     Campaign {
         name: "crash",
         what: "200 processes killed under write load",
+        tests: &["--release", "--package", "abide-sqlite", "--test", "it", "--", "crash"],
         variable: "ABIDE_KILLS",
         full_length: "200",
     },
     Campaign {
         name: "faults",
         what: "every write and fsync of a workload failed in turn",
+        tests: &["--release", "--package", "abide-sqlite", "--test", "it", "--", "faults"],
         variable: "ABIDE_FAULTS",
         full_length: "400",
     },
     Campaign {
         name: "flat",
         what: "the cost of a fetch, and of a page, with a million rows behind it",
+        tests: &["--release", "--package", "abide-sqlite", "--test", "it", "--", "flat"],
         variable: "ABIDE_FLAT_ROWS",
         full_length: "1000000",
     },
     Campaign {
         name: "stress",
         what: "deletions and prunes beside turns, judged by the model",
+        tests: &["--release", "--package", "abide-sqlite", "--test", "it", "--", "stress"],
         variable: "ABIDE_STRESS_ROUNDS",
         full_length: "50",
     },
+    Campaign {
+        name: "runtime",
+        what: "every call of the store goes wrong for the runtime, and 126,000 pairs of calls do",
+        tests: &[
+            "--release",
+            "--package",
+            "abide-runtime",
+            "--test",
+            "it",
+            "--",
+            "faults::",
+            "--include-ignored",
+        ],
+        variable: "ABIDE_FAULT_PAIRS",
+        full_length: "3000",
+    },
+    KILL,
 ];
 
 /// The campaign of this name.
@@ -55,13 +89,27 @@ pub(crate) fn named(name: &str) -> Option<&'static Campaign> {
     CAMPAIGNS.iter().find(|campaign| campaign.name == name)
 }
 
-pub(crate) fn run(workspace: &Workspace, campaigns: &[&Campaign]) -> anyhow::Result<()> {
-    for Campaign { name, what, variable, full_length } in campaigns {
+/// What to run, and how long the storms last if that was said.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Torture {
+    pub(crate) campaigns: Vec<&'static Campaign>,
+    pub(crate) seconds: Option<u32>,
+}
+
+impl Torture {
+    fn length(&self, campaign: &Campaign) -> String {
+        let chosen = self.seconds.filter(|_| campaign.name == KILL.name);
+        chosen.map_or_else(|| campaign.full_length.to_owned(), |seconds| seconds.to_string())
+    }
+}
+
+pub(crate) fn run(workspace: &Workspace, torture: &Torture) -> anyhow::Result<()> {
+    for campaign in &torture.campaigns {
+        let Campaign { name, what, tests, variable, .. } = campaign;
         println!("{name}: {what}");
         let watch = Stopwatch::start();
-        let mut command =
-            workspace.cargo(&["test", "--release", "--package", "abide-sqlite", "--test", "it", "--", name]);
-        loudly(command.env(variable, full_length))
+        let mut command = workspace.cargo(&["test"]);
+        loudly(command.args(*tests).env(variable, torture.length(campaign)))
             .with_context(|| format!("the campaign `{name}` failed"))?;
         println!("{name}: passed in {:.0} s", watch.elapsed().as_secs_f64());
     }

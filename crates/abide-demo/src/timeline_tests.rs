@@ -77,8 +77,7 @@ fn brackets_join_what_belongs_together_and_the_crash_is_in_its_place() {
         |   0.420 s  │ │   timer of 60 s  (was not needed)
         |   0.900 s  ━━ the worker was killed here, and another one went on ━━
         |   1.500 s  │ ╰   'approval' came: Approved  after 1.1 s
-        |   1.500 s  ●     ended: done
-    "#]]
+        |   1.500 s  ●     ended: done"#]]
     .assert_eq(&text(&draw(&drawn, Some(1_900))));
 }
 

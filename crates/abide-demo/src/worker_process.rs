@@ -36,13 +36,15 @@ impl WorkerProcess {
     pub(crate) fn start(&mut self) -> Result<u32, ProcessError> {
         let log = self.log_file();
         let log = OpenOptions::new().create(true).append(true).open(log).map_err(ProcessError::Start)?;
-        let program = std::env::current_exe().map_err(ProcessError::Start)?;
-        let mut command = Command::new(program);
+        let mut command = Command::new(this_program().map_err(ProcessError::Start)?);
         command.arg(WORKER).arg(&self.folder);
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(log);
-        // A terminal sends Ctrl-C to everybody in the group of the shop. When the worker stops is for the shop to say.
         #[cfg(unix)]
-        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        {
+            use std::os::unix::process::CommandExt as _;
+            // A terminal sends Ctrl-C to everybody in the group of the shop. When the worker stops is for the shop to say.
+            command.arg0("abide-demo").process_group(0);
+        }
         let child = command.spawn().map_err(ProcessError::Start)?;
         let number = child.id();
         self.running = Some(child);
@@ -93,6 +95,12 @@ impl WorkerProcess {
     fn log_file(&self) -> PathBuf {
         self.folder.join("worker.log")
     }
+}
+
+/// The program that is running, also if a new build has just taken the place of its file.
+fn this_program() -> io::Result<PathBuf> {
+    let itself = Path::new("/proc/self/exe");
+    if itself.exists() { Ok(itself.to_owned()) } else { std::env::current_exe() }
 }
 
 impl Drop for WorkerProcess {

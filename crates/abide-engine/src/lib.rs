@@ -113,8 +113,3 @@ pub use turn::{
     TurnStats,
 };
 pub use window::{Foreign, ForeignListener};
-
-/// The README's example compiles.
-#[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-struct Readme;

@@ -20,11 +20,12 @@ use crate::health::Pulse;
 use crate::observability::{InstrumentedProvider, ObservabilityHandle};
 use crate::orchestrator::Orchestrator;
 use crate::registry::{ActivityRegistry, OrchestrationRegistry};
-use crate::renewal::{Renewals, Renewer};
+use crate::renewal::{Renewals, renew_leases};
 use crate::runtime::Runtime;
 use crate::settings::Settings;
 use crate::stop::Stop;
 use crate::store_call::Caller;
+use crate::supervise::supervise;
 use crate::tasks::TokioTasks;
 use crate::worker::{Worker, keep_sessions, listen};
 use crate::{InvalidOptions, RuntimeOptions, housekeeping, syscall};
@@ -188,11 +189,13 @@ fn start(core: &Arc<Core>) {
         .entropy(Arc::clone(&core.entropy))
         .build();
     let worker = Arc::new(Worker::new(Arc::clone(core), client));
-    let renewer = Renewer::new(core);
-    let over = core.stop.drained.clone();
-    let keep = join(renewer.run(over.clone()), keep_sessions(Arc::clone(&worker), over)).map(|((), ())| ());
+    let (of_leases, of_sessions) = (Arc::clone(core), Arc::clone(&worker));
+    let leases = supervise(Arc::clone(core), "lease renewals", move || renew_leases(Arc::clone(&of_leases)));
+    let sessions = supervise(Arc::clone(core), "sessions", move || keep_sessions(Arc::clone(&of_sessions)));
+    let keep = join(leases, sessions).map(|((), ())| ());
     core.spawn.spawn_apart("abide-renewals", core.stop.servants.track_future(keep).boxed());
-    let hear = listen(Arc::clone(&worker));
+    let listener = Arc::clone(&worker);
+    let hear = supervise(Arc::clone(core), "stolen leases", move || listen(Arc::clone(&listener)));
     core.spawn.spawn("stolen leases", core.stop.servants.track_future(hear).boxed());
 
     let orchestrator = Arc::new(Orchestrator::new(Arc::clone(core)));
@@ -200,7 +203,10 @@ fn start(core: &Arc<Core>) {
     if core.settings.worker_concurrency > 0 {
         core.spawn("activities", dispatch(Arc::clone(core), worker).boxed());
     }
-    core.spawn("housekeeping", housekeeping::keep_house(Arc::clone(core)).boxed());
+    let of_house = Arc::clone(core);
+    let house =
+        supervise(Arc::clone(core), "housekeeping", move || housekeeping::keep_house(Arc::clone(&of_house)));
+    core.spawn("housekeeping", house.boxed());
 }
 
 impl fmt::Debug for RuntimeBuilder {

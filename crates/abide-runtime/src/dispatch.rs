@@ -76,6 +76,11 @@ impl GiveBack {
     /// Nothing was tried: the runtime ends, or the store failed.
     pub(crate) const UNTRIED: Self = Self { delay: None, attempt: Attempt::DoesNotCount };
 
+    /// Nothing was tried, and nothing would come of trying again at once.
+    pub(crate) const fn untried(delay: Duration) -> Self {
+        Self { delay: Some(delay), attempt: Attempt::DoesNotCount }
+    }
+
     /// It was tried and comes again later.
     pub(crate) const fn tried(delay: Duration) -> Self {
         Self { delay: Some(delay), attempt: Attempt::Counts }
@@ -91,6 +96,9 @@ impl GiveBack {
 
 /// A panic in the runtime's own code, or in a provider's, costs its lease this long.
 const AFTER_PANIC: Duration = Duration::from_secs(1);
+
+/// A call that is under way when the runtime ends is given this long to answer.
+const LAST_ANSWER: Duration = Duration::from_millis(100);
 
 /// The right to work on one lease. Free again when it is dropped.
 #[derive(Debug)]
@@ -213,17 +221,20 @@ async fn lease<L: Lane>(core: &Arc<Core>, lane: &Arc<L>, limit: usize) -> Leased
         move |late| give_all_back(for_late, late).boxed(),
     );
     let mut call = Box::pin(call);
-    match select(&mut call, Box::pin(core.stop.ending.cancelled())).await {
-        Either::Left((called, _)) => return Leased::Answer(answer(called)),
-        Either::Right(_) => {}
+    // The end first: once it has begun, nothing more is taken.
+    match select(Box::pin(core.stop.ending.cancelled()), &mut call).await {
+        Either::Left(_) => {}
+        Either::Right((called, _)) => return Leased::Answer(answer(called)),
     }
     // A store in which calls wait gives back what a dropped call was given. Of another nobody knows: it may hold a lease
-    // for us, so we hear it out, as long as there is time.
-    if !core.abilities.has(Ability::Parking)
-        && let Either::Left((called, _)) = select(call, Box::pin(core.stop.giving_up.cancelled())).await
-        && let Ok(leased) = answer(called)
-    {
-        give_all_back(for_ending, Ok(leased)).await;
+    // for us, so we hear it out. But it may also wait for something to come, and then we do not.
+    if !core.abilities.has(Ability::Parking) {
+        let over = Box::pin(core.caller.pause_unless_given_up(LAST_ANSWER));
+        if let Either::Left((called, _)) = select(call, over).await
+            && let Ok(leased) = answer(called)
+        {
+            give_all_back(for_ending, Ok(leased)).await;
+        }
     }
     Leased::Ending
 }
@@ -259,9 +270,10 @@ async fn wait_for_news<L: Lane>(core: &Arc<Core>, asked: Duration) {
 fn start<L: Lane>(core: &Arc<Core>, lane: &Arc<L>, lease: L::Lease, granted: Duration, slot: Slot) {
     let (core_of_task, lane) = (Arc::clone(core), Arc::clone(lane));
     let token = L::token(&lease);
+    // Begun here, so that the lane knows of it before it asks for more.
+    let work = AssertUnwindSafe(Arc::clone(&lane).run(lease, granted, slot));
     let task = async move {
         let core = core_of_task;
-        let work = AssertUnwindSafe(Arc::clone(&lane).run(lease, granted, slot));
         if work.catch_unwind().await.is_err() {
             error!(target: "abide::runtime", lane = L::NAME, "work panicked outside of user code; it will be tried again");
             lane.give_back(token, GiveBack::tried(AFTER_PANIC)).await;

@@ -12,9 +12,11 @@ use abide_provider::Lane;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Health {
-    /// Instances with mail have waited at most this long for a turn.
+    /// Instances with mail have waited at most this long for a turn: the time since this lane last saw its queue empty. Zero while
+    /// the store is asked, because whatever is ready is given out then.
     pub oldest_ready_instance: Duration,
-    /// Activities that this runtime takes have waited at most this long for a slot.
+    /// Activities that this runtime takes have waited at most this long for a slot, by the same measure. It grows while all slots
+    /// are busy: then [`stalled`](Self::stalled) says that more slots, or more nodes, are needed.
     pub oldest_ready_activity: Duration,
     /// Time since this runtime last committed something; `None` if it never has.
     pub since_last_commit: Option<Duration>,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use tracing::debug;
+use tracing::{debug, info};
 
 use crate::core::Core;
 use crate::store_call::{Called, PATIENCE, Pause};
@@ -15,10 +15,12 @@ pub(crate) async fn keep_house(core: Arc<Core>) {
     let sessions = core.settings.session_cleanup_interval;
     let (mut next_gauges, mut next_sessions) =
         (Duration::ZERO, core.clock.monotonic().saturating_add(sessions));
+    let mut round = Round::First;
     loop {
         let now = core.clock.monotonic();
         if now >= next_gauges {
-            read_gauges(&core).await;
+            read_gauges(&core, round).await;
+            round = Round::Later;
             next_gauges = now.saturating_add(gauges);
         }
         if now >= next_sessions {
@@ -32,7 +34,14 @@ pub(crate) async fn keep_house(core: Arc<Core>) {
     }
 }
 
-async fn read_gauges(core: &Arc<Core>) {
+/// Whether something is done for the first time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Round {
+    First,
+    Later,
+}
+
+async fn read_gauges(core: &Arc<Core>, round: Round) {
     let store = Arc::clone(&core.store);
     let call = async move {
         let admin = store.as_management_capability()?;
@@ -43,6 +52,9 @@ async fn read_gauges(core: &Arc<Core>) {
             if let Ok(metrics) = metrics {
                 let running = i64::try_from(metrics.running_instances).unwrap_or(i64::MAX);
                 core.metrics.set_active_orchestrations(running);
+                if round == Round::First && running > 0 {
+                    info!(target: "abide::runtime", running, "this store has running instances: going on with them");
+                }
             }
             if let Ok(depths) = depths {
                 let (orchestrations, work) = (depths.orchestrator_queue, depths.worker_queue);

@@ -18,6 +18,7 @@ mod runtime;
 
 mod core;
 mod stop;
+mod supervise;
 
 mod dispatch;
 mod orchestrator;

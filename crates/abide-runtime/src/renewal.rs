@@ -1,7 +1,7 @@
 //! Keeping leases: one loop for all of them, apart from everything that could hold it up.
 //!
-//! Whoever holds a lease [registers](Renewals::hold) it and drops the guard when it is over. The loop renews each a third of
-//! its time before half of it is gone, repeats what failed, and tells the holder only what the store said for certain:
+//! Whoever holds a lease [registers](Renewals::hold) it and drops the guard when it is over. The loop renews each after a third
+//! of its time, repeats what failed, and tells the holder only what the store said for certain:
 //! that the lease is lost.
 //!
 //! Deliberately absent: judging by the local clock that a lease has run out. The store does that.
@@ -11,8 +11,8 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use abide_model::{Clock, Entropy};
-use abide_provider::{Provider, ProviderError};
+use abide_model::Entropy;
+use abide_provider::ProviderError;
 use futures_util::future::{BoxFuture, Either, FutureExt, select};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use tokio::sync::Notify;
@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
 
 use crate::core::Core;
-use crate::store_call::{Called, Caller};
+use crate::store_call::Called;
 
 /// What a lease is on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,6 +67,8 @@ struct Held {
 struct Entry {
     lease: Lease,
     renew_at: Duration,
+    /// Until then it lasts, as far as we can tell from here.
+    until: Duration,
     under_way: bool,
     failures: u32,
     lost: CancellationToken,
@@ -102,11 +104,12 @@ impl Renewals {
     /// Renews a lease that was granted at `granted` until the guard is dropped.
     pub(crate) fn hold(self: &Arc<Self>, lease: Lease, granted: Duration) -> LeaseGuard {
         let renew_at = granted.saturating_add(lease.interval);
+        let until = granted.saturating_add(lease.lasts);
         let lost = CancellationToken::new();
         let mut held = self.lock();
         let id = held.next_id;
         held.next_id = held.next_id.wrapping_add(1);
-        let entry = Entry { lease, renew_at, under_way: false, failures: 0, lost: lost.clone() };
+        let entry = Entry { lease, renew_at, until, under_way: false, failures: 0, lost: lost.clone() };
         held.leases.insert(id, entry);
         let is_sooner = held.wakes_at.is_none_or(|wakes_at| renew_at < wakes_at);
         if is_sooner {
@@ -145,6 +148,13 @@ impl Renewals {
         due
     }
 
+    /// Forgets what was under way in a loop that is no more.
+    fn begin_anew(&self) {
+        for entry in self.lock().leases.values_mut() {
+            entry.under_way = false;
+        }
+    }
+
     fn wakes_at(&self) -> Option<Duration> {
         self.lock().wakes_at
     }
@@ -158,10 +168,11 @@ impl Renewals {
             Outcome::Renewed { asked } => {
                 entry.failures = 0;
                 entry.renew_at = asked.saturating_add(entry.lease.interval);
+                entry.until = asked.saturating_add(entry.lease.lasts);
             }
             Outcome::Failed => {
                 entry.failures = entry.failures.saturating_add(1);
-                entry.renew_at = now.saturating_add(retry_delay(entry, chance));
+                entry.renew_at = now.saturating_add(retry_delay(entry, now, chance));
             }
             Outcome::Lost => {
                 if let Some(entry) = held.leases.remove(&id) {
@@ -180,86 +191,68 @@ enum Outcome {
     Lost,
 }
 
-/// Soon at first, so that a lease survives a short disturbance; then as rarely as renewals are.
-fn retry_delay(entry: &Entry, chance: &dyn Entropy) -> Duration {
+/// Soon at first, and while there is something to save never later than half of what is left of the lease; then as rarely
+/// as renewals are.
+fn retry_delay(entry: &Entry, now: Duration, chance: &dyn Entropy) -> Duration {
     let first = entry.lease.interval / 16;
-    let full = first.saturating_mul(1 << entry.failures.min(4)).min(entry.lease.interval);
+    let left = entry.until.saturating_sub(now);
+    let rarely = if left.is_zero() { entry.lease.interval } else { first.max(left / 2) };
+    let full = first.saturating_mul(1 << entry.failures.min(4)).min(entry.lease.interval).min(rarely);
     let nanos = u64::try_from(full.as_nanos()).unwrap_or(u64::MAX);
     let spread = chance.next_u64() % (nanos / 2).saturating_add(1);
     full.saturating_sub(Duration::from_nanos(spread)).max(Duration::from_millis(1))
 }
 
-/// Renews leases until none is held and none will be.
-pub(crate) struct Renewer {
-    store: Arc<dyn Provider>,
-    clock: Arc<dyn Clock>,
-    entropy: Arc<dyn Entropy>,
-    caller: Caller,
-    renewals: Arc<Renewals>,
-    core: Arc<Core>,
+/// Renews leases until nothing is left that could hold one.
+pub(crate) async fn renew_leases(core: Arc<Core>) {
+    let Core { renewals, clock, entropy, .. } = &*core;
+    let over = &core.stop.drained;
+    renewals.begin_anew();
+    let mut under_way: FuturesUnordered<BoxFuture<'static, (u64, Outcome)>> = FuturesUnordered::new();
+    while !over.is_cancelled() {
+        for (id, lease) in renewals.take_due(clock.monotonic()) {
+            under_way.push(renew(Arc::clone(&core), id, lease));
+        }
+        let next = async {
+            match renewals.wakes_at() {
+                Some(at) => clock.sleep_until(at).await,
+                None => std::future::pending().await,
+            }
+        };
+        let woken = select(Box::pin(next), Box::pin(renewals.sooner.notified()));
+        let wait = select(woken, Box::pin(over.cancelled()));
+        if under_way.is_empty() {
+            let _woken = wait.await;
+            continue;
+        }
+        if let Either::Left((Some((id, outcome)), _)) = select(under_way.next(), wait).await {
+            renewals.note(id, clock.monotonic(), outcome, &**entropy);
+        }
+    }
 }
 
-impl Renewer {
-    pub(crate) fn new(core: &Arc<Core>) -> Self {
-        Self {
-            core: Arc::clone(core),
-            store: Arc::clone(&core.store),
-            clock: Arc::clone(&core.clock),
-            entropy: Arc::clone(&core.entropy),
-            caller: core.caller.clone(),
-            renewals: Arc::clone(&core.renewals),
-        }
-    }
-
-    /// The loop. Ends when `over` is raised.
-    pub(crate) async fn run(self, over: CancellationToken) {
-        let mut under_way: FuturesUnordered<BoxFuture<'static, (u64, Outcome)>> = FuturesUnordered::new();
-        while !over.is_cancelled() {
-            for (id, lease) in self.renewals.take_due(self.clock.monotonic()) {
-                under_way.push(self.renew(id, lease));
+fn renew(core: Arc<Core>, id: u64, lease: Lease) -> BoxFuture<'static, (u64, Outcome)> {
+    let asked = core.clock.monotonic();
+    async move {
+        let store = Arc::clone(&core.store);
+        let Lease { on, token, lasts, interval: _ } = lease;
+        let call = async move {
+            match on {
+                Leased::Instance => store.renew_orchestration_item_lock(&token, lasts).await,
+                Leased::Work => store.renew_work_item_lock(&token, lasts).await,
             }
-            let next = async {
-                match self.renewals.wakes_at() {
-                    Some(at) => self.clock.sleep_until(at).await,
-                    None => std::future::pending().await,
-                }
-            };
-            let woken = select(Box::pin(next), Box::pin(self.renewals.sooner.notified()));
-            let wait = select(woken, Box::pin(over.cancelled()));
-            if under_way.is_empty() {
-                let _woken = wait.await;
-                continue;
+        };
+        let outcome = match core.caller.call(lasts / 3, call).await {
+            Called::Answered(answer) => outcome_of(on, asked, answer),
+            Called::Late | Called::Panicked => {
+                warn!(target: "abide::runtime", lease = on.label(), "a renewal got no answer; trying again");
+                Outcome::Failed
             }
-            if let Either::Left((Some((id, outcome)), _)) = select(under_way.next(), wait).await {
-                self.renewals.note(id, self.clock.monotonic(), outcome, &*self.entropy);
-            }
-        }
+        };
+        tell(&core, outcome);
+        (id, outcome)
     }
-
-    fn renew(&self, id: u64, lease: Lease) -> BoxFuture<'static, (u64, Outcome)> {
-        let store = Arc::clone(&self.store);
-        let (caller, asked) = (self.caller.clone(), self.clock.monotonic());
-        let core = Arc::clone(&self.core);
-        async move {
-            let Lease { on, token, lasts, interval: _ } = lease;
-            let call = async move {
-                match on {
-                    Leased::Instance => store.renew_orchestration_item_lock(&token, lasts).await,
-                    Leased::Work => store.renew_work_item_lock(&token, lasts).await,
-                }
-            };
-            let outcome = match caller.call(lasts / 3, call).await {
-                Called::Answered(answer) => outcome_of(on, asked, answer),
-                Called::Late | Called::Panicked => {
-                    warn!(target: "abide::runtime", lease = on.label(), "a renewal got no answer; trying again");
-                    Outcome::Failed
-                }
-            };
-            tell(&core, outcome);
-            (id, outcome)
-        }
-        .boxed()
-    }
+    .boxed()
 }
 
 /// Renewals that fail are trouble of the store like any other.

@@ -15,6 +15,7 @@ use crate::core::Core;
 use crate::health::Health;
 use crate::observability::{MetricsSnapshot, ObservabilityHandle};
 use crate::registry::{ActivityRegistry, OrchestrationRegistry};
+use crate::store_call::{Called, PATIENCE};
 
 /// How long a shutdown waits for what is under way, if it is not told.
 const DEFAULT_GRACE: Duration = Duration::from_secs(1);
@@ -140,7 +141,9 @@ impl Runtime {
 
     /// What an instance runs, and for whom; `None` if it is unknown or cannot be read.
     pub async fn get_orchestration_descriptor(&self, instance: &str) -> Option<OrchestrationDescriptor> {
-        let history = self.core.store.read(instance).await.ok()?;
+        let (store, id) = (Arc::clone(&self.core.store), instance.to_owned());
+        let call = async move { store.read(&id).await };
+        let Called::Answered(Ok(history)) = self.core.caller.call(PATIENCE, call).await else { return None };
         history.into_iter().rev().find_map(|event| {
             if let EventKind::OrchestrationStarted { name, version, parent_instance, parent_id, .. } =
                 event.kind

@@ -196,12 +196,13 @@ impl Core {
                     debug!(target: "abide::runtime", lease = what, %error, "a lease could not be given back: it is not held any more");
                     return;
                 }
+                // A runtime that ends does not wait for one that is silent.
+                Called::Late if self.stop.giving_up.is_cancelled() => break,
                 Called::Answered(Err(_)) | Called::Late | Called::Panicked => {}
             }
+            // Not for long, so a runtime that ends has the time: whoever comes next should not have to wait for it to run out.
             let delay = backoff.after_failure(&*self.entropy);
-            if self.caller.pause_unless_given_up(delay).await == Pause::Ending {
-                return;
-            }
+            self.clock.sleep_until(self.clock.monotonic().saturating_add(delay)).await;
         }
         warn!(target: "abide::runtime", lease = what, "a lease could not be given back; it will run out");
     }

@@ -222,6 +222,19 @@ pub(crate) const DIRECT: &[CrateRows] = &[
         ],
     },
     CrateRows {
+        name: "abide-chaos",
+        may_depend_on: &[
+            row("abide", "what it runs, as a user would"),
+            row("abide-host", "the time that the journals show"),
+            row("metrics", "the runtime tells only its metrics that a commit was refused"),
+            row("rusqlite", "the file, once nobody uses it"),
+            row("serde", "journals are JSON"),
+            row("serde_json", "journals are JSON"),
+            row("thiserror", "error types without handwritten `Display`"),
+            without_defaults("tokio", "a worker's threads, and the signals that end it"),
+        ],
+    },
+    CrateRows {
         name: "xtask",
         may_depend_on: &[
             row("anyhow", "its errors are read by people only"),

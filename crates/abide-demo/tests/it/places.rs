@@ -53,3 +53,20 @@ fn kept_files_stay_and_are_named() {
     assert_eq!(names, ["abide-demo.txt", "effects.log", "shop.db", "worker.log"]);
     assert_eq!(std::fs::read_to_string(format!("{folder}/worker.log")).unwrap(), "");
 }
+
+/// As when somebody builds while the demo is running.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_program_may_be_replaced_while_it_runs() {
+    let temp = Temp::new("replaced");
+    // A link, not a copy: a file that is still open for writing somewhere cannot be run.
+    let program = temp.path().join("demo");
+    std::fs::hard_link(crate::support::DEMO, &program).unwrap();
+    let mut demo = Running::start_program(&program, &temp, &["--orders", "1"]);
+    demo.wait_for("A worker was started");
+    std::fs::remove_file(&program).unwrap();
+    let (status, said, complaints) = demo.finish();
+    assert!(status.success(), "{said}\n{complaints}");
+    assert!(said.contains("Another worker was started"), "{said}");
+    temp.assert_clean();
+}

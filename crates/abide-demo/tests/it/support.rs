@@ -4,7 +4,7 @@ use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, ExitStatus, Output, Stdio};
 
-const DEMO: &str = env!("CARGO_BIN_EXE_abide-demo");
+pub(crate) const DEMO: &str = env!("CARGO_BIN_EXE_abide-demo");
 
 /// A folder that stands in for the system's temporary one.
 #[derive(Debug)]
@@ -23,9 +23,13 @@ impl Temp {
         &self.path
     }
 
+    fn demo(&self, arguments: &[&str]) -> Command {
+        self.program(Path::new(DEMO), arguments)
+    }
+
     /// The demo, with this as its folder for temporary files.
-    pub(crate) fn demo(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(DEMO);
+    fn program(&self, program: &Path, arguments: &[&str]) -> Command {
+        let mut command = Command::new(program);
         command
             .args(arguments)
             .env("TMPDIR", &self.path)
@@ -77,7 +81,11 @@ pub(crate) struct Running {
 
 impl Running {
     pub(crate) fn start(temp: &Temp, arguments: &[&str]) -> Self {
-        let mut command = temp.demo(arguments);
+        Self::start_program(Path::new(DEMO), temp, arguments)
+    }
+
+    pub(crate) fn start_program(program: &Path, temp: &Temp, arguments: &[&str]) -> Self {
+        let mut command = temp.program(program, arguments);
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
         let mut child = command.spawn().unwrap();

@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use abide_engine::{MailId, TurnOutput};
-use abide_model::{ErrorDetails, Event, EventKind, INITIAL_EXECUTION_ID, WorkItem};
+use abide_model::{
+    ErrorDetails, Event, EventKind, INITIAL_EXECUTION_ID, ScheduledActivityIdentifier, WorkItem,
+};
 use abide_provider::{
     Authority, Committed, Consumed, InstanceLease, Message, MessageId, Operation, ParentLink, Rejection,
     StoreError, Turn, TurnCommit,
@@ -13,6 +15,9 @@ use futures_util::FutureExt;
 
 use crate::core::Core;
 use crate::store_call::Told;
+
+/// So many of the last events of a history that cannot be read are taken for activities that may be under way.
+const PERHAPS_UNDER_WAY: u64 = 10_000;
 
 /// The event that ends an execution whose history cannot be read has at least this id.
 const UNREADABLE_END: u64 = 99_999;
@@ -60,13 +65,22 @@ fn consumed_of(messages: &[Message], consumed: &[MailId]) -> (Consumed, Vec<Work
     )
 }
 
-/// What to write if the history cannot be read: the end, behind everything that may be there, and a word to the parent.
+/// Who is told of an end that no code decided.
+#[derive(Debug)]
+pub(crate) struct Relatives {
+    pub(crate) parent: Option<ParentLink>,
+    pub(crate) children: Vec<String>,
+}
+
+/// What to write if the history cannot be read: the end, behind everything that may be there, a word to the parent, and an
+/// end to what is under way. Which activities that are nobody can tell; cancelling what is none does no harm.
 pub(crate) fn unreadable_end(
     lease: &InstanceLease,
-    parent: Option<ParentLink>,
+    relatives: Relatives,
     details: &ErrorDetails,
     now_ms: u64,
 ) -> TurnCommit {
+    let Relatives { parent, children } = relatives;
     let last = lease.position.last_event_id;
     let execution_id = lease.position.execution_id.max(INITIAL_EXECUTION_ID);
     let mut end = Event::with_event_id(
@@ -88,6 +102,16 @@ pub(crate) fn unreadable_end(
             details: details.clone(),
         })
     }));
+    let cancelled = |child| WorkItem::CancelInstance { instance: child, reason: "parent failed".to_owned() };
+    turn.orchestrator_items.extend(children.into_iter().map(cancelled));
+    let ids = last.saturating_sub(PERHAPS_UNDER_WAY).saturating_add(1)..=last;
+    turn.cancelled_activities = ids
+        .map(|activity_id| ScheduledActivityIdentifier {
+            instance: lease.instance.clone(),
+            execution_id,
+            activity_id,
+        })
+        .collect();
     TurnCommit {
         instance: lease.instance.clone(),
         authority: Authority::Lease { token: lease.token.clone() },

@@ -8,7 +8,7 @@ use abide_provider::{InstanceLease, StoreError};
 use std::collections::BTreeMap;
 use tracing::{error, warn};
 
-use super::commit::{CommitEnd, commit, commit_of, unreadable_end};
+use super::commit::{CommitEnd, Relatives, commit, commit_of, unreadable_end};
 use super::load::Hindrance;
 use super::plan::{Stage, mail_of};
 use super::{Held, LOOK_AGAIN, Orchestrator, cache, report};
@@ -63,7 +63,8 @@ impl Orchestrator {
     #[expect(clippy::fn_params_excessive_bools, reason = "one fact about the execution")]
     async fn condemn(&self, held: &Held, who: Identity, details: ErrorDetails, is_new: bool) {
         let lease = &held.lease;
-        let history = if is_new { Ok(Vec::new()) } else { self.read_history(lease, 0).await };
+        // What this build cannot replay it must not end either.
+        let history = if is_new { Ok(Vec::new()) } else { self.read_compatible_history(lease).await };
         let history = match history {
             Ok(history) => history,
             Err(Hindrance::Unreadable(problem)) => return self.end_unreadable(held, &who, problem).await,
@@ -81,7 +82,8 @@ impl Orchestrator {
         match commit(&self.core, commit_of(lease, who.execution_id, output)).await {
             CommitEnd::Done(committed) => told.tell(&self.core, &who, &committed),
             CommitEnd::NotOurs => self.core.chances.spoiled(&who.instance),
-            CommitEnd::GivenUp | CommitEnd::Outdated => self.hand_back(lease, GiveBack::UNTRIED).await,
+            CommitEnd::GivenUp => self.hand_back(lease, GiveBack::UNTRIED).await,
+            CommitEnd::Outdated => self.hand_back(lease, GiveBack::untried(LOOK_AGAIN)).await,
             CommitEnd::Refused(error) => {
                 // A store that cannot say that a lease is lost says this.
                 self.core.chances.spoiled(&who.instance);
@@ -102,15 +104,16 @@ impl Orchestrator {
                 error: problem,
             },
         );
-        let parent = match self.parent_of(lease).await {
-            Ok(parent) => parent,
-            Err(hindrance) => return self.hindered(held, who, hindrance).await,
+        let relatives = match (self.parent_of(lease).await, self.children_of(lease).await) {
+            (Ok(parent), Ok(children)) => Relatives { parent, children },
+            (Err(hindrance), _) | (_, Err(hindrance)) => return self.hindered(held, who, hindrance).await,
         };
-        let end = unreadable_end(lease, parent, &details, self.now(held).as_millis());
+        let end = unreadable_end(lease, relatives, &details, self.now(held).as_millis());
         match commit(&self.core, end).await {
-            CommitEnd::Done(_) => self.core.metrics.record_orchestration_poison(),
+            CommitEnd::Done(_) => report::count_unreadable_end(&self.core, who, details),
             CommitEnd::NotOurs => {}
-            CommitEnd::GivenUp | CommitEnd::Outdated => self.hand_back(lease, GiveBack::UNTRIED).await,
+            CommitEnd::GivenUp => self.hand_back(lease, GiveBack::UNTRIED).await,
+            CommitEnd::Outdated => self.hand_back(lease, GiveBack::untried(LOOK_AGAIN)).await,
             CommitEnd::Refused(error) => {
                 error!(target: "abide::runtime", instance_id = %who.instance, %error, "not even its failure can be written");
                 self.hand_back(lease, GiveBack::tried(LOOK_AGAIN)).await;
@@ -128,11 +131,11 @@ impl Orchestrator {
             Hindrance::Incompatible { version } => {
                 warn!(target: "abide::runtime", instance_id = %who.instance, %version,
                     "pinned to an incompatible version: left to other nodes");
-                GiveBack::tried(LOOK_AGAIN)
+                GiveBack::untried(LOOK_AGAIN)
             }
             Hindrance::Refused(error) => {
                 warn!(target: "abide::runtime", instance_id = %who.instance, %error, "cannot be read now");
-                GiveBack { delay: Some(LOOK_AGAIN), attempt: Attempt::DoesNotCount }
+                GiveBack::untried(LOOK_AGAIN)
             }
             Hindrance::GivenUp => GiveBack::UNTRIED,
         };
@@ -154,7 +157,7 @@ impl Orchestrator {
         self.hand_back(lease, GiveBack { delay: Some(delay), attempt }).await;
     }
 
-    fn count_miss(&self, instance: &str) -> u32 {
+    pub(super) fn count_miss(&self, instance: &str) -> u32 {
         let mut misses = self.misses.lock().unwrap_or_else(PoisonError::into_inner);
         if misses.len() >= REMEMBERED_MISSES && !misses.contains_key(instance) {
             misses.clear();

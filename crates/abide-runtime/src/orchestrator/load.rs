@@ -58,13 +58,14 @@ impl Orchestrator {
         who: Identity,
         code: Arc<dyn OrchestrationHandler>,
     ) -> Result<Resident, Hindrance> {
-        if let Some(kept) = self.cache.take(&lease.instance)
+        let kept = self.cache.take(&lease.instance);
+        self.core.metrics.set_instances_resident(self.cache.len());
+        if let Some(kept) = kept
             && let Some(kept) = self.caught_up(lease, kept).await?
         {
             return Ok(kept);
         }
-        let history = self.read_history(lease, 0).await?;
-        self.check_pin(&history)?;
+        let history = self.read_compatible_history(lease).await?;
         let kv = self.read_values(lease).await?;
         let mut cold = Resident {
             execution: Execution::new_with_listener(who.clone(), kv, code, tell_of_foreign(&who)),
@@ -97,11 +98,17 @@ impl Orchestrator {
         Ok(Some(kept))
     }
 
-    pub(crate) async fn read_history(
+    /// The whole history of an execution, if this build may take it up.
+    pub(crate) async fn read_compatible_history(
         &self,
         lease: &Arc<InstanceLease>,
-        after: u64,
     ) -> Result<Vec<Event>, Hindrance> {
+        let history = self.read_history(lease, 0).await?;
+        self.check_pin(&history)?;
+        Ok(history)
+    }
+
+    async fn read_history(&self, lease: &Arc<InstanceLease>, after: u64) -> Result<Vec<Event>, Hindrance> {
         let (store, lease) = (Arc::clone(&self.core.store), Arc::clone(lease));
         let call = move || {
             let (store, lease) = (Arc::clone(&store), Arc::clone(&lease));

@@ -36,14 +36,18 @@ use crate::dispatch::{Attempt, GiveBack, Lane, Slot};
 use crate::renewal::{Lease, Leased};
 use crate::store_call::Told;
 
-/// An incompatible or unreadable history is looked at again after this time.
+/// What the store refuses now is asked for again after this time, and so is an incompatible or unreadable history.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
+
+/// What the store has another history of is replayed after this time; if that happens again, after twice as long.
+const AFTER_CONFLICT: Duration = Duration::from_millis(50);
 
 /// Runs turns.
 pub(crate) struct Orchestrator {
     core: Arc<Core>,
     cache: Cache,
-    /// How often running instances were met whose code is not registered here.
+    /// How often in a row running instances could not be run here: their code is not registered, or the store has another
+    /// history.
     misses: Mutex<BTreeMap<String, u32>>,
 }
 
@@ -61,9 +65,8 @@ impl Orchestrator {
     }
 
     /// One turn, from the lease to the commit.
-    async fn turn(&self, held: Held) {
+    async fn turn(&self, held: Held, stage: Stage) {
         let lease = &held.lease;
-        let stage = Stage::of(lease);
         let most = self.core.settings.max_attempts;
         if self.core.chances.judge(&lease.instance, lease.attempt, most) == Verdict::Poison {
             return self.poison(&held, stage).await;
@@ -107,10 +110,7 @@ impl Orchestrator {
 
     async fn go_on(&self, held: &Held, who: Identity, code: Arc<dyn OrchestrationHandler>) {
         match self.resumed(&held.lease, who.clone(), code).await {
-            Ok(resident) => {
-                self.forget_misses(&who.instance);
-                self.run_turn(held, who, resident).await;
-            }
+            Ok(resident) => self.run_turn(held, who, resident).await,
             Err(hindrance) => self.hindered(held, &who, hindrance).await,
         }
     }
@@ -154,6 +154,7 @@ impl Orchestrator {
         match commit(&self.core, turn).await {
             CommitEnd::Done(committed) => {
                 self.core.chances.forget(&who.instance);
+                self.forget_misses(&who.instance);
                 self.tell_lanes(sends);
                 told.tell(&self.core, &who, &committed);
                 if told.is_running() {
@@ -164,10 +165,11 @@ impl Orchestrator {
                 self.core.chances.spoiled(&who.instance);
                 debug!(target: "abide::runtime", instance_id = %who.instance, "the lease is lost; the turn is discarded");
             }
-            // The next turn replays from the store. That it counts bounds how often two can disagree.
             CommitEnd::Outdated => {
-                let back = GiveBack { delay: None, attempt: Attempt::Counts };
-                self.hand_back(lease, back).await;
+                warn!(target: "abide::runtime", instance_id = %who.instance, "the store has another history; it will be replayed");
+                let doublings = self.count_miss(&who.instance).saturating_sub(1).min(16);
+                let delay = AFTER_CONFLICT.saturating_mul(1 << doublings).min(LOOK_AGAIN);
+                self.hand_back(lease, GiveBack::untried(delay)).await;
             }
             CommitEnd::Refused(error) => self.refused(held, who, error).await,
             CommitEnd::GivenUp => self.hand_back(lease, GiveBack::UNTRIED).await,
@@ -257,8 +259,10 @@ impl Lane for Orchestrator {
     }
 
     fn run(self: Arc<Self>, lease: InstanceLease, granted: Duration, slot: Slot) -> BoxFuture<'static, ()> {
-        let span = info_span!(target: "abide::runtime", "turn", instance_id = %lease.instance,
-            execution_id = lease.position.execution_id, orchestration_name = %lease.orchestration_name);
+        let stage = Stage::of(&lease);
+        let who = stage.who();
+        let span = info_span!(target: "abide::runtime", "turn", instance_id = %who.instance,
+            execution_id = who.execution_id, orchestration_name = %who.orchestration);
         let work = async move {
             let settings = &self.core.settings;
             let keep = Lease {
@@ -271,7 +275,7 @@ impl Lane for Orchestrator {
             let held = Held { lease: Arc::new(lease), granted };
             crate::test_hooks::delay(&*self.core.clock, &held.lease.instance).await;
             let giving_up = self.core.stop.giving_up.clone();
-            let turn = Box::pin(self.turn(held.clone()));
+            let turn = Box::pin(self.turn(held.clone(), stage));
             if let Either::Right(_) = select(turn, Box::pin(giving_up.cancelled())).await {
                 self.hand_back(&held.lease, GiveBack::UNTRIED).await;
             }

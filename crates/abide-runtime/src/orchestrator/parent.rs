@@ -1,6 +1,7 @@
-//! Who waits for an instance whose history cannot be read.
+//! Who waits for an instance whose history cannot be read, and for whom it waits.
 //!
-//! Most stores say it with the lease. Of one that knows the parent's name only, the parent's own history is asked.
+//! Most stores say with the lease who its parent is. Of one that knows the parent's name only, the parent's own history is
+//! asked. Its children are known to the administrative side.
 
 use std::sync::Arc;
 
@@ -27,6 +28,26 @@ impl Orchestrator {
             Told::Done(parent) => Ok(parent),
             // Whoever cannot be found cannot be told.
             Told::Refused { .. } => Ok(None),
+            Told::GivenUp => Err(Hindrance::GivenUp),
+        }
+    }
+}
+
+impl Orchestrator {
+    /// The children of the leased instance, as far as the store can tell.
+    pub(super) async fn children_of(&self, lease: &InstanceLease) -> Result<Vec<String>, Hindrance> {
+        let (store, parent) = (Arc::clone(&self.core.store), lease.instance.clone());
+        let call = move || {
+            let (store, parent) = (Arc::clone(&store), parent.clone());
+            async move {
+                let Some(admin) = store.as_management_capability() else { return Ok(Vec::new()) };
+                Ok(or_retry(admin.list_children(&parent).await)?.unwrap_or_default())
+            }
+            .boxed()
+        };
+        match self.core.insist(Operation::ListChildren, call).await {
+            Told::Done(children) => Ok(children),
+            Told::Refused { .. } => Ok(Vec::new()),
             Told::GivenUp => Err(Hindrance::GivenUp),
         }
     }

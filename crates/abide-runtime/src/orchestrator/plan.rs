@@ -30,6 +30,17 @@ pub(crate) enum Stage {
 }
 
 impl Stage {
+    /// The execution it is about.
+    pub(crate) const fn who(&self) -> &Identity {
+        match self {
+            Self::Begins { who }
+            | Self::GoesOn { who }
+            | Self::Gap { who }
+            | Self::Over { who, .. }
+            | Self::Nothing { who } => who,
+        }
+    }
+
     pub(crate) fn of(lease: &InstanceLease) -> Self {
         let who = |execution_id, (orchestration, version): (String, String)| Identity {
             instance: lease.instance.clone(),

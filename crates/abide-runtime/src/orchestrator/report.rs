@@ -90,6 +90,13 @@ impl Told {
     }
 }
 
+/// Counts the end of an execution whose history cannot be read: nothing else is known of it.
+pub(crate) fn count_unreadable_end(core: &Core, who: &Identity, details: ErrorDetails) {
+    let ended =
+        Ended { status: ExecutionStatus::Failed, details: Some(details), seconds: 0.0, turns: 0, events: 0 };
+    count_end(core, who, &ended);
+}
+
 fn failure(end: &Event) -> Option<ErrorDetails> {
     if let EventKind::OrchestrationFailed { details } = &end.kind { Some(details.clone()) } else { None }
 }

@@ -9,7 +9,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use abide_model::{AppErrorKind, ErrorDetails, Event, EventKind, WorkItem};
-use abide_provider::WorkLease;
+use abide_provider::{Operation, ProviderError, Rejection, StoreError, WorkLease};
 use futures_util::future::{BoxFuture, Either, FutureExt, select};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
@@ -22,7 +22,7 @@ use crate::cancellation::{Cancellation, CancellationReason};
 use crate::dispatch::{Attempt, GiveBack, Slot};
 use crate::handler::ActivityHandler;
 use crate::renewal::LeaseGuard;
-use crate::store_call::{Called, PATIENCE};
+use crate::store_call::{Called, PATIENCE, Told};
 
 /// What a lease on an activity says.
 #[derive(Debug)]
@@ -116,7 +116,14 @@ impl Worker {
                         self.core.chances.forget(&activity.key());
                         self.count(&activity, outcome, seconds);
                     }
-                    Taken::No => self.lost(&activity, cancellation.reason()),
+                    Taken::TooLate => {
+                        self.lost(&activity, cancellation.reason());
+                        self.count(&activity, "cancelled", seconds);
+                    }
+                    Taken::No => {
+                        self.lost(&activity, cancellation.reason());
+                        self.count(&activity, "infra_error", seconds);
+                    }
                 }
                 drop(waits);
             }
@@ -182,7 +189,11 @@ impl Worker {
     ) -> Ran {
         let signal = self.signal(activity, cancellation, lost).boxed();
         let (reason, running) = match select(running, signal).await {
-            Either::Left((result, _)) => return Ran::Returned(result),
+            Either::Left((result, _)) => {
+                // It heard of its end before we did.
+                let is_unwanted = cancellation.reason().is_some();
+                return if is_unwanted { Ran::Unwanted } else { Ran::Returned(result) };
+            }
             Either::Right((reason, running)) => (reason, running),
         };
         cancellation.cancel(reason);
@@ -256,10 +267,14 @@ impl Worker {
             return (activity.orchestration_name.clone(), activity.orchestration_version.clone());
         }
         let (store, instance) = (Arc::clone(&self.core.store), activity.instance.clone());
-        let call = async move { store.read(&instance).await };
-        let history = match self.core.caller.call(PATIENCE, call.boxed()).await {
-            Called::Answered(Ok(history)) => history,
-            Called::Answered(Err(_)) | Called::Late | Called::Panicked => Vec::new(),
+        let call = move || {
+            let (store, instance) = (Arc::clone(&store), instance.clone());
+            async move { store.read(&instance).await.map_err(|error| unread(&error)) }.boxed()
+        };
+        // A store that is away for a while must not change what the activity is told.
+        let history = match self.core.insist(Operation::Read, call).await {
+            Told::Done(history) => history,
+            Told::Refused { .. } | Told::GivenUp => Vec::new(),
         };
         let started = history.into_iter().find_map(|event| {
             if let EventKind::OrchestrationStarted { name, version, .. } = event.kind {
@@ -279,7 +294,16 @@ impl Worker {
             did_you_mean = near.as_deref(), retry_in = ?delay, "activity is not registered here; trying again later");
         // Work of a session waits for the owner of the session, who may be the one without the handler: no reason to fail.
         let attempt = if activity.session.is_some() { Attempt::DoesNotCount } else { Attempt::Counts };
+        self.count(activity, "config_error", 0.0);
         self.hand_back(&activity.token, GiveBack { delay: Some(delay), attempt }).await;
+    }
+}
+
+fn unread(error: &ProviderError) -> StoreError {
+    if error.is_retryable() {
+        StoreError::not_applied(Operation::Read, error.message.clone())
+    } else {
+        StoreError::rejected(Operation::Read, Rejection::Corrupt, error.message.clone())
     }
 }
 

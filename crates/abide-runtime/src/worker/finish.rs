@@ -19,7 +19,9 @@ const AFTER_REFUSAL: std::time::Duration = std::time::Duration::from_secs(1);
 pub(super) enum Taken {
     /// It is durable, or was before.
     Yes,
-    /// It was too late, or could not be written: if anybody still waits, the activity runs again.
+    /// It came too late: nobody waits for it, or somebody else's counts.
+    TooLate,
+    /// It could not be written: the activity runs again.
     No,
 }
 
@@ -43,8 +45,8 @@ impl Worker {
                 Taken::Yes
             }
             Told::Refused { error, perhaps_applied } => {
-                self.not_taken(&token, &error).await;
-                if perhaps_applied { Taken::Yes } else { Taken::No }
+                let refused = self.not_taken(&token, &error).await;
+                if perhaps_applied { Taken::Yes } else { refused }
             }
             Told::GivenUp => {
                 self.hand_back(&token, GiveBack::UNTRIED).await;
@@ -53,13 +55,14 @@ impl Worker {
         }
     }
 
-    async fn not_taken(&self, token: &str, error: &StoreError) {
+    async fn not_taken(&self, token: &str, error: &StoreError) -> Taken {
         if error.rejection() == Some(Rejection::LeaseLost) {
             // Cancelled meanwhile, run by somebody else, or taken by a try whose answer was lost.
             debug!(target: "abide::runtime", %error, "the result of an activity came too late");
-            return;
+            return Taken::TooLate;
         }
         error!(target: "abide::runtime", %error, "the store does not take the result of an activity; it will run again");
         self.hand_back(token, GiveBack::tried(AFTER_REFUSAL)).await;
+        Taken::No
     }
 }

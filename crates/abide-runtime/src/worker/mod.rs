@@ -21,8 +21,9 @@ use tokio::sync::{Notify, Semaphore};
 use tracing::{Instrument, info_span, warn};
 
 use self::execute::Activity;
-use self::session::Sessions;
+use self::finish::Taken;
 pub(crate) use self::session::keep_sessions;
+use self::session::{Room, Sessions, Ticket};
 use self::stolen::Running;
 pub(crate) use self::stolen::listen;
 use crate::chances::Verdict;
@@ -65,11 +66,11 @@ impl Worker {
     }
 
     /// One activity, from its lease to its result.
-    async fn work(self: Arc<Self>, lease: WorkLease, granted: Duration, slot: Slot) {
-        let WorkItem::ActivityExecute { session_id, .. } = &lease.item else {
+    async fn work(self: Arc<Self>, lease: WorkLease, granted: Duration, slot: Slot, ticket: Option<Ticket>) {
+        let WorkItem::ActivityExecute { .. } = &lease.item else {
             return self.misrouted(&lease).await;
         };
-        let Some(ticket) = self.sessions.enter(session_id.as_deref()) else {
+        let Some(ticket) = ticket else {
             let back = GiveBack { delay: Some(SESSION_TOO_MANY), attempt: Attempt::DoesNotCount };
             return self.hand_back(&lease.token, back).await;
         };
@@ -111,8 +112,9 @@ impl Worker {
             id: *id,
             details,
         };
-        self.core.metrics.record_activity_poison();
-        self.finish(lease.token, completion).await;
+        if self.finish(lease.token, completion).await == Taken::Yes {
+            self.core.metrics.record_activity_poison();
+        }
     }
 
     /// Something that is no activity has no business here; nothing is known that could be told to anybody.
@@ -143,10 +145,14 @@ impl Lane for Worker {
         wait: Duration,
     ) -> BoxFuture<'static, Result<Vec<WorkLease>, StoreError>> {
         let settings = &self.core.settings;
-        let session = self.sessions.has_room().then(|| SessionFetchConfig {
-            owner_id: self.node.clone(),
-            lock_timeout: settings.session_lock_timeout,
-        });
+        let own =
+            SessionFetchConfig { owner_id: self.node.clone(), lock_timeout: settings.session_lock_timeout };
+        let (limit, wait, session) = match self.sessions.room() {
+            Room::Unused => (limit, wait, Some(own)),
+            Room::For(more) => (limit.min(more), wait, Some(own)),
+            // A call that waits without a session would not see that there is room again.
+            Room::None => (limit, wait.min(settings.dispatcher_min_poll_interval), None),
+        };
         let request = LeaseWork {
             limit,
             lease_for: settings.worker_lock_timeout,
@@ -159,6 +165,12 @@ impl Lane for Worker {
     }
 
     fn run(self: Arc<Self>, lease: WorkLease, granted: Duration, slot: Slot) -> BoxFuture<'static, ()> {
+        let session = if let WorkItem::ActivityExecute { session_id, .. } = &lease.item {
+            session_id.as_deref()
+        } else {
+            None
+        };
+        let ticket = self.sessions.enter(session);
         let span = if let WorkItem::ActivityExecute { instance, execution_id, id, name, .. } = &lease.item {
             info_span!(target: "abide::runtime", "activity", instance_id = %instance, execution_id,
                 orchestration_name = %lease.orchestration_name, activity_name = %name, activity_id = id,
@@ -166,7 +178,7 @@ impl Lane for Worker {
         } else {
             tracing::Span::none()
         };
-        self.work(lease, granted, slot).instrument(span).boxed()
+        self.work(lease, granted, slot, ticket).instrument(span).boxed()
     }
 
     fn token(lease: &WorkLease) -> String {

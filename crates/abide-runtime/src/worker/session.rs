@@ -1,11 +1,11 @@
 //! Sessions: which are worked on here, and keeping them ours.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_util::future::{Either, FutureExt, select};
 use tokio::sync::Notify;
-use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
 use super::Worker;
@@ -16,7 +16,21 @@ use crate::store_call::Called;
 pub(crate) struct Sessions {
     limit: usize,
     busy: Arc<Mutex<BTreeMap<String, usize>>>,
+    /// Whether there ever was one.
+    used: Arc<AtomicBool>,
     claimed: Arc<Notify>,
+}
+
+/// How many sessions more may be claimed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Room {
+    /// Nobody has used sessions here so far: there is no reason to ask for less because of them.
+    Unused,
+    /// So many. Who asks for more activities than that may be given a session too many, which stays claimed for a while
+    /// although others could serve it.
+    For(usize),
+    /// None.
+    None,
 }
 
 /// An activity of a session is worked on until this is dropped.
@@ -28,12 +42,16 @@ pub(crate) struct Ticket {
 
 impl Sessions {
     pub(crate) fn new(limit: usize) -> Self {
-        Self { limit, busy: Arc::default(), claimed: Arc::default() }
+        Self { limit, busy: Arc::default(), used: Arc::default(), claimed: Arc::default() }
     }
 
-    /// Whether another session may be claimed.
-    pub(crate) fn has_room(&self) -> bool {
-        self.lock().len() < self.limit
+    /// How many sessions more may be claimed.
+    pub(crate) fn room(&self) -> Room {
+        match self.limit.saturating_sub(self.lock().len()) {
+            0 => Room::None,
+            _ if !self.used.load(Ordering::Relaxed) => Room::Unused,
+            more => Room::For(more),
+        }
     }
 
     /// Begins to work on an activity, of a session or of none; `None` if it is of one session too many.
@@ -41,6 +59,7 @@ impl Sessions {
         let Some(session) = session else {
             return Some(Ticket { session: None, sessions: self.clone() });
         };
+        self.used.store(true, Ordering::Relaxed);
         let mut busy = self.lock();
         if !busy.contains_key(session) && busy.len() >= self.limit {
             return None;
@@ -74,9 +93,10 @@ impl Drop for Ticket {
     }
 }
 
-/// Renews the locks of our sessions for as long as we have any. Ends when `over` is raised.
-pub(crate) async fn keep_sessions(worker: Arc<Worker>, over: CancellationToken) {
+/// Renews the locks of our sessions for as long as we have any, until nothing is left that could use one.
+pub(crate) async fn keep_sessions(worker: Arc<Worker>) {
     let core = Arc::clone(&worker.core);
+    let over = &core.stop.drained;
     // A process that died may have left sessions to a successor of the same name.
     let mut may_own = true;
     while !over.is_cancelled() {

@@ -2,7 +2,7 @@
 //!
 //! `duroxide_paths` holds the API against the crate whose users come here; `own_store` runs a store that implements what
 //! that crate required and nothing more; `living` is what has to be run to be believed; `stores_with_a_runtime` is the part
-//! of the suite that needs a runtime.
+//! of the suite that needs a runtime. `readme`, `examples` and `pages` are what users read first, tried as it stands.
 
 #![allow(
     clippy::unwrap_used,
@@ -13,7 +13,10 @@
 extern crate abide as duroxide;
 
 mod duroxide_paths;
+mod examples;
 mod living;
 mod own_store;
+mod pages;
+mod readme;
 #[cfg(feature = "provider-test")]
 mod stores_with_a_runtime;

@@ -43,8 +43,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     let (runtime, client) = start(&database.url(), &copies).await?;
     client.start_orchestration("m-1", "Migrate", "users").await?;
-    let copied = client.wait_for_kv_value("m-1", "copied", patience).await?;
-    println!("before: {copied}");
+    let progress = client.wait_for_kv_value("m-1", "copied", patience).await?;
+    println!("before: {progress}");
     runtime.shutdown(Some(0)).await;
     drop(client);
 

@@ -365,6 +365,40 @@ fn a_parent_hears_of_a_child_whose_history_cannot_be_read() {
 }
 
 #[test]
+fn what_an_instance_with_an_unreadable_history_left_open_is_cancelled() {
+    on_every_store(async |world: World| {
+        let log = Log::new();
+        let main = || {
+            Node::new()
+                .patient("Patient", &log)
+                .orchestration("Child", |ctx, _| async move { Ok(ctx.schedule_wait("never").await) })
+                .orchestration("Main", |ctx, _| async move {
+                    let activity = ctx.schedule_activity("Patient", "");
+                    let child = ctx.schedule_sub_orchestration("Child", "");
+                    ctx.join3(activity, child, ctx.schedule_wait("go")).await.0
+                })
+                .with(|options| options.max_attempts = 1)
+        };
+        let runtime = world.run(main()).await;
+        world.start("i", "Main", "").await;
+        log.has(1).await;
+        world.recorded("i::sub::3", "ExternalSubscribed", 1).await;
+        runtime.shutdown(Some(0)).await;
+        damage(&world, "i").await;
+        world.raise("i", "go", "").await;
+        let runtime = world.run(main()).await;
+        assert_eq!(world.end("i::sub::3").await.unwrap_err(), "canceled: parent failed");
+        if world.place == Place::RequiredOnly {
+            // Such a store does not say how far the history went: the activity runs for nobody.
+            runtime.shutdown(None).await;
+            return;
+        }
+        world.is_drained().await;
+        runtime.shutdown(None).await;
+    });
+}
+
+#[test]
 fn one_history_that_cannot_be_read_harms_nobody_else() {
     on_every_store(async |world: World| {
         let main =
@@ -407,29 +441,6 @@ fn a_stamp_that_is_missing_makes_a_history_unreadable() {
         let output = client.get_instance_info("i").await.unwrap().output.unwrap();
         assert!(output.contains("history deserialization failed"), "{output}");
         runtime.shutdown(None).await;
-    });
-}
-
-#[test]
-fn work_without_code_on_one_node_runs_on_another() {
-    on_own_stores(async |world: World| {
-        let without =
-            world.run(Node::new().with(|options| options.unregistered_backoff.base_delay = millis(2))).await;
-        world.start("i", "Main", "").await;
-        let with = world
-            .run(
-                Node::new()
-                    .activity("Special", |_, input| async move { Ok(input) })
-                    .orchestration(
-                        "Main",
-                        |ctx, _| async move { ctx.schedule_activity("Special", "x").await },
-                    )
-                    .with(|options| options.unregistered_backoff.base_delay = millis(2)),
-            )
-            .await;
-        assert_eq!(world.end("i").await.unwrap(), "x");
-        without.shutdown(None).await;
-        with.shutdown(None).await;
     });
 }
 

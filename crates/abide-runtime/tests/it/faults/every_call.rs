@@ -7,7 +7,7 @@ use abide_sim::{Fault, FaultPlan};
 
 use super::campaign::{Campaign, can_happen, passing, selected};
 use super::programs::{ALL, Program};
-use super::trial::{Sight, Trial};
+use super::trial::{Replays, Sight, Trial};
 
 #[test]
 fn without_faults_programs_end_as_expected() {
@@ -18,7 +18,7 @@ fn without_faults_programs_end_as_expected() {
         let plain = Trial::new(program).seeing(Sight::RequiredOnly).run();
         assert_eq!(plain.digest, report.digest, "{program:?}, with required methods only");
     }
-    eprintln!("{texts}");
+    expect_test::expect_file!["outcomes.txt"].assert_eq(&texts);
 }
 
 #[test]
@@ -62,6 +62,26 @@ fn every_call_of_the_client() {
                 let name = || format!("{program:?}: the client's {operation} {ordinal} {fault:?}");
                 let plan = FaultPlan::none().at(operation, ordinal, fault);
                 campaign.case(name, &learned.digest, || Trial::new(program).with_client(plan).run());
+            }
+        }
+    }
+    campaign.end();
+}
+
+/// Without the copies that it keeps, a runtime reads more.
+#[test]
+fn every_read_of_a_runtime_that_keeps_nothing() {
+    let mut campaign = Campaign::default();
+    for program in ALL {
+        let learned = Trial::new(program).replaying(Replays::Always).run();
+        let reads = [Operation::ReadHistoryAfter, Operation::ReadKvSnapshot];
+        for (operation, ordinal) in selected(&learned.calls).into_iter().filter(|(op, _)| reads.contains(op))
+        {
+            for fault in passing().filter(|fault| can_happen(*fault, operation)) {
+                let name = || format!("{program:?}, replays: {operation} {ordinal} {fault:?}");
+                let plan = FaultPlan::none().at(operation, ordinal, fault);
+                let run = || Trial::new(program).replaying(Replays::Always).with(plan).run();
+                campaign.case(name, &learned.digest, run);
             }
         }
     }

@@ -9,5 +9,11 @@ mod digest;
 mod programs;
 mod trial;
 
+mod clocks;
+mod crashes;
 mod every_call;
+mod leases;
 mod outages;
+mod refusals;
+mod restarts;
+mod torture;

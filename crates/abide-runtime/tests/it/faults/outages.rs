@@ -7,7 +7,7 @@ use abide_sim::{Call, Fault, FaultPlan};
 
 use super::campaign::Campaign;
 use super::programs::{ALL, Program};
-use super::trial::{Report, Sight, Trial};
+use super::trial::{Report, Sight, Trial, is_lease};
 
 const OUTAGE: Duration = Duration::from_secs(600);
 
@@ -21,8 +21,8 @@ const CALLS_IN_A_SECOND: u64 = 20;
 const LATENCY: Duration = Duration::from_millis(50);
 
 /// How the store cannot be used.
-#[derive(Debug, Clone, Copy)]
-enum Trouble {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Trouble {
     /// Every call fails.
     Down,
     /// Nothing is ever answered.
@@ -42,7 +42,7 @@ enum Trouble {
 }
 
 impl Trouble {
-    const ALL: [Self; 8] = [
+    pub(super) const ALL: [Self; 8] = [
         Self::Down,
         Self::Silent,
         Self::Deaf,
@@ -53,15 +53,14 @@ impl Trouble {
         Self::NoRenewals,
     ];
 
-    fn from_until(self, from: Duration, until: Duration) -> FaultPlan {
-        let plan = FaultPlan::none();
-        match self {
-            Self::Down => plan.outage(from, until),
-            other => plan.when(move |call| {
-                let is_then = from <= call.at && call.at < until;
-                if is_then { other.fault_of(call) } else { None }
-            }),
+    pub(super) fn between(self, from: Duration, until: Duration) -> FaultPlan {
+        if self == Self::Down {
+            return FaultPlan::none().outage(from, until);
         }
+        FaultPlan::none().when(move |call| {
+            let is_then = from <= call.at && call.at < until;
+            if is_then { self.fault_of(call) } else { None }
+        })
     }
 
     fn fault_of(self, call: &Call) -> Option<Fault> {
@@ -78,16 +77,6 @@ impl Trouble {
     }
 }
 
-fn is_lease(operation: Operation) -> bool {
-    matches!(
-        operation,
-        Operation::LeaseInstances
-            | Operation::LeaseWork
-            | Operation::FetchOrchestrationItem
-            | Operation::FetchWorkItem
-    )
-}
-
 fn is_renewal(operation: Operation) -> bool {
     matches!(
         operation,
@@ -99,12 +88,12 @@ fn is_renewal(operation: Operation) -> bool {
 fn ten_minutes_of_any_trouble_change_nothing_but_the_time() {
     let mut campaign = Campaign::default();
     for program in ALL {
-        for sight in [Sight::Everything, Sight::RequiredOnly] {
+        for sight in Sight::BOTH {
             let learned = Trial::new(program).seeing(sight).run();
             for trouble in Trouble::ALL {
                 let name = || format!("{program:?}, {sight:?}: {trouble:?}");
                 campaign.check(name, || {
-                    let plan = trouble.from_until(Duration::ZERO, OUTAGE);
+                    let plan = trouble.between(Duration::ZERO, OUTAGE);
                     let report = Trial::new(program).seeing(sight).with(plan).run();
                     assert_same(&report, &learned);
                 });
@@ -120,8 +109,9 @@ fn the_store_is_down_from_any_moment_on() {
     for program in ALL {
         let learned = Trial::new(program).with(slowly(FaultPlan::none())).run();
         let calls = u32::try_from(learned.calls.len()).expect("a few");
-        let moments = (0..calls).map(|nth| LATENCY * nth + LATENCY / 2);
-        for from in moments.take_while(|from| *from < learned.took) {
+        let between_calls = (0..calls).map(|nth| LATENCY * nth + LATENCY / 2);
+        let between_renewals = (0..12).map(|nth| learned.took / 12 * nth);
+        for from in between_calls.chain(between_renewals).filter(|from| *from < learned.took) {
             let until = from + OUTAGE;
             campaign.check(
                 || format!("{program:?}: down from {from:?}"),
@@ -159,7 +149,7 @@ fn ten_hours_overflow_nothing() {
     for name in ["chain", "timers", "session"] {
         let learned = Trial::new(Program::named(name)).run();
         for trouble in [Trouble::Down, Trouble::Silent] {
-            let plan = trouble.from_until(Duration::from_millis(10), until);
+            let plan = trouble.between(Duration::from_millis(10), until);
             let report = Trial::new(Program::named(name)).with(slowly(plan)).run();
             assert_same(&report, &learned);
             assert!(report.took <= until + learned.took + RECOVERY * 4, "took {:?}", report.took);

@@ -4,12 +4,14 @@ mod file;
 mod log;
 mod node;
 mod past;
+mod third_party;
 mod trace;
 mod world;
 
 pub(crate) use self::log::Log;
 pub(crate) use self::node::Node;
 pub(crate) use self::past::Past;
+pub(crate) use self::third_party::{Filter, ThirdParty};
 pub(crate) use self::trace::{names, trace};
 pub(crate) use self::world::{Left, Place, World, on_a_file, on_every_store, on_own_stores, virtually};
 

@@ -15,7 +15,6 @@ pub(crate) struct Past {
     pin: Pin,
     version: &'static str,
     status: Option<&'static str>,
-    work: Vec<WorkItem>,
 }
 
 /// Whether the store is told what an execution is pinned to.
@@ -50,7 +49,6 @@ impl Past {
             pin: Pin::Told,
             version,
             status: None,
-            work: Vec::new(),
         }
     }
 
@@ -62,11 +60,6 @@ impl Past {
     /// The store does not know what its execution is pinned to.
     pub(crate) fn without_pin(mut self) -> Self {
         self.pin = Pin::Untold;
-        self
-    }
-
-    pub(crate) fn with_work(mut self, item: WorkItem) -> Self {
-        self.work.push(item);
         self
     }
 
@@ -105,7 +98,7 @@ impl World {
             &token,
             execution_id,
             history,
-            past.work,
+            vec![],
             vec![],
             metadata,
             vec![],

@@ -187,10 +187,15 @@ impl World {
 
     /// Starts a runtime whose tasks can be ended as a crash would.
     pub(crate) async fn run_mortal(&self, node: Node) -> Arc<LocalTasks> {
+        self.run_mortal_on(self.store.clone(), node).await
+    }
+
+    /// The same on a store that stands before the one of this world.
+    pub(crate) async fn run_mortal_on(&self, store: Arc<dyn Provider>, node: Node) -> Arc<LocalTasks> {
         let (activities, orchestrations, options) = node.into_parts();
         let tasks = Arc::new(LocalTasks::new());
         let builder = Runtime::builder()
-            .with_provider(self.store.clone())
+            .with_provider(store)
             .with_activities(activities)
             .with_orchestrations(orchestrations)
             .with_options(options)

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
+use abide_client::Started;
 use abide_engine::OrchestrationContext;
 use abide_model::PruneOptions;
 use futures::FutureExt as _;
 
-use super::{Program, start_and_wait};
+use super::{PATIENCE, Program, start_and_wait, wait};
 
 /// Counts in the key-value store, across executions.
 pub(super) const COUNTER: Program = Program {
@@ -22,7 +23,15 @@ pub(super) const COUNTER: Program = Program {
             if count < 3 { ctx.continue_as_new(said).await } else { Ok(count.to_string()) }
         })
     },
-    script: |client| async move { start_and_wait(&client, "counter", "Counter", "first").await }.boxed(),
+    script: |client| {
+        async move {
+            let started = client.start("counter", "Counter").input("first").await.expect("started");
+            assert_eq!(started, Started::Created);
+            let _second = client.wait_for_kv_value("counter", "round 2", PATIENCE).await.expect("a value");
+            wait(&client, "counter").await;
+        }
+        .boxed()
+    },
 };
 
 /// Reads a value that another instance keeps.

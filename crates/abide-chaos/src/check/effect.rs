@@ -1,0 +1,80 @@
+//! Whether results and runs belong together.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use abide::{ErrorDetails, Event, EventKind};
+
+use super::{Evidence, Past, Rule, Violation};
+use crate::journal::{Activity, Note};
+
+pub(super) fn violations(evidence: &Evidence) -> Vec<Violation> {
+    let mut found = results_without_runs(evidence);
+    found.extend(runs_without_asks(evidence));
+    found
+}
+
+/// Every recorded result was returned by a run: at least one, and it is that one's.
+fn results_without_runs(evidence: &Evidence) -> Vec<Violation> {
+    let mut returned: BTreeMap<&Activity, BTreeSet<&Result<String, String>>> = BTreeMap::new();
+    for line in evidence.lines() {
+        if let Note::Ended { activity, result } = &line.note {
+            returned.entry(activity).or_default().insert(result);
+        }
+    }
+    let events = evidence.instances.values().flat_map(Past::events);
+    let recorded = events.filter_map(|event| Some((asked_by(event)?, result_of(event)?)));
+    let unfounded = recorded
+        .filter(|(activity, result)| !returned.get(activity).is_some_and(|results| results.contains(result)));
+    unfounded
+        .map(|(activity, result)| {
+            let detail = format!("{result:?} is recorded, and runs returned {:?}", returned.get(&activity));
+            Violation::new(Rule::ResultOfRun, subject(&activity), detail)
+        })
+        .collect()
+}
+
+/// The activity that an event is about.
+fn asked_by(event: &Event) -> Option<Activity> {
+    let (instance, execution) = (event.instance_id.clone(), event.execution_id);
+    event.source_event_id.map(|event| Activity { instance, execution, event })
+}
+
+fn result_of(event: &Event) -> Option<Result<String, String>> {
+    if let EventKind::ActivityCompleted { result } = &event.kind {
+        return Some(Ok(result.clone()));
+    }
+    let EventKind::ActivityFailed { details } = &event.kind else { return None };
+    Some(Err(match details {
+        ErrorDetails::Application { message, .. } => message.clone(),
+        ErrorDetails::Infrastructure { .. }
+        | ErrorDetails::Configuration { .. }
+        | ErrorDetails::Poison { .. } => format!("{details:?}"),
+    }))
+}
+
+/// Nothing ran that the history does not ask for.
+fn runs_without_asks(evidence: &Evidence) -> Vec<Violation> {
+    let events = evidence.instances.values().flat_map(Past::events);
+    let asked: BTreeSet<Activity> = events
+        .filter(|event| matches!(event.kind, EventKind::ActivityScheduled { .. }))
+        .map(|event| Activity {
+            instance: event.instance_id.clone(),
+            execution: event.execution_id,
+            event: event.event_id,
+        })
+        .collect();
+    let runs = evidence
+        .lines()
+        .filter_map(|line| if let Note::Began { activity, .. } = &line.note { Some(activity) } else { None });
+    let ghosts: BTreeSet<&Activity> = runs.filter(|activity| !asked.contains(activity)).collect();
+    ghosts
+        .into_iter()
+        .map(|activity| {
+            Violation::new(Rule::RunAskedFor, subject(activity), "it ran, and nobody asked for it")
+        })
+        .collect()
+}
+
+fn subject(activity: &Activity) -> String {
+    format!("{} execution {} activity {}", activity.instance, activity.execution, activity.event)
+}

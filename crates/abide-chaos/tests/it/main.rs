@@ -1,0 +1,17 @@
+//! Processes that run orchestrations, killed and stopped for real.
+//!
+//! `storm.rs` kills workers again and again under load, `stopped.rs` stops one beyond its lease, `ending.rs` ends them in good
+//! order, `restart.rs` measures how soon one that was killed goes on. `rules.rs` shows that the checker finds what is broken.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test that cannot go on should say where; clippy exempts the tests but not what they call"
+)]
+
+mod ending;
+mod restart;
+mod rules;
+mod stopped;
+mod storm;
+mod support;

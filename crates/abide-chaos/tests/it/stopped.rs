@@ -1,0 +1,138 @@
+//! A worker that is stopped for longer than its lease, and then goes on as if nothing had happened.
+//!
+//! It is stopped, not dead, so its leases hold until they run out; then they are somebody else's, and what it still sends is
+//! refused. That it is sent is the point: the code blocks its thread, so that nobody can tell it to stop.
+
+use std::time::Duration;
+
+use abide::providers::Operation;
+use abide::{Client, EventKind, OrchestrationStatus};
+use abide_chaos::check::{Evidence, Figures, Past, storage};
+use abide_chaos::journal::{Activity, Line, Note};
+use abide_chaos::program::{Ending, Order, Program};
+use futures::executor::block_on;
+
+use crate::support::load::{place, wait_for_all};
+use crate::support::site::Site;
+use crate::support::wait::{PATIENCE, now_ms, until};
+use crate::support::worker::Worker;
+
+const LEASE: Duration = Duration::from_secs(1);
+
+/// A lease has at least this much left: it is renewed when a third of it is over, and a busy machine may be a little late.
+const AT_LEAST: u64 = 500;
+
+#[test]
+fn a_worker_stopped_in_an_activity_records_nothing_late() {
+    let held = order(Program::HeldActivity, 1);
+    let in_activity = began(&held);
+    let scene = Scene::play(&held, in_activity, Operation::FinishWork);
+
+    assert_eq!(output(&scene.past), "second", "the one that took over");
+    let returned = scene.first.wait_for(
+        "the late result",
+        |note| matches!(note, Note::Ended { activity, .. } if activity.instance == held.instance),
+    );
+    assert!(matches!(returned.note, Note::Ended { result: Ok(by), .. } if by == "first"));
+    let completions = scene.past.events().filter(|event| event.source_event_id == Some(2));
+    let kinds: Vec<&EventKind> = completions.map(|event| &event.kind).collect();
+    assert_eq!(kinds, [&EventKind::ActivityCompleted { result: "second".to_owned() }]);
+    scene.goes_on(held);
+}
+
+#[test]
+fn a_worker_stopped_in_a_turn_commits_nothing_late() {
+    let held = order(Program::HeldTurn, 2);
+    let scene = Scene::play(&held, at_the_gate, Operation::CommitTurn);
+
+    assert_eq!(Some(Ending::Output(output(&scene.past))), held.ending());
+    // What follows the turn was asked for once: by the one whose commit counted.
+    let followed = [&scene.first, &scene.second].into_iter().flat_map(Worker::lines).filter(began(&held));
+    let followed: Vec<Activity> = followed.filter_map(activity_of).collect();
+    assert_eq!(followed.len(), 2, "{followed:?}");
+    scene.goes_on(held);
+}
+
+/// One worker is stopped in the middle of something, the other does it, and the first one goes on.
+struct Scene {
+    first: Worker,
+    second: Worker,
+    client: Client,
+    /// What is stored of the instance, before the first one went on and after.
+    past: Past,
+    // Last, so that it is removed when the workers are gone.
+    site: Site,
+}
+
+impl Scene {
+    /// `is_there` tells the line with which a worker notes that it is where it is to be stopped; `refused` is what it will be
+    /// refused when it goes on.
+    fn play(held: &Order, is_there: impl Fn(&Line) -> bool, refused: Operation) -> Self {
+        let site = Site::new(held.program.name());
+        let client = site.client();
+        let first = Worker::with_lease(&site, "first", LEASE);
+        first.wait_until_ready();
+        place(&client, held);
+        let is_there = |line: &Line| is_there(line).then(|| line.clone());
+        until("the first one to be there", || first.lines().iter().find_map(is_there));
+        let second = Worker::with_lease(&site, "second", LEASE);
+        second.wait_until_ready();
+
+        let frozen = now_ms();
+        first.freeze(&site);
+        let taken = until("the second one to be there", || second.lines().iter().find_map(is_there));
+        assert!(taken.at_ms >= frozen + AT_LEAST, "taken {} ms after the stop", taken.at_ms - frozen);
+        println!("taken over {} ms after the stop", taken.at_ms - frozen);
+        site.open_gate();
+        block_on(client.wait_for_orchestration(&held.instance, PATIENCE)).unwrap();
+        let past = block_on(Past::read(&client, &held.instance)).unwrap();
+
+        first.thaw();
+        first.wait_for("the refusal", |note| {
+            matches!(note, Note::Refused { operation, kind }
+                if operation == refused.as_str() && kind == "lease_lost")
+        });
+        assert_eq!(block_on(Past::read(&client, &held.instance)).unwrap(), past, "it changed something");
+        Self { first, second, client, past, site }
+    }
+
+    /// The one that was stopped does what comes next, alone, and everything is in order.
+    fn goes_on(mut self, held: Order) {
+        self.second.end();
+        let next = order(Program::HeldActivity, 3);
+        place(&self.client, &next);
+        let orders = vec![held, next.clone()];
+        wait_for_all(&self.client, &orders);
+        assert_eq!(output(&block_on(Past::read(&self.client, &next.instance)).unwrap()), "first");
+        self.first.end();
+        let evidence = block_on(Evidence::gather(&self.client, orders, &self.site.journals())).unwrap();
+        println!("{}", Figures::of(&evidence));
+        assert_eq!(evidence.violations(), []);
+        assert_eq!(storage::leases(&self.site.db()).unwrap(), 0);
+        assert_eq!(self.site.owner_files(), 1, "the client's");
+    }
+}
+
+fn order(program: Program, number: u64) -> Order {
+    Order { instance: format!("{}-{number}", program.name()), program, number }
+}
+
+fn began(held: &Order) -> impl Fn(&Line) -> bool {
+    let instance = held.instance.clone();
+    move |line| matches!(&line.note, Note::Began { activity, .. } if activity.instance == instance)
+}
+
+fn at_the_gate(line: &Line) -> bool {
+    matches!(&line.note, Note::Passed { point, .. } if point == "at the gate")
+}
+
+fn activity_of(line: Line) -> Option<Activity> {
+    if let Note::Began { activity, .. } = line.note { Some(activity) } else { None }
+}
+
+fn output(past: &Past) -> String {
+    let OrchestrationStatus::Completed { output, .. } = &past.status else {
+        panic!("not completed: {:?}", past.status);
+    };
+    output.clone()
+}

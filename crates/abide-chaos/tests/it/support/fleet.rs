@@ -1,0 +1,137 @@
+//! Several workers, of which one or the other is hit.
+
+use std::time::Duration;
+
+use abide::seams::Clock;
+use abide_chaos::check::Evidence;
+use abide_chaos::journal::Note;
+use abide_host::SystemClock;
+
+use super::site::Site;
+use super::wait::{Dice, PATIENCE, pass};
+use super::worker::Worker;
+
+/// How long to go on hitting: at least so long, and until this says that it is enough.
+pub(crate) struct Season<'a> {
+    pub(crate) length: Duration,
+    pub(crate) is_enough: &'a dyn Fn() -> bool,
+}
+
+#[derive(Debug)]
+pub(crate) struct Fleet {
+    size: usize,
+    lease: Option<Duration>,
+    workers: Vec<Worker>,
+    /// Who was started when.
+    started: Vec<(String, u64)>,
+    // Last, so that it is removed when the workers are gone.
+    site: Site,
+}
+
+impl Fleet {
+    /// So many workers, not yet started.
+    pub(crate) fn of(size: usize) -> Self {
+        Self { size, lease: None, workers: Vec::new(), started: Vec::new(), site: Site::new("storm") }
+    }
+
+    pub(crate) fn with_lease(self, lease: Duration) -> Self {
+        Self { lease: Some(lease), ..self }
+    }
+
+    pub(crate) fn launch(mut self) -> Self {
+        for _ in 0..self.size {
+            self.start();
+        }
+        self
+    }
+
+    pub(crate) fn site(&self) -> &Site {
+        &self.site
+    }
+
+    fn start(&mut self) {
+        let label = format!("worker-{}", self.started.len());
+        let worker = match self.lease {
+            None => Worker::start(&self.site, &label),
+            Some(lease) => Worker::with_lease(&self.site, &label, lease),
+        };
+        self.started.push((label, worker.started_ms));
+        self.workers.push(worker);
+    }
+
+    /// Kills somebody and starts another, again and again; says how often.
+    pub(crate) fn kill_every(&mut self, pause: Duration, dice: &mut Dice, season: &Season<'_>) -> usize {
+        let mut kills = 0;
+        season.every(pause, || {
+            self.workers.swap_remove(dice.below(self.size)).kill();
+            self.start();
+            kills += 1;
+        });
+        kills
+    }
+
+    /// Stops somebody for a while, wherever that hits, again and again; says how often.
+    pub(crate) fn stop_every(
+        &mut self,
+        pause: Duration,
+        stopped_for: Duration,
+        dice: &mut Dice,
+        season: &Season<'_>,
+    ) -> usize {
+        let clock = SystemClock::new();
+        let mut stopped: Vec<(usize, Duration)> = Vec::new();
+        let mut stops = 0;
+        season.every(pause, || {
+            stopped.retain(|(victim, until)| {
+                let is_over = *until <= clock.monotonic();
+                if is_over {
+                    self.workers[*victim].thaw();
+                }
+                !is_over
+            });
+            let running: Vec<usize> =
+                (0..self.size).filter(|one| stopped.iter().all(|(other, _)| other != one)).collect();
+            // Somebody has to be left to take over.
+            if running.len() > 1 {
+                let victim = running[dice.below(running.len())];
+                self.workers[victim].signal("STOP");
+                stopped.push((victim, clock.monotonic() + stopped_for));
+                stops += 1;
+            }
+        });
+        for (victim, _) in stopped {
+            self.workers[victim].thaw();
+        }
+        stops
+    }
+
+    /// Ends all of them in good order.
+    pub(crate) fn end(&mut self) {
+        self.workers.iter_mut().for_each(Worker::end);
+    }
+
+    /// How long it took from the start of each worker to its first commit, if it lived to see it.
+    pub(crate) fn gaps(&self, evidence: &Evidence) -> String {
+        let gap = |(label, started): &(String, u64)| {
+            let mut lines = evidence.journals.get(label)?.iter();
+            Some(lines.find(|line| line.note == Note::FirstCommit)?.at_ms.saturating_sub(*started))
+        };
+        let mut gaps: Vec<u64> = self.started.iter().filter_map(gap).collect();
+        gaps.sort_unstable();
+        let (median, longest) = (gaps.get(gaps.len() / 2), gaps.last());
+        format!("{} of {}, median {median:?} ms, longest {longest:?} ms", gaps.len(), self.started.len())
+    }
+}
+
+impl Season<'_> {
+    /// Does something again and again. On a machine that cannot keep up it is done less often, not several times at once.
+    fn every(&self, pause: Duration, mut act: impl FnMut()) {
+        let clock = SystemClock::new();
+        let mut next = pause;
+        while next < self.length || (next < self.length + PATIENCE && !(self.is_enough)()) {
+            pass(next.saturating_sub(clock.monotonic()));
+            act();
+            next = (next + pause).max(clock.monotonic());
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! A worker as a child process.
+
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::Duration;
+
+use abide_chaos::check::storage;
+use abide_chaos::journal::{self, Line, Note};
+
+use super::site::Site;
+use super::wait::{now_ms, pass, until};
+
+/// A worker. It is killed and buried when it goes out of scope, stopped or not.
+#[derive(Debug)]
+pub(crate) struct Worker {
+    child: Child,
+    journal: PathBuf,
+    /// When it was started, in milliseconds since the epoch.
+    pub(crate) started_ms: u64,
+}
+
+impl Worker {
+    /// Starts one with the leases of the runtime's defaults.
+    pub(crate) fn start(site: &Site, label: &str) -> Self {
+        Self::spawn(site, label, &[])
+    }
+
+    /// Starts one with leases that last this long.
+    pub(crate) fn with_lease(site: &Site, label: &str, lease: Duration) -> Self {
+        Self::spawn(site, label, &["--lease-ms", &lease.as_millis().to_string()])
+    }
+
+    fn spawn(site: &Site, label: &str, more: &[&str]) -> Self {
+        let journal = site.journals().join(format!("{label}.jsonl"));
+        let mut command = Command::new(env!("CARGO_BIN_EXE_chaos-worker"));
+        command.arg("--db").arg(site.db()).arg("--journal").arg(&journal).arg("--gate").arg(site.gate());
+        command.args(["--label", label]).args(more);
+        command.stdin(Stdio::piped()).stdout(Stdio::null());
+        let started_ms = now_ms();
+        Self { child: command.spawn().unwrap(), journal, started_ms }
+    }
+
+    /// Ends it as a power cut would, and waits until the system has buried it.
+    pub(crate) fn kill(mut self) {
+        assert_eq!(self.child.try_wait().unwrap(), None, "it ended by itself");
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// Stops it, but not in the middle of a transaction: there it would stop everybody, which is another story.
+    pub(crate) fn freeze(&self, site: &Site) {
+        loop {
+            self.signal("STOP");
+            // Others may be writing, but not all of the time.
+            let is_writable = (0..50).any(|_| {
+                pass(Duration::from_millis(2));
+                storage::is_writable(&site.db()).unwrap()
+            });
+            if is_writable {
+                return;
+            }
+            self.thaw();
+        }
+    }
+
+    /// Lets it go on.
+    pub(crate) fn thaw(&self) {
+        self.signal("CONT");
+    }
+
+    /// Sends it a signal, by its name.
+    pub(crate) fn signal(&self, name: &str) {
+        let kill = format!("kill -{name} {}", self.child.id());
+        assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success(), "{kill}");
+    }
+
+    /// Waits for its end.
+    pub(crate) fn wait(&mut self) -> ExitStatus {
+        until("the end of a worker", || self.child.try_wait().unwrap())
+    }
+
+    /// Ends it in good order.
+    pub(crate) fn end(&mut self) {
+        self.signal("TERM");
+        let status = self.wait();
+        assert!(status.success(), "{status}");
+        assert!(self.lines().iter().any(|line| line.note == Note::Stopped));
+    }
+
+    pub(crate) fn lines(&self) -> Vec<Line> {
+        journal::read(&self.journal).unwrap()
+    }
+
+    /// Waits for a line of its journal.
+    pub(crate) fn wait_for(&self, what: &str, is_it: impl Fn(&Note) -> bool) -> Line {
+        until(what, || self.lines().into_iter().find(|line| is_it(&line.note)))
+    }
+
+    pub(crate) fn wait_until_ready(&self) {
+        self.wait_for("a worker to be ready", |note| *note == Note::Ready);
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        // It has ended already, or does now.
+        let _killed = self.child.kill();
+        let _buried = self.child.wait();
+    }
+}
