@@ -96,7 +96,7 @@ async fn s06_mail_before_the_start_stops_nobody_on_sqlite() {
 async fn into_the_gap(scene: &Scene) {
     let first = Code::bare()
         .version("It", "1.0.0", |ctx, _| async move { ctx.continue_as_new_versioned("2.0.0", "").await });
-    let node = scene.node(first).await;
+    scene.node(first).await;
     scene.start("it", "It", "").await;
     scene
         .until(|dump| {
@@ -104,7 +104,12 @@ async fn into_the_gap(scene: &Scene) {
             status.as_deref() == Some("ContinuedAsNew") && !is_leased(dump)
         })
         .await;
-    node.shutdown(None).await;
+}
+
+/// Lets a node meet what waits there, and leave it.
+async fn look_at_it(scene: &Scene) {
+    scene.pass(Duration::from_secs(2)).await;
+    scene.close().await;
 }
 
 #[test]
@@ -114,7 +119,7 @@ fn s14_mail_in_the_gap_between_two_executions_is_not_lost() {
         for number in 0..200 {
             scene.client().enqueue_event("it", "q", number.to_string()).await.unwrap();
         }
-        scene.pass(Duration::from_secs(2)).await;
+        look_at_it(&scene).await;
         let second = Code::bare().version("It", "2.0.0", |ctx, _| async move {
             let mut read = Vec::new();
             for _ in 0..200 {
@@ -133,7 +138,7 @@ fn s14_a_cancel_in_the_gap_cancels_the_successor() {
     every_way(|scene| async move {
         into_the_gap(&scene).await;
         scene.client().cancel_instance("it", "enough").await.unwrap();
-        scene.pass(Duration::from_secs(2)).await;
+        look_at_it(&scene).await;
         scene
             .node(
                 Code::bare().version(

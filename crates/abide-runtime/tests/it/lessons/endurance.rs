@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use abide_model::{EventKind, WorkItem};
-use abide_provider::{InstanceFilter, Operation, Provider as _};
+use abide_model::EventKind;
+use abide_provider::{InstanceFilter, Operation};
 use abide_sim::{Fault, FaultPlan, VirtualClock};
 
 use super::scene::{Code, Scene, Way, every_way, is_leased, ways};
@@ -192,20 +192,27 @@ fn lesson_03_14_code_that_does_not_fit_cancels_what_is_in_flight() {
 #[test]
 fn lesson_03_14_poison_cancels_what_is_in_flight() {
     every_way(|scene| async move {
-        with_work_in_flight(&scene, parent(String::new).options(|options| options.max_attempts = 3)).await;
-        let item = WorkItem::ExternalRaised {
-            instance: "parent".to_owned(),
-            name: "go".to_owned(),
-            data: "now".to_owned(),
+        let code = |workers: usize| {
+            parent(String::new).options(|options| {
+                options.max_attempts = 3;
+                options.worker_concurrency = workers;
+            })
         };
-        // Tried by others before the node gets a chance: nothing waits in between.
-        let memory = &scene.world.memory;
-        memory.enqueue_for_orchestrator(item, None).await.unwrap();
+        with_work_in_flight(&scene, code(0)).await;
+        scene.close().await;
+        scene.client().raise_event("parent", "go", "now").await.unwrap();
+        // Three processes die of it.
         for _ in 0..3 {
-            let lease = memory.fetch_orchestration_item(Duration::from_secs(60), Duration::ZERO, None).await;
-            let (_, token, _) = lease.unwrap().unwrap();
-            memory.abandon_orchestration_item(&token, None, false).await.unwrap();
+            scene.faults.set_plan(FaultPlan::none().at(scene.way.commit(), 1, Fault::HangBefore));
+            let doomed = scene.doomed_node(code(0)).await;
+            while !scene.faults.fired() {
+                scene.pass(Duration::from_millis(10)).await;
+            }
+            doomed.kill();
+            doomed.all_ended().await;
         }
+        scene.faults.set_plan(FaultPlan::none());
+        scene.node(code(1)).await;
         let end = scene.end_of("parent").await.unwrap_err();
         assert!(end.contains("poison"), "{end}");
         nothing_goes_on(&scene).await;

@@ -35,6 +35,7 @@ async fn into_the_gap(scene: &Scene) {
             status.as_ref() == Some(&between) && !is_leased(dump)
         })
         .await;
+    scene.close().await;
 }
 
 #[test]
@@ -42,7 +43,10 @@ fn lesson_07_0_1_32a_mail_between_two_executions_waits_for_the_successor() {
     every_way(|scene| async move {
         into_the_gap(&scene).await;
         scene.client().enqueue_event("reads", "q", "message").await.unwrap();
+        // There is somebody, but nobody who could start the second.
+        scene.node(Code::new()).await;
         scene.pass(Duration::from_secs(3)).await;
+        scene.close().await;
         let kept = scene.world.memory.dump().messages.values().any(|message| message.class == "Queue");
         assert!(kept, "it was used up by nobody");
         scene.node(in_two_versions(Code::new())).await;
@@ -154,6 +158,7 @@ fn lesson_07_0_1_32e_a_dropped_dequeue_frees_its_place_and_keeps_its_message_for
 fn lesson_07_0_1_32f_a_successor_that_never_starts_fails_as_an_execution_of_its_own() {
     every_way(|scene| async move {
         into_the_gap(&scene).await;
+        scene.node(Code::new()).await;
         // Its start is tried ten times, ever later, and then given up.
         let end = scene.end_of("reads").await.unwrap_err();
         assert!(end.contains("poison"), "{end}");
