@@ -3,6 +3,7 @@
 //! Each line is written whole, with one call, to a file that only this worker appends to. What the system has taken is not lost
 //! when the process is killed; a last line without an end is no line.
 
+use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
@@ -132,4 +133,19 @@ pub fn read(path: &Path) -> io::Result<Vec<Line>> {
     };
     let whole = text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n'));
     whole.map(|line| serde_json::from_str(line).map_err(io::Error::other)).collect()
+}
+
+/// Every journal of a folder, by the name of its worker: that of the file, without its extension.
+///
+/// # Errors
+///
+/// If one cannot be read.
+pub fn read_all(folder: &Path) -> io::Result<BTreeMap<String, Vec<Line>>> {
+    let mut journals = BTreeMap::new();
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        let worker = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+        journals.insert(worker.unwrap_or_default(), read(&path)?);
+    }
+    Ok(journals)
 }

@@ -8,6 +8,7 @@ use std::io;
 use std::path::Path;
 use std::pin::pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::future::{Either, select};
 
@@ -18,6 +19,7 @@ use crate::interrupt::{Interrupt, Interrupted};
 use crate::line::{Line, Tone};
 use crate::screen::{Screen, blank};
 use crate::shop::purchases;
+use crate::time;
 use crate::words::counted;
 use crate::worker_process::{ProcessError, WorkerProcess};
 use abide::ClientError;
@@ -83,7 +85,7 @@ pub(crate) async fn open(options: &Options) -> Result<Ending, ShopError> {
         print(&screen, &opening(plan, continued, &folder))?;
         match select(pin!(interrupt.wait()), pin!(from_start_to_end(&day, crash, &screen))).await {
             Either::Left((interrupted, _)) => Ok(Ending::Interrupted(interrupted)),
-            Either::Right((ending, _)) => ending,
+            Either::Right((ending, interruption)) => who_came_first(ending, interruption).await,
         }
     };
     let removed = screen.borrow_mut().remove_board().map_err(ShopError::Output);
@@ -93,6 +95,22 @@ pub(crate) async fn open(options: &Options) -> Result<Ending, ShopError> {
     removed?;
     print(&screen, &farewell(ending, &folder))?;
     Ok(ending)
+}
+
+/// A worker that is just being born still belongs to the group that a Ctrl-C is for. If one has ended on its own, that may be
+/// why, and then the shop is about to hear of it, too.
+async fn who_came_first(
+    ending: Result<Ending, ShopError>,
+    interruption: impl Future<Output = Interrupted> + Unpin,
+) -> Result<Ending, ShopError> {
+    const SOON: Duration = Duration::from_millis(250);
+    if !matches!(ending, Err(ShopError::Process(ProcessError::Ended { .. }))) {
+        return ending;
+    }
+    match select(interruption, pin!(time::sleep(SOON))).await {
+        Either::Left((interrupted, _)) => Ok(Ending::Interrupted(interrupted)),
+        Either::Right(_) => ending,
+    }
 }
 
 async fn from_start_to_end(

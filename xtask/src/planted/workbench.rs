@@ -17,7 +17,8 @@ use super::timed::{self, Ending};
 use crate::workspace::cargo;
 
 /// What cargo needs to build the engine's tests. Add here what a crate reads with `include_str!` from elsewhere.
-const COPIED: [&str; 6] = ["Cargo.toml", "Cargo.lock", "clippy.toml", "rustfmt.toml", "crates", "xtask"];
+const COPIED: [&str; 7] =
+    ["Cargo.toml", "Cargo.lock", "clippy.toml", "rustfmt.toml", "crates", "examples", "xtask"];
 
 const PACKAGE: &str = "abide-engine";
 const TEST_TARGET: &str = "it";

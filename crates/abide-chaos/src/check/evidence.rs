@@ -57,11 +57,7 @@ impl Evidence {
             let past = Past::read(client, &instance).await?;
             evidence.instances.insert(instance, past);
         }
-        for entry in std::fs::read_dir(journals)? {
-            let path = entry?.path();
-            let worker = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
-            evidence.journals.insert(worker.unwrap_or_default(), journal::read(&path)?);
-        }
+        evidence.journals = journal::read_all(journals)?;
         Ok(evidence)
     }
 

@@ -157,7 +157,7 @@ impl Orchestrator {
         self.hand_back(lease, GiveBack { delay: Some(delay), attempt }).await;
     }
 
-    fn count_miss(&self, instance: &str) -> u32 {
+    pub(super) fn count_miss(&self, instance: &str) -> u32 {
         let mut misses = self.misses.lock().unwrap_or_else(PoisonError::into_inner);
         if misses.len() >= REMEMBERED_MISSES && !misses.contains_key(instance) {
             misses.clear();

@@ -39,11 +39,15 @@ use crate::store_call::Told;
 /// What the store refuses now is asked for again after this time, and so is an incompatible or unreadable history.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
+/// What the store has another history of is replayed after this time; if that happens again, after twice as long.
+const AFTER_CONFLICT: Duration = Duration::from_millis(50);
+
 /// Runs turns.
 pub(crate) struct Orchestrator {
     core: Arc<Core>,
     cache: Cache,
-    /// How often running instances were met whose code is not registered here.
+    /// How often in a row running instances could not be run here: their code is not registered, or the store has another
+    /// history.
     misses: Mutex<BTreeMap<String, u32>>,
 }
 
@@ -106,10 +110,7 @@ impl Orchestrator {
 
     async fn go_on(&self, held: &Held, who: Identity, code: Arc<dyn OrchestrationHandler>) {
         match self.resumed(&held.lease, who.clone(), code).await {
-            Ok(resident) => {
-                self.forget_misses(&who.instance);
-                self.run_turn(held, who, resident).await;
-            }
+            Ok(resident) => self.run_turn(held, who, resident).await,
             Err(hindrance) => self.hindered(held, &who, hindrance).await,
         }
     }
@@ -153,6 +154,7 @@ impl Orchestrator {
         match commit(&self.core, turn).await {
             CommitEnd::Done(committed) => {
                 self.core.chances.forget(&who.instance);
+                self.forget_misses(&who.instance);
                 self.tell_lanes(sends);
                 told.tell(&self.core, &who, &committed);
                 if told.is_running() {
@@ -165,7 +167,9 @@ impl Orchestrator {
             }
             CommitEnd::Outdated => {
                 warn!(target: "abide::runtime", instance_id = %who.instance, "the store has another history; it will be replayed");
-                self.hand_back(lease, GiveBack::untried(LOOK_AGAIN)).await;
+                let doublings = self.count_miss(&who.instance).saturating_sub(1).min(16);
+                let delay = AFTER_CONFLICT.saturating_mul(1 << doublings).min(LOOK_AGAIN);
+                self.hand_back(lease, GiveBack::untried(delay)).await;
             }
             CommitEnd::Refused(error) => self.refused(held, who, error).await,
             CommitEnd::GivenUp => self.hand_back(lease, GiveBack::UNTRIED).await,

@@ -45,8 +45,8 @@ impl Worker {
                 Taken::Yes
             }
             Told::Refused { error, perhaps_applied } => {
-                let taken = self.not_taken(&token, &error).await;
-                if perhaps_applied { Taken::Yes } else { taken }
+                let refused = self.not_taken(&token, &error).await;
+                if perhaps_applied { Taken::Yes } else { refused }
             }
             Told::GivenUp => {
                 self.hand_back(&token, GiveBack::UNTRIED).await;

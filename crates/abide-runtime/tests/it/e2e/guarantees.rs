@@ -194,7 +194,7 @@ fn mail_of_one_instance_is_taken_in_the_order_it_came() {
             world.enqueue("i", "q", &format!("{n} ")).await;
         }
         let runtime = world.run(node).await;
-        let expected: String = (0..20).map(|n| format!("{n} ")).collect();
+        let expected = (0..20).fold(String::new(), |all, n| all + &format!("{n} "));
         assert_eq!(world.end("i").await.unwrap(), expected);
         runtime.shutdown(None).await;
     });

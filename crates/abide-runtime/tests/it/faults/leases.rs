@@ -30,7 +30,8 @@ fn every_third_lease_is_lost_by_chance() {
                 let name = || format!("{program:?}, {sight:?}: leases lost by chance {seed}");
                 let chance = SeededEntropy::new(seed);
                 let plan = FaultPlan::none().when(move |call| {
-                    let is_lost = UNDER_A_LEASE.contains(&call.operation) && chance.next_u64() % 3 == 0;
+                    let is_lost =
+                        UNDER_A_LEASE.contains(&call.operation) && chance.next_u64().is_multiple_of(3);
                     is_lost.then_some(Fault::LoseLease)
                 });
                 campaign.check(name, || {

@@ -21,7 +21,7 @@ const CALLS_IN_A_SECOND: u64 = 20;
 const LATENCY: Duration = Duration::from_millis(50);
 
 /// How the store cannot be used.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Trouble {
     /// Every call fails.
     Down,
@@ -53,15 +53,14 @@ impl Trouble {
         Self::NoRenewals,
     ];
 
-    pub(super) fn from_until(self, from: Duration, until: Duration) -> FaultPlan {
-        let plan = FaultPlan::none();
-        match self {
-            Self::Down => plan.outage(from, until),
-            other => plan.when(move |call| {
-                let is_then = from <= call.at && call.at < until;
-                if is_then { other.fault_of(call) } else { None }
-            }),
+    pub(super) fn between(self, from: Duration, until: Duration) -> FaultPlan {
+        if self == Self::Down {
+            return FaultPlan::none().outage(from, until);
         }
+        FaultPlan::none().when(move |call| {
+            let is_then = from <= call.at && call.at < until;
+            if is_then { self.fault_of(call) } else { None }
+        })
     }
 
     fn fault_of(self, call: &Call) -> Option<Fault> {
@@ -94,7 +93,7 @@ fn ten_minutes_of_any_trouble_change_nothing_but_the_time() {
             for trouble in Trouble::ALL {
                 let name = || format!("{program:?}, {sight:?}: {trouble:?}");
                 campaign.check(name, || {
-                    let plan = trouble.from_until(Duration::ZERO, OUTAGE);
+                    let plan = trouble.between(Duration::ZERO, OUTAGE);
                     let report = Trial::new(program).seeing(sight).with(plan).run();
                     assert_same(&report, &learned);
                 });
@@ -150,7 +149,7 @@ fn ten_hours_overflow_nothing() {
     for name in ["chain", "timers", "session"] {
         let learned = Trial::new(Program::named(name)).run();
         for trouble in [Trouble::Down, Trouble::Silent] {
-            let plan = trouble.from_until(Duration::from_millis(10), until);
+            let plan = trouble.between(Duration::from_millis(10), until);
             let report = Trial::new(Program::named(name)).with(slowly(plan)).run();
             assert_same(&report, &learned);
             assert!(report.took <= until + learned.took + RECOVERY * 4, "took {:?}", report.took);

@@ -1,5 +1,6 @@
 //! The store says no. What it may take back is tried again, and not all the time; what it never takes fails the instance.
 
+use std::fmt::Write as _;
 use std::time::Duration;
 
 use abide_provider::{Operation, Rejection};
@@ -66,7 +67,7 @@ fn a_turn_that_is_never_taken_fails_its_instance() {
     {
         for (program, ordinal) in [("chain", 1), ("chain", 3), ("failing child", 2)] {
             let came = fails(program, sight, operation, ordinal);
-            texts.push_str(&format!("--- {program}, {sight:?}: turn {ordinal}\n{came}"));
+            write!(texts, "--- {program}, {sight:?}: turn {ordinal}\n{came}").expect("written");
         }
     }
     expect_test::expect![[r#"

@@ -58,8 +58,7 @@ fn a_shutdown_ends_in_any_trouble() {
                     campaign.check(
                         || format!("{program:?}: {trouble:?}, {stop:?}"),
                         || {
-                            let plan =
-                                trouble.from_until(Duration::from_millis(1_500), Duration::from_secs(60));
+                            let plan = trouble.between(Duration::from_millis(1_500), Duration::from_secs(60));
                             let plan = plan.when(|call| {
                                 let delay = (call.number < 12).then_some(Duration::from_millis(300));
                                 delay.map(Fault::Delay)

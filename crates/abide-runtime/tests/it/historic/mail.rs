@@ -96,7 +96,7 @@ async fn s06_mail_before_the_start_stops_nobody_on_sqlite() {
 async fn into_the_gap(scene: &Scene) {
     let first = Code::bare()
         .version("It", "1.0.0", |ctx, _| async move { ctx.continue_as_new_versioned("2.0.0", "").await });
-    scene.node(first).await;
+    let node = scene.node(first).await;
     scene.start("it", "It", "").await;
     scene
         .until(|dump| {
@@ -104,6 +104,7 @@ async fn into_the_gap(scene: &Scene) {
             status.as_deref() == Some("ContinuedAsNew") && !is_leased(dump)
         })
         .await;
+    node.shutdown(None).await;
 }
 
 #[test]

@@ -7,7 +7,6 @@ use crate::lessons::scene::{Code, Scene};
 mod blast;
 mod files;
 mod kin;
-mod logs;
 mod mail;
 mod odd_store;
 mod outages;

@@ -33,10 +33,10 @@ fn program() -> Code {
 /// Shuts a node down when the store is called for the `number`th time; another one has to go on.
 async fn stopped_at(scene: &Scene, number: u64, grace: u64) {
     let reached = Arc::new(Notify::new());
-    let note = Arc::clone(&reached);
+    let signal = Arc::clone(&reached);
     scene.faults.set_plan(FaultPlan::none().when(move |call| {
         if call.number == number {
-            note.notify_one();
+            signal.notify_one();
         }
         None
     }));

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use abide_model::{EventKind, WorkItem};
-use abide_provider::{InstanceFilter, Operation};
+use abide_provider::{InstanceFilter, Operation, Provider as _};
 use abide_sim::{Fault, FaultPlan, VirtualClock};
 
 use super::scene::{Code, Scene, Way, every_way, is_leased, ways};
@@ -193,18 +193,19 @@ fn lesson_03_14_code_that_does_not_fit_cancels_what_is_in_flight() {
 fn lesson_03_14_poison_cancels_what_is_in_flight() {
     every_way(|scene| async move {
         with_work_in_flight(&scene, parent(String::new).options(|options| options.max_attempts = 3)).await;
-        let (commit, memory) = (scene.way.commit(), scene.world.memory.clone());
-        scene.faults.set_plan(FaultPlan::none().when(move |call| {
-            let dump = memory.dump();
-            let tried = dump.messages.values().find(|message| message.mailbox == "parent")?.attempts;
-            (call.operation == commit && tried < 3).then_some(Fault::LoseLease)
-        }));
         let item = WorkItem::ExternalRaised {
             instance: "parent".to_owned(),
             name: "go".to_owned(),
             data: "now".to_owned(),
         };
-        scene.deliver(item).await;
+        // Tried by others before the node gets a chance: nothing waits in between.
+        let memory = &scene.world.memory;
+        memory.enqueue_for_orchestrator(item, None).await.unwrap();
+        for _ in 0..3 {
+            let lease = memory.fetch_orchestration_item(Duration::from_secs(60), Duration::ZERO, None).await;
+            let (_, token, _) = lease.unwrap().unwrap();
+            memory.abandon_orchestration_item(&token, None, false).await.unwrap();
+        }
         let end = scene.end_of("parent").await.unwrap_err();
         assert!(end.contains("poison"), "{end}");
         nothing_goes_on(&scene).await;

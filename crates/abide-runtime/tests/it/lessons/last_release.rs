@@ -110,7 +110,6 @@ fn lesson_07_0_1_32c_keys_are_pruned_in_an_order_that_replays() {
             .into_iter()
             .filter_map(|event| match event.kind {
                 EventKind::KeyValueCleared { key } => Some(key),
-                #[expect(clippy::wildcard_enum_match_arm, reason = "one kind is looked for")]
                 _ => None,
             })
             .collect();

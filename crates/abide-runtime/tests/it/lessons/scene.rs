@@ -232,7 +232,7 @@ impl Scene {
         let all = std::iter::once((None, started)).chain(kinds);
         let events = (1..).zip(all).map(|(id, (answers, kind))| {
             let mut event = Event::with_event_id(id, "it", INITIAL_EXECUTION_ID, answers, kind);
-            event.duroxide_version = BUILD_VERSION.to_owned();
+            BUILD_VERSION.clone_into(&mut event.duroxide_version);
             event
         });
         self.world.memory.append_with_execution("it", INITIAL_EXECUTION_ID, events.collect()).await.unwrap();
