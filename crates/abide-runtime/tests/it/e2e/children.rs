@@ -1,5 +1,6 @@
 //! §11.1–11.4, §29.3: children, their ids, and how their end reaches their parent.
 
+use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
 use abide_model::{ErrorDetails, EventKind, WorkItem};
@@ -103,7 +104,7 @@ fn what_a_child_reports_to_an_earlier_execution_reaches_nobody() {
             .orchestration("Child", |ctx, _| async move { Ok(ctx.schedule_wait("s").await) })
             .orchestration("Main", |ctx, input| async move {
                 if input.is_empty() {
-                    std::mem::forget(ctx.schedule_sub_orchestration_with_id("Child", "old", ""));
+                    let _open = ManuallyDrop::new(ctx.schedule_sub_orchestration_with_id("Child", "old", ""));
                     ctx.schedule_wait("go").await;
                     return ctx.continue_as_new("again").await;
                 }

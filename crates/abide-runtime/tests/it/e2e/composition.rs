@@ -325,9 +325,8 @@ fn a_retry_on_a_session_stays_on_it() {
         let runtime = world.run(node).await;
         assert_eq!(world.start_and_end("i", "Main", "").await.unwrap(), "at 2");
         let history = world.history("i").await;
-        let sessions = history.iter().filter_map(|event| match &event.kind {
-            EventKind::ActivityScheduled { session_id, .. } => session_id.clone(),
-            _ => None,
+        let sessions = history.iter().filter_map(|event| {
+            if let EventKind::ActivityScheduled { session_id, .. } = &event.kind { session_id.clone() } else { None }
         });
         assert_eq!(sessions.collect::<Vec<_>>(), ["s", "s"]);
         runtime.shutdown(None).await;

@@ -1,5 +1,7 @@
 //! §10: continue-as-new.
 
+use std::mem::ManuallyDrop;
+
 use abide_model::{EventKind, OrchestrationStatus, WorkItem};
 use abide_sim::Gate;
 
@@ -221,9 +223,9 @@ fn waits_timers_and_answers_of_an_earlier_execution_are_gone() {
     on_every_store(async |world: World| {
         let node = Node::new().orchestration("Main", |ctx, input| async move {
             if input.is_empty() {
-                std::mem::forget(ctx.schedule_activity("Nowhere", "").with_tag("nobody"));
-                std::mem::forget(ctx.schedule_timer(millis(20)));
-                std::mem::forget(ctx.schedule_wait("s"));
+                let _open = ManuallyDrop::new(ctx.schedule_activity("Nowhere", "").with_tag("nobody"));
+                let _open = ManuallyDrop::new(ctx.schedule_timer(millis(20)));
+                let _open = ManuallyDrop::new(ctx.schedule_wait("s"));
                 ctx.schedule_wait("go").await;
                 return ctx.continue_as_new("again").await;
             }
@@ -315,7 +317,7 @@ fn an_activity_of_the_old_execution_is_told_to_stop_and_its_result_is_nobodys() 
         let (log, gate) = (Log::new(), Gate::closed());
         let node = Node::new().held("Held", &log, &gate).orchestration("Main", |ctx, input| async move {
             if input.is_empty() {
-                std::mem::forget(ctx.schedule_activity("Held", "old"));
+                let _open = ManuallyDrop::new(ctx.schedule_activity("Held", "old"));
                 ctx.schedule_wait("go").await;
                 return ctx.continue_as_new("again").await;
             }

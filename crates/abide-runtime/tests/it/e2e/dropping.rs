@@ -1,5 +1,7 @@
 //! §9.1–9.3: futures that are dropped, and what is open when an execution ends.
 
+use std::mem::ManuallyDrop;
+
 use abide_model::EventKind;
 
 use super::support::{Log, Node, Place, World, millis, names, on_every_store, on_own_stores, seconds};
@@ -57,7 +59,7 @@ fn a_forgotten_future_is_cancelled_by_the_end_only() {
     on_every_store(async |world: World| {
         let log = Log::new();
         let node = Node::new().patient("Patient", &log).orchestration("Main", |ctx, _| async move {
-            std::mem::forget(ctx.schedule_activity("Patient", ""));
+            let _open = ManuallyDrop::new(ctx.schedule_activity("Patient", ""));
             ctx.schedule_activity("Echo", "x").await
         });
         let runtime = world.run(node).await;
@@ -202,11 +204,11 @@ fn with_everything_open(log: &Log) -> Node {
                 return Ok("continued".to_owned());
             }
             // Forgotten, so that the end finds them open: a return drops what it holds.
-            std::mem::forget(ctx.schedule_activity("Patient", ""));
-            std::mem::forget(ctx.schedule_sub_orchestration("Child", ""));
-            std::mem::forget(ctx.schedule_wait("s"));
-            std::mem::forget(ctx.dequeue_event("q"));
-            std::mem::forget(ctx.schedule_timer(seconds(600)));
+            let _open = ManuallyDrop::new(ctx.schedule_activity("Patient", ""));
+            let _open = ManuallyDrop::new(ctx.schedule_sub_orchestration("Child", ""));
+            let _open = ManuallyDrop::new(ctx.schedule_wait("s"));
+            let _open = ManuallyDrop::new(ctx.dequeue_event("q"));
+            let _open = ManuallyDrop::new(ctx.schedule_timer(seconds(600)));
             ctx.schedule_wait("go").await;
             match how.as_str() {
                 "return" => Ok("done".to_owned()),
@@ -246,14 +248,16 @@ fn every_end_cancels_what_is_open_and_says_so_before_the_last_event() {
             let child = world.end("i::sub::3").await.unwrap_err();
             assert_eq!(child, format!("canceled: {told}"), "{how}");
             let history = world.history_of("i", 1).await;
-            let cancelled = history.iter().filter_map(|event| match &event.kind {
-                EventKind::ActivityCancelRequested { reason }
+            let cancelled = history.iter().filter_map(|event| {
+                if let EventKind::ActivityCancelRequested { reason }
                 | EventKind::SubOrchestrationCancelRequested { reason }
                 | EventKind::ExternalSubscribedCancelled { reason }
-                | EventKind::QueueSubscriptionCancelled { reason } => {
+                | EventKind::QueueSubscriptionCancelled { reason } = &event.kind
+                {
                     Some((event.source_event_id.unwrap(), reason.clone()))
+                } else {
+                    None
                 }
-                _ => None,
             });
             let terminal = format!("orchestration_terminal_{reason}");
             let mut expected = vec![(2, terminal.clone()), (3, terminal)];

@@ -1,6 +1,8 @@
-//! Every behaviour, end to end.
+#![doc = include_str!("index.md")]
 
 mod support;
+
+mod index;
 
 mod cancelling;
 mod children;
@@ -15,6 +17,7 @@ mod guarantees;
 mod kv;
 mod leases;
 mod limits;
+mod logs;
 mod micro;
 mod pins;
 mod poison;

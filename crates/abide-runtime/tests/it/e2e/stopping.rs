@@ -1,5 +1,6 @@
 //! §9.5, §15.4: how a running activity learns that nobody waits for it, and what becomes of it.
 
+use std::mem::ManuallyDrop;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -98,7 +99,7 @@ fn the_end_of_its_execution_is_a_reason() {
                 if ctx.execution_id() > 1 {
                     return Ok(String::new());
                 }
-                std::mem::forget(ctx.schedule_activity("Activity", ""));
+                let _open = ManuallyDrop::new(ctx.schedule_activity("Activity", ""));
                 ctx.schedule_wait("go").await;
                 match end.as_str() {
                     "return" => Ok(String::new()),

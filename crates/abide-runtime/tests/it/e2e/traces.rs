@@ -1,10 +1,10 @@
 //! §28: whole histories, as they are recorded end to end. Where ours differ from the reference's, they are ours (§3 of the
 //! decisions): messages are taken one at a time, and the terminal event is the last.
 
-use abide_provider::Operation;
+use abide_model::{BackoffStrategy, EventKind, RetryPolicy, WorkItem};
 use abide_sim::Gate;
 
-use super::support::{Log, Node, World, millis, on_every_store, on_own_stores, seconds};
+use super::support::{Log, Node, Past, World, millis, on_every_store, on_own_stores, seconds};
 
 #[test]
 fn one_activity() {
@@ -241,32 +241,19 @@ fn a_message_that_comes_before_its_dequeue() {
 #[test]
 fn a_timer_and_a_signal_in_one_batch() {
     on_every_store(async |world: World| {
-        let node = || {
-            Node::new().orchestration("Main", |ctx, _| async move {
-                ctx.schedule_timer(millis(1)).await;
-                Ok(ctx.schedule_wait("s").await)
-            })
-        };
         // Both are there when the turn begins: the wait that the timer's continuation makes gets the signal.
-        let (commits, store) = (
-            Gate::closed(),
-            std::sync::Arc::new(abide_sim::FaultStore::new(world.store.clone(), world.clock.clone())),
-        );
-        let runtime = world.run(node()).await;
         world.start("i", "Main", "").await;
-        world.recorded("i", "TimerCreated", 1).await;
-        runtime.shutdown(None).await;
-        if world.history("i").await.len() > 2 {
-            // In real time the timer may have fired already; then there is nothing to show.
-            return;
-        }
-        for operation in [Operation::LeaseInstances, Operation::FetchOrchestrationItem] {
-            store.hold(operation, &commits);
-        }
-        world.pass(millis(20)).await;
+        let timer = EventKind::TimerCreated { fire_at_ms: 1 };
+        world.write(Past::begins([timer]).stamped("0.1.32")).await;
+        world
+            .mail(WorkItem::TimerFired { instance: "i".to_owned(), execution_id: 1, id: 2, fire_at_ms: 1 })
+            .await;
         world.raise("i", "s", "a").await;
-        let runtime = world.run_on(store, node()).await;
-        commits.open();
+        let node = Node::new().orchestration("Main", |ctx, _| async move {
+            ctx.schedule_timer(millis(1)).await;
+            Ok(ctx.schedule_wait("s").await)
+        });
+        let runtime = world.run(node).await;
         assert_eq!(world.end("i").await.unwrap(), "a");
         assert_eq!(
             world.trace("i").await[2..],
@@ -284,7 +271,6 @@ fn a_timer_and_a_signal_in_one_batch() {
 #[test]
 fn a_retry_with_a_timeout_that_succeeds_at_its_second_attempt() {
     on_every_store(async |world: World| {
-        use abide_model::{BackoffStrategy, RetryPolicy};
         let node = Node::new()
             .activity("Flaky", |ctx, _| async move {
                 if ctx.idempotency_key().ends_with("/2") {

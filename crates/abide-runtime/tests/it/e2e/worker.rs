@@ -1,7 +1,5 @@
 //! §15.1–15.2: running activities.
 
-use std::sync::Arc;
-
 use abide_provider::TagFilter;
 use abide_sim::Gate;
 
@@ -228,21 +226,5 @@ fn an_activity_whose_node_died_runs_again_elsewhere() {
         // The lease of the dead runs out after thirty seconds.
         assert!(took <= super::support::seconds(31), "{took:?}");
         survivor.shutdown(None).await;
-    });
-}
-
-#[test]
-fn the_store_is_the_clients_too() {
-    on_every_store(async |world: World| {
-        let runtime = world.run(asks(Node::new(), "Echo")).await;
-        // Many clients, one store.
-        let clients: Vec<_> = (0..4).map(|_| Arc::new(world.client())).collect();
-        for (n, client) in clients.iter().enumerate() {
-            client.start_orchestration(n.to_string(), "Main", "").await.unwrap();
-        }
-        for n in 0..4 {
-            world.end(&n.to_string()).await.unwrap();
-        }
-        runtime.shutdown(None).await;
     });
 }
