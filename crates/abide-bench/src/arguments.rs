@@ -10,6 +10,7 @@ usage: abide-bench [--shape NAME] [--events N] [--repeat N]
        abide-bench steps (turns and activities through a store alone; steps --help says more)
        abide-bench flat (fetches with a million rows in the way; flat --help says more)
        abide-bench list (pages of a million instances; list --help says more)
+       abide-bench runtime (whole orchestrations, with a runtime and a client; runtime --help says more)
 
   --shape NAME chain, fan-out or mixed (default: all)
   --events N   events per history (default 100000)

@@ -1,5 +1,6 @@
 //! `abide-bench`: how fast the engine replays; what a store has beneath it (`store`), how fast it steps (`steps`), whether
-//! its costs are flat (`flat`), and how long a page of instances takes (`list`).
+//! its costs are flat (`flat`), and how long a page of instances takes (`list`); and how long a user waits for whole
+//! orchestrations (`runtime`).
 //!
 //! A program, not a test: it measures, prints a table for people and one JSON line per result, and judges
 //! against the targets. Run it with `cargo xtask bench` (or `cargo run --release -p abide-bench`).
@@ -11,26 +12,32 @@ mod report;
 
 mod flat;
 mod list;
+mod runtime;
 mod steps;
 mod store;
 
+use std::env::Args;
+use std::iter::{Peekable, Skip};
 use std::process::ExitCode;
 
 use arguments::Arguments;
 
+/// What is left of the command line.
+type Words = Peekable<Skip<Args>>;
+
 fn main() -> ExitCode {
     let mut words = std::env::args().skip(1).peekable();
-    if words.next_if(|word| word == "store").is_some() {
-        return store::main(words);
-    }
-    if words.next_if(|word| word == "steps").is_some() {
-        return steps::main(words);
-    }
-    if words.next_if(|word| word == "flat").is_some() {
-        return flat::main(words);
-    }
-    if words.next_if(|word| word == "list").is_some() {
-        return list::main(words);
+    let programs: [(&str, fn(Words) -> ExitCode); 5] = [
+        ("store", store::main),
+        ("steps", steps::main),
+        ("flat", flat::main),
+        ("list", list::main),
+        ("runtime", runtime::main),
+    ];
+    for (name, program) in programs {
+        if words.next_if(|word| word == name).is_some() {
+            return program(words);
+        }
     }
     match Arguments::parse(words) {
         Ok(Some(arguments)) => run(&arguments),

@@ -1,15 +1,35 @@
 //! One call of the store, with an end.
 //!
 //! A store that hangs must not hang whoever asked. A call that takes too long is dropped, which the contract of a store
-//! allows at any point; whether it had an effect, nobody knows then.
+//! allows at any point; whether it had an effect, nobody knows then. Nor does anybody if the store panics, which must not end
+//! whoever asked either.
 
+use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::time::Duration;
 
 use abide_provider::{ProviderAdmin, ProviderError};
-use futures_util::future::{Either, select};
+use futures_util::future::{Either, FutureExt as _, select};
 
 use crate::{Client, ClientError};
+
+/// Why a call has no answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Silence {
+    TookTooLong,
+    Panicked,
+}
+
+impl From<Silence> for ClientError {
+    fn from(silence: Silence) -> Self {
+        match silence {
+            Silence::TookTooLong => Self::Timeout,
+            Silence::Panicked => {
+                Self::Provider(ProviderError::retryable("client", "the store panicked while it was asked"))
+            }
+        }
+    }
+}
 
 impl Client {
     /// Asks the store something that it finds at once.
@@ -33,18 +53,24 @@ impl Client {
         limit: Duration,
         call: impl Future<Output = Result<T, ProviderError>>,
     ) -> Result<T, ClientError> {
-        let answer = self.within(limit, call).await.ok_or(ClientError::Timeout)?;
-        Ok(answer?)
+        Ok(self.within(limit, call).await??)
     }
 
-    /// What the call answers, or `None` if it takes longer than `limit`.
-    pub(crate) async fn within<T>(&self, limit: Duration, call: impl Future<Output = T>) -> Option<T> {
+    /// What the call answers, if it does within `limit`.
+    pub(crate) async fn within<T>(
+        &self,
+        limit: Duration,
+        call: impl Future<Output = T>,
+    ) -> Result<T, Silence> {
         let until = self.now().saturating_add(limit);
+        let call = AssertUnwindSafe(call).catch_unwind();
         // The clock is asked for a sleep only once the call has to wait: many do not.
         let too_long = async { self.clock().sleep_until(until).await };
         match select(pin!(call), pin!(too_long)).await {
-            Either::Left((answer, _)) => Some(answer),
-            Either::Right(((), _)) => None,
+            Either::Left((Ok(answer), _)) => Ok(answer),
+            // What it said was printed where it happened.
+            Either::Left((Err(_panic), _)) => Err(Silence::Panicked),
+            Either::Right(((), _)) => Err(Silence::TookTooLong),
         }
     }
 

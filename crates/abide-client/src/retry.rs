@@ -8,6 +8,7 @@ use std::time::Duration;
 use abide_model::{Entropy, WorkItem};
 use abide_provider::{Ability, Enqueue, ErrorKind, ProviderError, RequestKey, StoreError};
 
+use crate::call::Silence;
 use crate::{Client, ClientError};
 
 impl Client {
@@ -51,9 +52,9 @@ impl Client {
         let mut limit = self.call_timeout();
         loop {
             let failure = match self.within(limit, call()).await {
-                Some(Ok(answer)) => return Ok(answer),
-                Some(Err(error)) => Failure::Error(error),
-                None => Failure::Silence,
+                Ok(Ok(answer)) => return Ok(answer),
+                Ok(Err(error)) => Failure::Error(error),
+                Err(silence) => Failure::Silence(silence),
             };
             let next = self.now().saturating_add(backoff.next(self.entropy()));
             if next >= give_up_at || !failure.may_ask_again(lost_answer) {
@@ -79,14 +80,14 @@ pub(crate) enum LostAnswer {
 #[derive(Debug)]
 enum Failure {
     Error(StoreError),
-    Silence,
+    Silence(Silence),
 }
 
 impl Failure {
     fn may_ask_again(&self, lost_answer: LostAnswer) -> bool {
         let kind = match self {
             Self::Error(error) => error.kind,
-            Self::Silence => ErrorKind::Unknown,
+            Self::Silence(_) => ErrorKind::Unknown,
         };
         match kind {
             ErrorKind::NotApplied => true,
@@ -98,7 +99,7 @@ impl Failure {
     fn into_error(self) -> ClientError {
         match self {
             Self::Error(error) => ProviderError::from(error).into(),
-            Self::Silence => ClientError::Timeout,
+            Self::Silence(silence) => silence.into(),
         }
     }
 }

@@ -15,6 +15,7 @@ use futures_util::StreamExt as _;
 use futures_util::future::{Either, select};
 use serde::de::DeserializeOwned;
 
+use crate::call::Silence;
 use crate::query::decode_kv;
 use crate::retry::{Backoff, Pauses};
 use crate::{Client, ClientError};
@@ -138,24 +139,28 @@ impl Client {
         let mut last_error = None;
         loop {
             match self.within(self.longest_look(deadline), look()).await {
-                Some(Ok(Some(found))) => return Ok(found),
-                Some(Ok(None)) => {
+                Ok(Ok(Some(found))) => return Ok(found),
+                Ok(Ok(None)) => {
                     last_error = None;
                     rhythm.trouble = None;
                 }
-                Some(Err(error)) if !error.is_retryable() => return Err(error.into()),
-                Some(Err(error)) => {
-                    last_error = Some(error);
+                Ok(Err(error)) if !error.is_retryable() => return Err(error.into()),
+                Ok(Err(error)) => {
+                    last_error = Some(error.into());
+                    rhythm.trouble.get_or_insert_with(Backoff::new);
+                }
+                Err(silence @ Silence::Panicked) => {
+                    last_error = Some(silence.into());
                     rhythm.trouble.get_or_insert_with(Backoff::new);
                 }
                 // An error says more than silence: the last one is kept.
-                None => {
+                Err(Silence::TookTooLong) => {
                     rhythm.trouble.get_or_insert_with(Backoff::new);
                 }
             }
             let now = self.now();
             if now >= deadline {
-                return Err(last_error.map_or(ClientError::Timeout, ClientError::Provider));
+                return Err(last_error.unwrap_or(ClientError::Timeout));
             }
             let pause = rhythm.next_pause(self);
             rhythm.rest(self.clock(), now.saturating_add(pause).min(deadline)).await;

@@ -62,7 +62,7 @@
 //! | feature | what it adds |
 //! |---|---|
 //! | `sqlite` (default) | the embedded store `providers::sqlite`, and `Runtime::start` |
-//! | `logging` | `runtime::observability::init_logging` |
+//! | `logging` (default) | `runtime::observability::init_logging` |
 //! | `testing` | `testing`: virtual time, seeded chance, crashes, and a store that fails on demand |
 //! | `provider-test` | `provider_validation`: shows whether a store keeps the contract; `provider_stress_tests`: how fast it is |
 //! | `test-hooks` | `runtime::test_hooks`: slows turns down, for tests of leases |

@@ -29,11 +29,13 @@ pub(crate) fn run(workspace: &Workspace, scope: Scope) -> anyhow::Result<()> {
     step("fmt", || with_component(workspace, RUSTFMT, &["fmt", "--all", "--check"]))?;
     step("tidy", || tidy::run(workspace).map(|()| Conclusion::Passed))?;
     step("clippy", || {
-        let arguments = ["clippy", "--workspace", "--all-targets", "--", "--deny", "warnings"];
+        let arguments =
+            ["clippy", "--workspace", "--all-targets", "--all-features", "--", "--deny", "warnings"];
         with_component(workspace, CLIPPY, &arguments)
     })?;
     // The runner's own last lines say how many tests ran; they are what people look for.
     step("tests", || loudly(&mut workspace.cargo(&["test", "--workspace", "--all-features"])))?;
+    step("features", || fewer_features(workspace))?;
     step("doc", || {
         let mut command = workspace.cargo(&["doc", "--workspace", "--no-deps"]);
         quietly(command.env("RUSTDOCFLAGS", "-D warnings"))
@@ -45,6 +47,21 @@ pub(crate) fn run(workspace: &Workspace, scope: Scope) -> anyhow::Result<()> {
     })?;
     println!("tests passed in {} s", watch.elapsed().as_secs());
     Ok(())
+}
+
+/// The facade without what is on by default: what only compiles together would not be noticed anywhere else.
+fn fewer_features(workspace: &Workspace) -> anyhow::Result<Conclusion> {
+    for features in ["", "sqlite", "provider-test", "testing"] {
+        quietly(&mut workspace.cargo(&[
+            "check",
+            "--package",
+            "abide",
+            "--no-default-features",
+            "--features",
+            features,
+        ]))?;
+    }
+    Ok(Conclusion::Passed)
 }
 
 fn with_component(

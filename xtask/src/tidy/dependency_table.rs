@@ -212,6 +212,7 @@ pub(crate) const DIRECT: &[CrateRows] = &[
     CrateRows {
         name: "abide-bench",
         may_depend_on: &[
+            row("abide", "what it measures"),
             row("abide-engine", "what it measures"),
             row("abide-model", "what it measures"),
             row("abide-provider", "what it measures"),
@@ -219,6 +220,7 @@ pub(crate) const DIRECT: &[CrateRows] = &[
             row("futures", "drives the store's lanes on one thread"),
             row("rusqlite", "the file beneath a store, measured without one"),
             row("serde_json", "results are written as JSON"),
+            without_defaults("tokio", "what the runtime runs on"),
         ],
     },
     CrateRows {

@@ -9,7 +9,7 @@ use crate::support::{Fault, World, is_timeout, millis, seconds, text};
 
 #[tokio::test(start_paused = true)]
 async fn a_store_that_fails_for_a_while_gets_the_message_once() {
-    let faults = [Fault::NotApplied, Fault::Unknown, Fault::HangAfter, Fault::NotApplied, Fault::Unknown];
+    let faults = [Fault::NotApplied, Fault::Unknown, Fault::HangAfter, Fault::Panic, Fault::Unknown];
     let world = World::new();
     world.store.writes.plan(faults);
 

@@ -8,7 +8,7 @@ use crate::support::{Fault, Telling, World, is_timeout, millis, seconds};
 #[tokio::test(start_paused = true)]
 async fn an_outage_does_not_end_a_wait() {
     for telling in [Telling::All, Telling::Nothing] {
-        for fault in [Fault::NotApplied, Fault::Hang] {
+        for fault in [Fault::NotApplied, Fault::Hang, Fault::Panic] {
             let world = World::telling(telling);
             world.past().started("a").await;
             world.store.reads.last(Some(fault));
@@ -24,6 +24,18 @@ async fn an_outage_does_not_end_a_wait() {
             assert!(matches!(ended.unwrap(), OrchestrationStatus::Completed { .. }));
             assert!(world.now() <= seconds(26), "{telling:?}, {fault:?}: {:?}", world.now());
         }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_store_that_panics_is_said_to() {
+    let world = World::new();
+    world.store.reads.last(Some(Fault::Panic));
+    let waited = world.client.wait_for_orchestration("a", seconds(3)).await.unwrap_err();
+    let asked = world.client.get_orchestration_status("a").await.unwrap_err();
+    for error in [waited, asked] {
+        assert_eq!(error.to_string(), "client: the store panicked while it was asked");
+        assert!(error.is_retryable());
     }
 }
 

@@ -3,17 +3,36 @@
 
 use std::os::unix::process::ExitStatusExt as _;
 
-use crate::support::{Running, Temp};
+use crate::support::{Running, Temp, text};
 
+/// The day that was interrupted then goes on, and every order ends exactly right.
 fn interrupt_after(line: &str, test: &str) {
     let temp = Temp::new(test);
-    let mut demo = Running::start(&temp, &["--orders", "3"]);
+    let folder = temp.path().join("shop");
+    let arguments = ["--orders", "3", "--dir", folder.to_str().unwrap()];
+    let mut demo = Running::start(&temp, &arguments);
     demo.wait_for(line);
     demo.signal_group("INT");
     let (status, said, complaints) = demo.finish();
     assert_eq!(status.code(), Some(130), "{said}");
     assert_eq!(complaints, "");
     assert!(said.contains("Interrupted. The worker was stopped in good order."), "{said}");
+    assert_eq!(temp.processes(), [0_u32; 0]);
+
+    let next = temp.run(&arguments);
+    let said = text(&next.stdout);
+    assert!(next.status.success(), "{said}\n{}", text(&next.stderr));
+    assert!(said.contains("Every order ended exactly right"), "{said}");
+}
+
+#[test]
+fn files_that_nobody_asked_for_are_removed() {
+    let temp = Temp::new("int-files");
+    let mut demo = Running::start(&temp, &["--orders", "3"]);
+    demo.wait_for("charging the card");
+    demo.signal_group("INT");
+    let (status, said, _) = demo.finish();
+    assert_eq!(status.code(), Some(130), "{said}");
     temp.assert_clean();
 }
 

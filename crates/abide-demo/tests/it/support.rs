@@ -27,12 +27,13 @@ impl Temp {
         self.program(Path::new(DEMO), arguments)
     }
 
-    /// The demo, with this as its folder for temporary files.
+    /// The demo, with this as its folder for temporary files and as the one it is started in.
     fn program(&self, program: &Path, arguments: &[&str]) -> Command {
         let mut command = Command::new(program);
         command
             .args(arguments)
             .env("TMPDIR", &self.path)
+            .current_dir(&self.path)
             .env_remove("NO_COLOR")
             .stdin(Stdio::null())
             .stdout(Stdio::piped())

@@ -153,7 +153,8 @@ impl Orchestrator {
         let near = self.core.orchestrations.nearest_name(&who.orchestration);
         warn!(target: "abide::runtime", instance_id = %who.instance, orchestration_name = %who.orchestration,
             version = %who.version, did_you_mean = near.as_deref(), retry_in = ?delay,
-            "orchestration is not registered here; trying again later");
+            tries_left = self.core.settings.tries_left(tries, attempt),
+            "orchestration is not registered here; trying again later, until no try is left");
         self.hand_back(lease, GiveBack { delay: Some(delay), attempt }).await;
     }
 

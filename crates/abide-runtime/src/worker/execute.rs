@@ -290,10 +290,12 @@ impl Worker {
     async fn unregistered(&self, activity: &Activity) {
         let delay = self.core.settings.unregistered_backoff.delay(activity.attempt);
         let near = self.core.activities.nearest_name(&activity.name);
-        warn!(target: "abide::runtime", instance_id = %activity.instance, activity_name = %activity.name,
-            did_you_mean = near.as_deref(), retry_in = ?delay, "activity is not registered here; trying again later");
         // Work of a session waits for the owner of the session, who may be the one without the handler: no reason to fail.
         let attempt = if activity.session.is_some() { Attempt::DoesNotCount } else { Attempt::Counts };
+        warn!(target: "abide::runtime", instance_id = %activity.instance, activity_name = %activity.name,
+            did_you_mean = near.as_deref(), retry_in = ?delay,
+            tries_left = self.core.settings.tries_left(activity.attempt, attempt),
+            "activity is not registered here; trying again later, until no try is left");
         self.count(activity, "config_error", 0.0);
         self.hand_back(&activity.token, GiveBack { delay: Some(delay), attempt }).await;
     }

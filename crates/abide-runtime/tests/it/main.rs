@@ -15,6 +15,7 @@
 mod recorder;
 mod support;
 
+mod counts;
 mod e2e;
 mod faults;
 mod health;

@@ -22,6 +22,8 @@ pub(crate) enum Fault {
     HangAfter,
     /// It has its effect, and answers a second later.
     Slow,
+    /// It has its effect, and panics.
+    Panic,
 }
 
 /// Faults to come, in this order; after them, the lasting one if there is one.
@@ -75,6 +77,10 @@ impl Faults {
                 pending().await
             }
             Fault::Slow => a_second_later(effect.await).await,
+            Fault::Panic => {
+                let _lost = effect.await?;
+                panic!("a bug of the store")
+            }
         }
     }
 
@@ -90,6 +96,7 @@ impl Faults {
             Fault::Refused => Err(ProviderError::permanent(operation.as_str(), "corrupt")),
             Fault::Hang | Fault::HangAfter => pending().await,
             Fault::Slow => a_second_later(effect.await).await,
+            Fault::Panic => panic!("a bug of the store"),
         }
     }
 }

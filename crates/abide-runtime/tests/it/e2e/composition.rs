@@ -326,7 +326,11 @@ fn a_retry_on_a_session_stays_on_it() {
         assert_eq!(world.start_and_end("i", "Main", "").await.unwrap(), "at 2");
         let history = world.history("i").await;
         let sessions = history.iter().filter_map(|event| {
-            if let EventKind::ActivityScheduled { session_id, .. } = &event.kind { session_id.clone() } else { None }
+            if let EventKind::ActivityScheduled { session_id, .. } = &event.kind {
+                session_id.clone()
+            } else {
+                None
+            }
         });
         assert_eq!(sessions.collect::<Vec<_>>(), ["s", "s"]);
         runtime.shutdown(None).await;

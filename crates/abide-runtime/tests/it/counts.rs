@@ -1,0 +1,81 @@
+//! What a runtime costs its store, counted.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use abide_provider::Operation;
+use abide_sim::{Fault, FaultPlan};
+
+use crate::lessons::scene::{Code, Scene, Way, ways};
+
+const HOUR: Duration = Duration::from_secs(60 * 60);
+const STEPS: u64 = 100;
+
+/// One activity after another.
+fn chain() -> Code {
+    Code::new().orchestration("Chain", |ctx, _| async move {
+        for step in 0..STEPS {
+            ctx.schedule_activity("Echo", step.to_string()).await?;
+        }
+        Ok("done".to_owned())
+    })
+}
+
+fn calls(scene: &Scene) -> u64 {
+    scene.faults.calls().iter().map(|(_, count)| count).sum()
+}
+
+#[test]
+fn an_idle_hour_costs_a_look_at_each_lane_every_five_minutes_and_a_gauge_a_minute() {
+    ways(&[Way::Resident], |scene| async move {
+        scene.node(chain()).await;
+        scene.pass(HOUR).await;
+        assert_eq!(scene.faults.calls(), []);
+    });
+}
+
+#[test]
+fn a_step_is_one_commit_and_one_result() {
+    ways(&[Way::Resident], |scene| async move {
+        scene.node(chain()).await;
+        assert_eq!(scene.run("i", "Chain", "").await.unwrap(), "done");
+        assert_eq!(scene.faults.count(Operation::CommitTurn), STEPS + 1);
+        assert_eq!(scene.faults.count(Operation::FinishWork), STEPS);
+        // What stays in memory is not read again.
+        assert_eq!(scene.faults.count(Operation::ReadHistoryAfter), 0);
+        // Beside the two that write, a look at each lane.
+        assert!(calls(&scene) <= 4 * STEPS + 20, "{:?}", scene.faults.calls());
+    });
+}
+
+#[test]
+fn results_that_the_store_does_not_take_hold_their_slots_when_there_are_four_for_each() {
+    ways(&[Way::Resident, Way::Plain], |scene| async move {
+        let runs = Arc::new(AtomicU64::new(0));
+        let code = Code::bare()
+            .activity("Count", {
+                let runs = runs.clone();
+                move |_, input| {
+                    runs.fetch_add(1, Ordering::Relaxed);
+                    async move { Ok(input) }
+                }
+            })
+            .orchestration("Many", |ctx, _| async move {
+                let all = (0..20).map(|number| ctx.schedule_activity("Count", number.to_string()));
+                Ok(ctx.join(all.collect()).await.len().to_string())
+            })
+            .options(|options| options.worker_concurrency = 1);
+        let outage = scene.way.finish();
+        scene.faults.set_plan(
+            FaultPlan::none().when(move |call| (call.operation == outage).then_some(Fault::NotApplied)),
+        );
+        scene.node(code).await;
+        scene.start("i", "Many", "").await;
+        scene.pass(HOUR).await;
+        assert_eq!(runs.load(Ordering::Relaxed), 5, "four wait, and the fifth has the slot");
+        scene.faults.set_plan(FaultPlan::none());
+        assert_eq!(scene.end_of("i").await.unwrap(), "20");
+        assert_eq!(runs.load(Ordering::Relaxed), 20, "leases were kept: nothing ran twice");
+    });
+}
