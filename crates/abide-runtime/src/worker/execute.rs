@@ -21,8 +21,9 @@ use crate::activity_context::{ActivityContext, Facts};
 use crate::cancellation::{Cancellation, CancellationReason};
 use crate::dispatch::{Attempt, GiveBack, Slot};
 use crate::handler::ActivityHandler;
+use crate::insist::Told;
 use crate::renewal::LeaseGuard;
-use crate::store_call::{Called, PATIENCE, Told};
+use crate::store_call::{Called, PATIENCE};
 
 /// What a lease on an activity says.
 #[derive(Debug)]
@@ -255,9 +256,9 @@ impl Worker {
         let store = Arc::clone(&self.core.store);
         let (instance, execution_id) = (activity.instance.clone(), activity.execution_id);
         let call = async move { store.read_with_execution(&instance, execution_id).await };
-        match self.core.caller.call(PATIENCE, call.boxed()).await {
+        match self.core.caller.call(Operation::ReadWithExecution, PATIENCE, call.boxed()).await {
             Called::Answered(Ok(history)) => why(&history, activity.id),
-            Called::Answered(Err(_)) | Called::Late | Called::Panicked => CancellationReason::LeaseLost,
+            Called::Answered(Err(_)) | Called::Unanswered(_) => CancellationReason::LeaseLost,
         }
     }
 
@@ -294,8 +295,8 @@ impl Worker {
         let attempt = if activity.session.is_some() { Attempt::DoesNotCount } else { Attempt::Counts };
         warn!(target: "abide::runtime", instance_id = %activity.instance, activity_name = %activity.name,
             did_you_mean = near.as_deref(), retry_in = ?delay,
-            tries_left = self.core.settings.tries_left(activity.attempt, attempt),
-            "activity is not registered here; trying again later, until no try is left");
+            "activity is not registered here; {}",
+            attempt.prospect(activity.attempt, self.core.settings.max_attempts));
         self.count(activity, "config_error", 0.0);
         self.hand_back(&activity.token, GiveBack { delay: Some(delay), attempt }).await;
     }

@@ -9,7 +9,7 @@ use tracing::{debug, error};
 
 use super::Worker;
 use crate::dispatch::GiveBack;
-use crate::store_call::Told;
+use crate::insist::Told;
 
 /// A result that the store will not take is tried again after this time.
 const AFTER_REFUSAL: std::time::Duration = std::time::Duration::from_secs(1);

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use abide_provider::Operation;
 use futures_util::future::{Either, FutureExt, select};
 use tokio::sync::Notify;
 use tracing::warn;
@@ -120,12 +121,12 @@ async fn renew(worker: &Arc<Worker>) -> bool {
     let (store, owner) = (Arc::clone(&core.store), worker.owner().to_owned());
     let (lasts, idle) = (core.settings.session_lock_timeout, core.settings.session_idle_timeout);
     let call = async move { store.renew_session_lock(&[owner.as_str()], lasts, idle).await };
-    match core.caller.call(lasts / 3, call.boxed()).await {
+    match core.caller.call(Operation::RenewSessionLock, lasts / 3, call.boxed()).await {
         Called::Answered(Ok(renewed)) => renewed > 0,
         Called::Answered(Err(error)) => {
             warn!(target: "abide::runtime", %error, "sessions could not be renewed; trying again");
             true
         }
-        Called::Late | Called::Panicked => true,
+        Called::Unanswered(_) => true,
     }
 }

@@ -25,4 +25,5 @@ mod lessons;
 mod metrics;
 mod options;
 mod registry;
+mod silence;
 mod smoke;
