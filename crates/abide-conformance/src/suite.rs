@@ -2,6 +2,7 @@
 
 use std::panic::AssertUnwindSafe;
 
+use abide_model::panic_text;
 use abide_provider::{Abilities, Ability};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -73,7 +74,9 @@ impl Validation {
         let factory = AnyFactory(factory);
         match AssertUnwindSafe((self.run)(&factory)).catch_unwind().await {
             Ok(()) => Outcome::Passed,
-            Err(panic) => Outcome::Failed(text_of(panic.as_ref())),
+            Err(panic) => {
+                Outcome::Failed(panic_text(panic).unwrap_or_else(|| "it panicked".to_owned()))
+            },
         }
     }
 }
@@ -167,11 +170,6 @@ impl Facts {
             Need::Polling(polling) => self.polling == polling,
         }
     }
-}
-
-fn text_of(panic: &(dyn std::any::Any + Send)) -> String {
-    let text = panic.downcast_ref::<String>().map(String::as_str);
-    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("it panicked").to_owned()
 }
 
 /// Every validation, in the order of the modules.

@@ -5,11 +5,6 @@ use abide_model::{EventId, EventKind};
 use crate::ask::Family;
 use crate::journal::Entry;
 
-/// The reason that marks a cancellation as the code's own decision.
-pub(crate) const DROPPED_FUTURE: &str = "dropped_future";
-/// The reason recorded for waits that were open when their execution ended; the reasons recorded for
-/// activities and children begin with it.
-pub(crate) const TERMINAL: &str = "orchestration_terminal";
 /// The reason a child is given when its future was dropped.
 pub(crate) const CHILD_DROPPED: &str = "parent dropped sub-orchestration future";
 

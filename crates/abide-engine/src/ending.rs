@@ -4,10 +4,13 @@
 //! gave up), recorded second: what is still open is cancelled, ascending, and the terminal event is the last
 //! of its execution. A parent always hears of it.
 
+use abide_model::reason::{
+    TERMINAL, TERMINAL_CANCELLED, TERMINAL_COMPLETED, TERMINAL_CONTINUED_AS_NEW, TERMINAL_FAILED,
+};
 use abide_model::{AppErrorKind, ErrorDetails, Event, EventId, EventKind, INITIAL_EXECUTION_ID, WorkItem};
 
 use crate::ask::Family;
-use crate::cancel::{TERMINAL, cancellation};
+use crate::cancel::cancellation;
 use crate::execution::{Execution, Progress};
 use crate::fault::{self, Fault};
 use crate::journal::Entry;
@@ -103,12 +106,10 @@ impl Ending {
     /// The reason recorded for activities and children that the end cancels, and the one children are told.
     const fn reasons(&self) -> (&'static str, &'static str) {
         match self.verdict {
-            Verdict::Completed(_) => ("orchestration_terminal_completed", "parent completed"),
-            Verdict::Failed(_) => ("orchestration_terminal_failed", "parent failed"),
-            Verdict::Cancelled { .. } => ("orchestration_terminal_cancelled", "parent canceled"),
-            Verdict::ContinuedAsNew(_) => {
-                ("orchestration_terminal_continued_as_new", "parent continued as new")
-            }
+            Verdict::Completed(_) => (TERMINAL_COMPLETED, "parent completed"),
+            Verdict::Failed(_) => (TERMINAL_FAILED, "parent failed"),
+            Verdict::Cancelled { .. } => (TERMINAL_CANCELLED, "parent canceled"),
+            Verdict::ContinuedAsNew(_) => (TERMINAL_CONTINUED_AS_NEW, "parent continued as new"),
         }
     }
 

@@ -3,10 +3,10 @@
 //! Whoever decides by the kind of an event asks here for its role. A new kind is a compile error here, and in
 //! `news.rs`, which takes the content out of an arrival.
 
+use abide_model::reason::TERMINAL;
 use abide_model::{Event, EventId, EventKind};
 
 use crate::ask::Family;
-use crate::cancel::TERMINAL;
 
 /// The part an event plays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

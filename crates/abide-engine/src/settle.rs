@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use abide_model::reason::DROPPED_FUTURE;
 use abide_model::{Action, Event, EventId, EventKind, PruneOptions};
 
 use crate::ask::record::{Place, record};
 use crate::ask::{Ask, Family, compare, effect, limit};
-use crate::cancel::{CHILD_DROPPED, DROPPED_FUTURE, cancellation};
+use crate::cancel::{CHILD_DROPPED, cancellation};
 use crate::execution::Execution;
 use crate::fault::{self, Fault};
 use crate::journal::Entry;

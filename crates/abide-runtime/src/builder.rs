@@ -142,7 +142,12 @@ impl RuntimeBuilder {
             Some(spawn) => spawn,
             None => Arc::new(TokioTasks::current().ok_or(StartError::NoTokio)?),
         };
-        let clock = self.clock.unwrap_or_else(|| Arc::new(TokioClock::default()));
+        let client = Client::builder(Arc::clone(&provider));
+        let (clock, client) = match self.clock {
+            Some(clock) => (Arc::clone(&clock), client.clock(clock)),
+            // Activities may use their client on threads without tokio: it keeps a clock that needs none.
+            None => (Arc::new(TokioClock::try_new().ok_or(StartError::NoTimers)?) as Arc<dyn Clock>, client),
+        };
         let entropy = self.entropy.unwrap_or_else(|| Arc::new(SystemEntropy));
         let observability = ObservabilityHandle::init(&settings.observability)
             .map_err(|message| StartError::Observability { message })?;

@@ -3,6 +3,9 @@
 use std::sync::{Arc, OnceLock};
 
 use abide_model::ExecutionStatus;
+use abide_model::reason::{
+    TERMINAL_CANCELLED, TERMINAL_COMPLETED, TERMINAL_CONTINUED_AS_NEW, TERMINAL_FAILED,
+};
 use abide_provider::StolenBecause;
 use tokio_util::sync::CancellationToken;
 
@@ -29,13 +32,13 @@ impl CancellationReason {
     /// Reads the reason that a history records for a cancelled activity.
     pub(crate) fn recorded(reason: &str) -> Self {
         match reason {
-            "orchestration_terminal_completed" => {
+            TERMINAL_COMPLETED => {
                 Self::OrchestrationEnded { status: ExecutionStatus::Completed }
             }
-            "orchestration_terminal_failed" | "orchestration_terminal_cancelled" => {
+            TERMINAL_FAILED | TERMINAL_CANCELLED => {
                 Self::OrchestrationEnded { status: ExecutionStatus::Failed }
             }
-            "orchestration_terminal_continued_as_new" => {
+            TERMINAL_CONTINUED_AS_NEW => {
                 Self::OrchestrationEnded { status: ExecutionStatus::ContinuedAsNew }
             }
             _ => Self::Dropped,

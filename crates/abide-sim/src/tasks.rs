@@ -1,12 +1,11 @@
 //! Tasks that are watched: how many run, which panicked, and how to end them all as a crash would.
 
-use std::any::Any;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use abide_model::{Spawn, Task};
+use abide_model::{Spawn, Task, panic_text};
 use futures_util::FutureExt as _;
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
@@ -129,7 +128,8 @@ impl LocalTasks {
             )]
             let task = async move { task.await };
             if let Err(panic) = AssertUnwindSafe(task).catch_unwind().await {
-                let words = format!("{name}: {}", words_of(&*panic));
+                let words = panic_text(panic).unwrap_or_else(|| "no message".to_owned());
+                let words = format!("{name}: {words}");
                 running.shared.book().panicked.push(words);
             }
             drop(running);
@@ -183,11 +183,6 @@ impl Drop for Running {
         let _entry = self.shared.book().running.remove(&self.number);
         self.shared.ended.notify_waiters();
     }
-}
-
-fn words_of(panic: &(dyn Any + Send)) -> &str {
-    let text = panic.downcast_ref::<&'static str>().copied();
-    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message")
 }
 
 impl Default for LocalTasks {

@@ -265,7 +265,10 @@ impl Provider for SqliteProvider {
 
     async fn lease_instances(&self, request: LeaseInstances) -> Result<Vec<InstanceLease>, StoreError> {
         let leased = self.lease(Operation::LeaseInstances, request, Load::Messages).await?;
-        Ok(leased.into_iter().map(|leased| leased.lease).collect())
+        // The time at which they are handed over, not that of the grant: the caller counts from here, and if its thread was
+        // busy in between, its timers would be that much too early.
+        let store_time = Some(self.shared.clock.wall());
+        Ok(leased.into_iter().map(|leased| InstanceLease { store_time, ..leased.lease }).collect())
     }
 
     async fn read_history_after(&self, lease: &InstanceLease, after: u64) -> Result<Vec<Event>, StoreError> {

@@ -19,6 +19,7 @@ mod mail;
 #[cfg(test)]
 mod tests;
 
+use abide_model::reason::DROPPED_FUTURE;
 use abide_model::{
     Event, EventKind, ExecutionStatus, PruneOptions, ScheduledActivityIdentifier, UnknownExecutionStatus,
 };
@@ -305,13 +306,12 @@ fn revoked(
     events: &[Event],
     ended: Option<ExecutionStatus>,
 ) -> Vec<(ScheduledActivityIdentifier, StolenBecause)> {
-    const DROPPED: &str = "dropped_future";
     cancelled.sort();
     cancelled.dedup();
     let dropped: std::collections::BTreeSet<u64> = events
         .iter()
         .filter(
-            |event| matches!(&event.kind, EventKind::ActivityCancelRequested { reason } if reason == DROPPED),
+            |event| matches!(&event.kind, EventKind::ActivityCancelRequested { reason } if reason == DROPPED_FUTURE),
         )
         .filter_map(Event::source_event_id)
         .collect();

@@ -103,13 +103,14 @@ pub(crate) fn resolve(
     registry: &OrchestrationRegistry,
     who: &mut Identity,
 ) -> Option<Arc<dyn OrchestrationHandler>> {
-    if NO_VERSION.contains(&who.version.as_str()) {
-        let (version, handler) = registry.resolve_handler(&who.orchestration)?;
-        who.version = version.to_string();
-        return Some(handler);
+    let exact = Version::parse(&who.version).ok();
+    let exact = exact.and_then(|version| registry.resolve_handler_exact(&who.orchestration, &version));
+    if exact.is_some() || !NO_VERSION.contains(&who.version.as_str()) {
+        return exact;
     }
-    let version = Version::parse(&who.version).ok()?;
-    registry.resolve_handler_exact(&who.orchestration, &version)
+    let (version, handler) = registry.resolve_handler(&who.orchestration)?;
+    who.version = version.to_string();
+    Some(handler)
 }
 
 /// A lease's mail as the engine wants it: in the order of enqueueing.
