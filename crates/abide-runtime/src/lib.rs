@@ -30,6 +30,7 @@ mod housekeeping;
 mod pacing;
 mod renewal;
 mod store_call;
+mod tally;
 
 mod activity_context;
 mod cancellation;

@@ -1,7 +1,5 @@
 //! Ends that the code did not choose, and leases that cannot be used now.
 
-use std::sync::PoisonError;
-
 use abide_engine::{Identity, Mail, MailId, TurnInput, condemn};
 use abide_model::{ErrorDetails, PoisonMessageType, WorkItem};
 use abide_provider::{InstanceLease, StoreError};
@@ -13,9 +11,6 @@ use super::load::Hindrance;
 use super::plan::{Stage, mail_of};
 use super::{Held, LOOK_AGAIN, Orchestrator, cache, report};
 use crate::dispatch::{Attempt, GiveBack};
-
-/// So many instances without code are remembered; beyond that the wait between two looks starts anew.
-const REMEMBERED_MISSES: usize = 10_000;
 
 impl Orchestrator {
     /// The messages were tried too often: the execution fails.
@@ -147,7 +142,7 @@ impl Orchestrator {
         let lease = &held.lease;
         let tries = match attempt {
             Attempt::Counts => lease.attempt,
-            Attempt::DoesNotCount => self.count_miss(&who.instance),
+            Attempt::DoesNotCount => self.misses.add(who.instance.clone()),
         };
         let delay = self.core.settings.unregistered_backoff.delay(tries);
         let near = self.core.orchestrations.nearest_name(&who.orchestration);
@@ -156,20 +151,6 @@ impl Orchestrator {
             tries_left = self.core.settings.tries_left(tries, attempt),
             "orchestration is not registered here; trying again later, until no try is left");
         self.hand_back(lease, GiveBack { delay: Some(delay), attempt }).await;
-    }
-
-    pub(super) fn count_miss(&self, instance: &str) -> u32 {
-        let mut misses = self.misses.lock().unwrap_or_else(PoisonError::into_inner);
-        if misses.len() >= REMEMBERED_MISSES && !misses.contains_key(instance) {
-            misses.clear();
-        }
-        let count = misses.entry(instance.to_owned()).or_default();
-        *count = count.saturating_add(1);
-        *count
-    }
-
-    pub(super) fn forget_misses(&self, instance: &str) {
-        self.misses.lock().unwrap_or_else(PoisonError::into_inner).remove(instance);
     }
 }
 

@@ -26,3 +26,4 @@ mod metrics;
 mod options;
 mod registry;
 mod smoke;
+mod worker;
