@@ -37,13 +37,13 @@ impl Worker {
             return self.unregistered(&activity).await;
         };
         let cancellation = Cancellation::default();
-        let runs = self.running.enter(&activity.token, cancellation.clone());
+        // Until its result is written: what is taken away meanwhile was cancelled, not lost.
+        let _runs = self.running.enter(&activity.token, cancellation.clone());
         let began = self.core.clock.monotonic();
         let signals = Signals { cancellation: &cancellation, lost: renewed.lost() };
         let running = self.start(handler, &activity, signals, &slot).await;
         let ran = self.run(running, &activity, signals).await;
         let seconds = self.core.clock.monotonic().saturating_sub(began).as_secs_f64();
-        drop(runs);
         match ran {
             Ran::Returned(result) => {
                 // The slot is free as soon as the result has a place to wait in.
@@ -75,7 +75,11 @@ impl Worker {
                 outcome
             }
             Taken::TooLate => {
-                self.lost(activity, cancellation.reason().unwrap_or(CancellationReason::LeaseLost));
+                let reason = match cancellation.reason() {
+                    Some(reason) => reason,
+                    None => self.why_gone(activity).await,
+                };
+                self.lost(activity, reason);
                 "cancelled"
             }
             Taken::No => {
