@@ -41,8 +41,10 @@ impl Worker {
         let _runs = self.running.enter(&activity.token, cancellation.clone());
         let began = self.core.clock.monotonic();
         let signals = Signals { cancellation: &cancellation, lost: renewed.lost() };
-        let running = self.start(handler, &activity, signals, &slot).await;
-        let ran = self.run(running, &activity, signals).await;
+        let ran = match self.start(handler, &activity, signals, &slot).await {
+            Ok(running) => self.run(running, &activity, signals).await,
+            Err(ended) => ended,
+        };
         let seconds = self.core.clock.monotonic().saturating_sub(began).as_secs_f64();
         match ran {
             Ran::Returned(result) => {

@@ -2,14 +2,16 @@
 
 use std::any::Any;
 use std::panic::AssertUnwindSafe;
+use std::pin::pin;
 use std::sync::Arc;
 
 use abide_model::EventKind;
 use abide_provider::{Operation, ProviderError, Rejection, StoreError};
-use futures_util::future::{BoxFuture, FutureExt};
+use futures_util::future::{BoxFuture, Either, FutureExt, select};
 
 use super::Worker;
 use super::activity::Activity;
+use super::execute::Ran;
 use super::stopping::Signals;
 use crate::activity_context::{ActivityContext, Facts};
 use crate::dispatch::Slot;
@@ -26,15 +28,24 @@ struct Asker {
 }
 
 impl Worker {
-    /// Gets an activity ready to run.
+    /// Gets an activity ready to run. The error is how it ended before it began.
     pub(super) async fn start(
         &self,
         handler: Arc<dyn ActivityHandler>,
         activity: &Activity,
         signals: Signals<'_>,
         slot: &Slot,
-    ) -> Handler {
-        let asker = self.asked_by(activity).await;
+    ) -> Result<Handler, Ran> {
+        let cancelled = pin!(self.cancelled(activity, signals));
+        let asker = match select(pin!(self.asked_by(activity)), cancelled).await {
+            Either::Left((asker, _)) => asker,
+            Either::Right((reason, _)) => {
+                signals.cancellation.cancel(reason);
+                return Err(Ran::Unwanted);
+            }
+        };
+        let is_given_up = self.core.stop.giving_up.is_cancelled();
+        let Some(asker) = asker.filter(|_| !is_given_up) else { return Err(Ran::Interrupted) };
         let facts = Facts {
             instance_id: activity.instance.clone(),
             execution_id: activity.execution_id,
@@ -48,14 +59,14 @@ impl Worker {
             tag: activity.tag.clone(),
         };
         let ctx = ActivityContext::new(facts, signals.cancellation.clone(), self.client.clone());
-        contained(handler, ctx, activity)
+        Ok(contained(handler, ctx, activity))
     }
 
-    /// Who asked for the activity. A store that does not say so with the lease is asked.
-    async fn asked_by(&self, activity: &Activity) -> Asker {
+    /// Who asked for the activity. A store that does not say so with the lease is asked, until the runtime gives up.
+    async fn asked_by(&self, activity: &Activity) -> Option<Asker> {
         if !activity.orchestration_name.is_empty() {
             let (name, version) = (&activity.orchestration_name, &activity.orchestration_version);
-            return Asker { name: name.clone(), version: version.clone() };
+            return Some(Asker { name: name.clone(), version: version.clone() });
         }
         let (store, instance) = (Arc::clone(&self.core.store), activity.instance.clone());
         let call = move || {
@@ -65,7 +76,8 @@ impl Worker {
         // A store that is away for a while must not change what the activity is told.
         let history = match self.core.insist(Operation::Read, call).await {
             Told::Done(history) => history,
-            Told::Refused { .. } | Told::GivenUp => Vec::new(),
+            Told::Refused { .. } => Vec::new(),
+            Told::GivenUp => return None,
         };
         let asker = history.into_iter().find_map(|event| {
             if let EventKind::OrchestrationStarted { name, version, .. } = event.kind {
@@ -75,7 +87,7 @@ impl Worker {
             }
         });
         let unknown = || Asker { name: "unknown".to_owned(), version: "unknown".to_owned() };
-        asker.unwrap_or_else(unknown)
+        Some(asker.unwrap_or_else(unknown))
     }
 }
 

@@ -1,5 +1,6 @@
 //! The lane of activities when things go wrong: what counts as a try, when a result counts, and whose sessions are whose.
 
+mod beginning;
 mod chances;
 mod finishing;
 
