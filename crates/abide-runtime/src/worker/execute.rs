@@ -84,10 +84,7 @@ impl Worker {
                 self.lost(activity, reason);
                 "cancelled"
             }
-            Taken::No => {
-                self.lost(activity, cancellation.reason().unwrap_or(CancellationReason::LeaseLost));
-                "infra_error"
-            }
+            Taken::No => "infra_error",
         }
     }
 

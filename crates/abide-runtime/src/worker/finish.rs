@@ -46,10 +46,18 @@ impl Worker {
                 self.core.new_mail.notify_one();
                 Taken::Yes
             }
-            Told::Refused { error, perhaps_applied } => {
-                let refused = self.not_taken(activity, &error).await;
-                if perhaps_applied { Taken::Yes } else { refused }
-            }
+            Told::Refused { error, perhaps_applied } => match error.rejection() {
+                // A try whose answer was lost may have ended the lease: then this refuses what is done.
+                Some(Rejection::LeaseLost) if perhaps_applied => Taken::Yes,
+                Some(Rejection::LeaseLost) => {
+                    debug!(target: "abide::runtime", %error, "the result of an activity came too late");
+                    Taken::TooLate
+                }
+                Some(_) | None => {
+                    self.refused(activity, &error).await;
+                    Taken::No
+                }
+            },
             Told::GivenUp => {
                 self.hand_back(activity, GiveBack::UNTRIED).await;
                 Taken::No
@@ -57,14 +65,13 @@ impl Worker {
         }
     }
 
-    async fn not_taken(&self, activity: &Activity, error: &StoreError) -> Taken {
-        if error.rejection() == Some(Rejection::LeaseLost) {
-            // Cancelled meanwhile, run by somebody else, or taken by a try whose answer was lost.
-            debug!(target: "abide::runtime", %error, "the result of an activity came too late");
-            return Taken::TooLate;
-        }
+    async fn refused(&self, activity: &Activity, error: &StoreError) {
         error!(target: "abide::runtime", %error, "the store does not take the result of an activity; it will run again");
-        self.hand_back(activity, GiveBack::tried(AFTER_REFUSAL)).await;
-        Taken::No
+        let back = match error.rejection() {
+            // Nothing else can be wrong with the activity itself.
+            Some(Rejection::Corrupt | Rejection::Invalid) => GiveBack::tried(AFTER_REFUSAL),
+            Some(_) | None => GiveBack::untried(AFTER_REFUSAL),
+        };
+        self.hand_back(activity, back).await;
     }
 }
