@@ -54,7 +54,7 @@ impl Worker {
         let node = core.settings.worker_node_id.clone().unwrap_or_else(|| core.id.clone());
         Self {
             client,
-            sessions: Sessions::new(core.settings.max_sessions_per_runtime),
+            sessions: Sessions::new(&core.settings, Arc::clone(&core.clock)),
             running: Running::default(),
             unacknowledged: Arc::new(Semaphore::new(slots.saturating_mul(UNACKNOWLEDGED_PER_SLOT).max(1))),
             node,
@@ -126,6 +126,13 @@ impl Lane for Worker {
         self.core.settings.worker_concurrency
     }
 
+    fn limit(&self, free: usize) -> usize {
+        match self.sessions.room() {
+            Room::For(more) => free.min(more),
+            Room::Unused | Room::None | Room::Never => free,
+        }
+    }
+
     fn lease(
         self: Arc<Self>,
         limit: usize,
@@ -134,11 +141,12 @@ impl Lane for Worker {
         let settings = &self.core.settings;
         let own =
             SessionFetchConfig { owner_id: self.node.clone(), lock_timeout: settings.session_lock_timeout };
-        let (limit, wait, session) = match self.sessions.room() {
-            Room::Unused => (limit, wait, Some(own)),
-            Room::For(more) => (limit.min(more), wait, Some(own)),
+        let (wait, session) = match self.sessions.room() {
+            Room::Unused => (wait, Some(own)),
+            Room::For(more) if limit <= more => (wait, Some(own)),
             // A call that waits without a session would not see that there is room again.
-            Room::None => (limit, wait.min(settings.dispatcher_min_poll_interval), None),
+            Room::For(_) | Room::None => (wait.min(settings.dispatcher_min_poll_interval), None),
+            Room::Never => (wait, None),
         };
         let request = LeaseWork {
             limit,

@@ -1,55 +1,80 @@
 //! Sessions: which are worked on here, and keeping them ours.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
+use abide_model::Clock;
 use futures_util::future::{Either, FutureExt, select};
 use tokio::sync::Notify;
 use tracing::warn;
 
 use super::Worker;
+use crate::settings::Settings;
 use crate::store_call::Called;
 
 /// The sessions that are worked on in this runtime.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(crate) struct Sessions {
     limit: usize,
-    busy: Arc<Mutex<BTreeMap<String, usize>>>,
-    /// Whether there ever was one.
-    used: Arc<AtomicBool>,
+    /// So long after its last activity a session is still ours.
+    idle: Duration,
+    clock: Arc<dyn Clock>,
+    busy: Arc<Mutex<Busy>>,
     claimed: Arc<Notify>,
+}
+
+#[derive(Default)]
+struct Busy {
+    /// How many activities of each session are worked on.
+    activities: BTreeMap<String, usize>,
+    /// When the last activity of any session began or ended.
+    last_used: Option<Duration>,
 }
 
 /// How many sessions more may be claimed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Room {
-    /// Nobody has used sessions here so far: there is no reason to ask for less because of them.
+    /// Nobody has used sessions here for a while: there is no reason to ask for less because of them.
     Unused,
     /// So many. Who asks for more activities than that may be given a session too many, which stays claimed for a while
     /// although others could serve it.
     For(usize),
-    /// None.
+    /// None, until one of those that are worked on is done.
     None,
+    /// This runtime serves none.
+    Never,
 }
 
 /// An activity of a session is worked on until this is dropped.
-#[derive(Debug)]
 pub(crate) struct Ticket {
     session: Option<String>,
     sessions: Sessions,
 }
 
 impl Sessions {
-    pub(crate) fn new(limit: usize) -> Self {
-        Self { limit, busy: Arc::default(), used: Arc::default(), claimed: Arc::default() }
+    pub(crate) fn new(settings: &Settings, clock: Arc<dyn Clock>) -> Self {
+        Self {
+            limit: settings.max_sessions_per_runtime,
+            idle: settings.session_idle_timeout,
+            clock,
+            busy: Arc::default(),
+            claimed: Arc::default(),
+        }
     }
 
     /// How many sessions more may be claimed.
     pub(crate) fn room(&self) -> Room {
-        match self.limit.saturating_sub(self.lock().len()) {
+        if self.limit == 0 {
+            return Room::Never;
+        }
+        let now = self.clock.monotonic();
+        let busy = self.lock();
+        let is_recent = |used: Duration| now.saturating_sub(used) <= self.idle;
+        let is_used = !busy.activities.is_empty() || busy.last_used.is_some_and(is_recent);
+        match self.limit.saturating_sub(busy.activities.len()) {
             0 => Room::None,
-            _ if !self.used.load(Ordering::Relaxed) => Room::Unused,
+            _ if !is_used => Room::Unused,
             more => Room::For(more),
         }
     }
@@ -59,12 +84,12 @@ impl Sessions {
         let Some(session) = session else {
             return Some(Ticket { session: None, sessions: self.clone() });
         };
-        self.used.store(true, Ordering::Relaxed);
         let mut busy = self.lock();
-        if !busy.contains_key(session) && busy.len() >= self.limit {
+        if !busy.activities.contains_key(session) && busy.activities.len() >= self.limit {
             return None;
         }
-        let count = busy.entry(session.to_owned()).or_default();
+        busy.last_used = Some(self.clock.monotonic());
+        let count = busy.activities.entry(session.to_owned()).or_default();
         *count = count.saturating_add(1);
         drop(busy);
         self.claimed.notify_one();
@@ -72,10 +97,10 @@ impl Sessions {
     }
 
     fn is_idle(&self) -> bool {
-        self.lock().is_empty()
+        self.lock().activities.is_empty()
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, usize>> {
+    fn lock(&self) -> MutexGuard<'_, Busy> {
         self.busy.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -83,11 +108,13 @@ impl Sessions {
 impl Drop for Ticket {
     fn drop(&mut self) {
         let Some(session) = self.session.take() else { return };
+        let now = self.sessions.clock.monotonic();
         let mut busy = self.sessions.lock();
-        if let Some(count) = busy.get_mut(&session) {
+        busy.last_used = Some(now);
+        if let Some(count) = busy.activities.get_mut(&session) {
             *count = count.saturating_sub(1);
             if *count == 0 {
-                busy.remove(&session);
+                busy.activities.remove(&session);
             }
         }
     }

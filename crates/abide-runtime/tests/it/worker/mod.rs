@@ -3,6 +3,7 @@
 mod beginning;
 mod chances;
 mod finishing;
+mod sessions;
 
 use std::time::Duration;
 
