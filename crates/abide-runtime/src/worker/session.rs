@@ -5,11 +5,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use abide_model::Clock;
+use abide_provider::{ErrorKind, Operation, Rejection, StoreError};
 use futures_util::future::{Either, FutureExt, select};
 use tokio::sync::Notify;
 use tracing::warn;
 
 use super::Worker;
+use crate::core::Core;
+use crate::pacing::Backoff;
 use crate::settings::Settings;
 use crate::store_call::Called;
 
@@ -124,35 +127,65 @@ impl Drop for Ticket {
 pub(crate) async fn keep_sessions(worker: Arc<Worker>) {
     let core = Arc::clone(&worker.core);
     let over = &core.stop.drained;
+    let interval = core.settings.session_renewal_interval;
+    let mut backoff = Backoff::default();
     // A process that died may have left sessions to a successor of the same name.
-    let mut may_own = true;
-    while !over.is_cancelled() {
-        if !may_own {
-            let claimed = Box::pin(worker.sessions.claimed.notified());
-            if let Either::Right(_) = select(claimed, Box::pin(over.cancelled())).await {
-                return;
-            }
-        }
-        let next = core.clock.monotonic().saturating_add(core.settings.session_renewal_interval);
+    let mut next = core.clock.monotonic().saturating_add(interval);
+    loop {
         if let Either::Right(_) = select(core.clock.sleep_until(next), Box::pin(over.cancelled())).await {
             return;
         }
-        may_own = renew(&worker).await || !worker.sessions.is_idle();
+        let asked = core.clock.monotonic();
+        match renew(&worker).await {
+            Ok(renewed) => {
+                core.pulse.storage_answered();
+                backoff.reset();
+                next = asked.saturating_add(interval);
+                if renewed == 0 && worker.sessions.is_idle() {
+                    let claimed = Box::pin(worker.sessions.claimed.notified());
+                    if let Either::Right(_) = select(claimed, Box::pin(over.cancelled())).await {
+                        return;
+                    }
+                    next = core.clock.monotonic().saturating_add(interval);
+                }
+            }
+            Err(error) => {
+                let delay = match error.kind {
+                    // Soon, or the sessions are lost before it is tried again.
+                    ErrorKind::NotApplied | ErrorKind::Unknown => {
+                        backoff.after_failure(&*core.entropy).min(interval)
+                    }
+                    ErrorKind::Rejected(_) => interval,
+                };
+                next = core.clock.monotonic().saturating_add(delay);
+                not_renewed(&core, &error, delay);
+            }
+        }
     }
 }
 
-/// Renews once; says whether we may own a session.
-async fn renew(worker: &Arc<Worker>) -> bool {
+/// Renews once; says how many sessions.
+async fn renew(worker: &Arc<Worker>) -> Result<usize, StoreError> {
+    const RENEW: Operation = Operation::RenewSessionLock;
+
     let core = &worker.core;
     let (store, owner) = (Arc::clone(&core.store), worker.owner().to_owned());
     let (lasts, idle) = (core.settings.session_lock_timeout, core.settings.session_idle_timeout);
     let call = async move { store.renew_session_lock(&[owner.as_str()], lasts, idle).await };
     match core.caller.call(lasts / 3, call.boxed()).await {
-        Called::Answered(Ok(renewed)) => renewed > 0,
-        Called::Answered(Err(error)) => {
-            warn!(target: "abide::runtime", %error, "sessions could not be renewed; trying again");
-            true
+        Called::Answered(Ok(renewed)) => Ok(renewed),
+        Called::Answered(Err(error)) if error.is_retryable() => {
+            Err(StoreError::unknown(RENEW, error.message))
         }
-        Called::Late | Called::Panicked => true,
+        Called::Answered(Err(error)) => Err(StoreError::rejected(RENEW, Rejection::Invalid, error.message)),
+        Called::Late => Err(StoreError::unknown(RENEW, "no answer in time")),
+        Called::Panicked => Err(StoreError::unknown(RENEW, "the provider panicked")),
     }
+}
+
+/// Renewals that fail are trouble of the store like any other.
+fn not_renewed(core: &Core, error: &StoreError, retry_in: Duration) {
+    core.pulse.storage_error(core.clock.monotonic());
+    core.chances.met_trouble();
+    warn!(target: "abide::runtime", %error, ?retry_in, "sessions could not be renewed; trying again");
 }

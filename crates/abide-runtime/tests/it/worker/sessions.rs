@@ -1,10 +1,16 @@
 //! Sessions: what they cost, and keeping them.
 
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use abide_model::Clock as _;
 use abide_provider::Operation;
-use abide_sim::{FaultPlan, Gate};
+use abide_sim::{Fault, FaultPlan, Gate};
+use tracing::subscriber::with_default;
 
 use super::{HOUR, is_running, seconds};
-use crate::lessons::scene::{Code, Way, ways};
+use crate::lessons::listener::Listener;
+use crate::lessons::scene::{Code, Scene, Way, every_way, ways};
 
 /// `Session` does one step in session `s` and waits; `Many` asks for that many `Held` at once.
 fn code(gate: &Gate) -> Code {
@@ -95,5 +101,95 @@ fn a_call_for_less_than_there_are_slots_does_not_show_that_nothing_waits() {
         assert!(health.oldest_ready_activity >= HOUR, "{health:?}");
         gate.open();
         assert_eq!(scene.end_of("many").await.unwrap(), "50");
+    });
+}
+
+/// When sessions were renewed.
+type Times = Arc<Mutex<Vec<Duration>>>;
+
+/// Renewals of sessions go wrong like this in this time.
+fn sessions_fail(from: Duration, until: Duration, fault: Fault) -> (FaultPlan, Times) {
+    let times = Times::default();
+    let noted = times.clone();
+    let plan = FaultPlan::none().when(move |call| {
+        if call.operation != Operation::RenewSessionLock {
+            return None;
+        }
+        noted.lock().unwrap().push(call.at);
+        (from <= call.at && call.at < until).then_some(fault)
+    });
+    (plan, times)
+}
+
+/// A node with a session that it took after ten seconds, for a minute.
+async fn owner(scene: &Scene) -> Arc<abide_runtime::Runtime> {
+    let node = scene.node(code(&open()).options(|options| options.session_lock_timeout = seconds(60))).await;
+    scene.pass(seconds(10)).await;
+    scene.start("i", "Session", "").await;
+    scene.until_idle("i").await;
+    node
+}
+
+fn is_ours(scene: &Scene) -> bool {
+    let session = scene.world.memory.dump().sessions.remove("s").unwrap();
+    session.locked_until > scene.world.clock.wall().as_millis()
+}
+
+#[test]
+fn a_session_outlives_renewals_that_fail_as_long_as_it_lasts() {
+    for fault in [Fault::NotApplied, Fault::Panic] {
+        let listener = Listener::default();
+        with_default(listener.clone(), || {
+            every_way(|scene| async move {
+                let (plan, times) = sessions_fail(seconds(15), seconds(65), fault);
+                scene.faults.set_plan(plan);
+                let node = owner(&scene).await;
+                let before = node.health().storage_errors;
+                scene.pass(seconds(60)).await;
+                assert!(is_ours(&scene));
+                let errors = node.health().storage_errors - before;
+                assert!((10..60).contains(&errors), "{errors}: soon, and not all the time");
+                let tries = times.lock().unwrap().len();
+                assert!((10..60).contains(&tries), "{tries}");
+                assert_eq!(node.health().storage_down_for, None);
+            });
+        });
+        assert!(listener.count("sessions could not be renewed; trying again") >= 30, "{fault:?}");
+    }
+}
+
+#[test]
+fn a_renewal_of_sessions_without_an_answer_is_told_and_made_again() {
+    let listener = Listener::default();
+    with_default(listener.clone(), || {
+        every_way(|scene| async move {
+            let (plan, times) = sessions_fail(seconds(15), seconds(30), Fault::HangBefore);
+            scene.faults.set_plan(plan);
+            let node = owner(&scene).await;
+            let before = node.health().storage_errors;
+            scene.pass(seconds(90)).await;
+            assert!(is_ours(&scene));
+            assert_eq!(node.health().storage_errors, before + 1);
+            let times = times.lock().unwrap().clone();
+            // A third of a minute to the first renewal, and as long for its answer.
+            assert!(times[1] - times[0] < seconds(21), "{times:?}");
+        });
+    });
+    assert_eq!(listener.count("sessions could not be renewed; trying again"), 3);
+}
+
+#[test]
+fn a_runtime_that_could_not_renew_sessions_has_met_trouble() {
+    ways(&[Way::Resident], |scene| async move {
+        let (plan, _) = sessions_fail(seconds(5), seconds(15), Fault::NotApplied);
+        scene.faults.set_plan(plan);
+        let code = Code::bare()
+            .orchestration("Asks", |ctx, _| async move { ctx.schedule_activity("Nobody", "").await })
+            .options(|options| options.max_attempts = 1);
+        scene.node(code).await;
+        scene.pass(seconds(20)).await;
+        assert!(scene.faults.fired());
+        let end = scene.run("i", "Asks", "").await.unwrap_err();
+        assert_eq!(end, "poison: activity Nobody#2 exceeded 3 attempts (max 1)");
     });
 }
