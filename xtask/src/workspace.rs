@@ -34,6 +34,10 @@ impl Workspace {
     pub(crate) fn cargo(&self, arguments: &[&str]) -> Command {
         let mut command = cargo();
         command.args(arguments).current_dir(&self.root);
+        if env::var_os("CI").is_some() {
+            // What is built once and thrown away is built faster, and a third smaller, without a memory of it.
+            command.env("CARGO_INCREMENTAL", "0");
+        }
         command
     }
 }

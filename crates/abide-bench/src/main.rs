@@ -25,16 +25,20 @@ use arguments::Arguments;
 /// What is left of the command line.
 type Words = Peekable<Skip<Args>>;
 
+type Program = fn(Words) -> ExitCode;
+
+/// What the first word chooses.
+const PROGRAMS: [(&str, Program); 5] = [
+    ("store", store::main),
+    ("steps", steps::main),
+    ("flat", flat::main),
+    ("list", list::main),
+    ("runtime", runtime::main),
+];
+
 fn main() -> ExitCode {
     let mut words = std::env::args().skip(1).peekable();
-    let programs: [(&str, fn(Words) -> ExitCode); 5] = [
-        ("store", store::main),
-        ("steps", steps::main),
-        ("flat", flat::main),
-        ("list", list::main),
-        ("runtime", runtime::main),
-    ];
-    for (name, program) in programs {
+    for (name, program) in PROGRAMS {
         if words.next_if(|word| word == name).is_some() {
             return program(words);
         }

@@ -6,13 +6,14 @@
 //! A store in trouble does not end a wait: the next look may find it recovered. The last look is made at the deadline, so what
 //! came in time is found however long the pauses are. Only a store that does not answer that look prolongs a wait, by a second.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::time::Duration;
 
 use abide_model::{Clock, ErrorDetails, OrchestrationStatus, codec};
 use abide_provider::{Changes, ProviderError};
 use futures_util::StreamExt as _;
-use futures_util::future::{Either, select};
+use futures_util::future::{Either, FutureExt as _, select};
 use serde::de::DeserializeOwned;
 
 use crate::call::Silence;
@@ -135,7 +136,8 @@ impl Client {
     {
         let deadline = self.now().saturating_add(timeout);
         // Before the first look: what happened between a look and listening would be missed.
-        let mut rhythm = Rhythm { changes: self.store().changes(instance), polling, trouble: None };
+        let changes = catch_unwind(AssertUnwindSafe(|| self.store().changes(instance))).unwrap_or_default();
+        let mut rhythm = Rhythm { changes, polling, trouble: None };
         let mut last_error = None;
         loop {
             match self.within(self.longest_look(deadline), look()).await {
@@ -195,10 +197,11 @@ impl Rhythm {
             return clock.sleep_until(until).await;
         };
         let time_is_over = async { clock.sleep_until(until).await };
-        match select(changes.next(), pin!(time_is_over)).await {
-            Either::Left((Some(()), _)) | Either::Right(((), _)) => {}
+        let change = AssertUnwindSafe(changes.next()).catch_unwind();
+        match select(change, pin!(time_is_over)).await {
+            Either::Left((Ok(Some(())), _)) | Either::Right(((), _)) => {}
             // Nobody tells any more: from now on, ask.
-            Either::Left((None, _)) => self.changes = None,
+            Either::Left((Ok(None) | Err(_), _)) => self.changes = None,
         }
     }
 }

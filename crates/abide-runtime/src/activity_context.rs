@@ -92,8 +92,11 @@ impl ActivityContext {
         self.facts.attempt
     }
 
-    /// The same text in every run of this activity, and in no other: a key under which a remote service can recognise a
-    /// repetition.
+    /// The same text in every run of this activity, and in no run of another: a key under which a remote service can recognise
+    /// a repetition.
+    ///
+    /// It is made of the names of instance, execution and activity. An instance that is deleted and then started again under the
+    /// same name asks with the same keys: give it another name if that is not meant.
     #[must_use]
     pub fn idempotency_key(&self) -> String {
         format!("{}/{}/{}", self.facts.instance_id, self.facts.execution_id, self.facts.activity_id)

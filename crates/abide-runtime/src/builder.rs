@@ -146,7 +146,9 @@ impl RuntimeBuilder {
         let entropy = self.entropy.unwrap_or_else(|| Arc::new(SystemEntropy));
         let observability = ObservabilityHandle::init(&settings.observability)
             .map_err(|message| StartError::Observability { message })?;
-        info!(target: "abide::runtime", "abide runtime ({}) starting with provider {} ({})",
+        info!(target: "abide::runtime", service_name = %settings.observability.service_name,
+            service_version = settings.observability.service_version.as_deref(),
+            "abide runtime ({}) starting with provider {} ({})",
             abide_model::BUILD_VERSION, provider.name(), provider.version());
         info!(target: "abide::runtime", supported_range = %format_args!("{}..={}",
             settings.supported_replay_versions.min, settings.supported_replay_versions.max),
@@ -156,8 +158,13 @@ impl RuntimeBuilder {
         let measured =
             InstrumentedProvider::with_clock(provider, Some(Arc::clone(&metrics)), Arc::clone(&clock));
         let store: Arc<dyn Provider> = Arc::new(measured);
-        let stop = Stop::default();
-        let caller = Caller { clock: Arc::clone(&clock), spawn: Arc::clone(&spawn), stop: stop.clone() };
+        let (stop, alive) = Stop::new();
+        let caller = Caller {
+            clock: Arc::clone(&clock),
+            spawn: Arc::clone(&spawn),
+            stop: stop.clone(),
+            metrics: Arc::clone(&metrics),
+        };
         let core = Arc::new(Core {
             abilities: store.abilities(),
             activities: syscall::with_system_calls(self.activities, Arc::clone(&clock), Arc::clone(&entropy)),
@@ -178,6 +185,8 @@ impl RuntimeBuilder {
             caller,
         });
         start(&core);
+        // From here on its tasks hold it.
+        drop(alive);
         Ok(Runtime::new(core, observability))
     }
 }

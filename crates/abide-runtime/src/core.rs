@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use abide_model::{Clock, Entropy, Spawn};
 use abide_provider::{Abilities, Provider};
-use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio::sync::Notify;
 
@@ -44,6 +43,6 @@ pub(crate) struct Core {
 impl Core {
     /// Starts a task that a shutdown waits for.
     pub(crate) fn spawn(&self, name: &'static str, task: BoxFuture<'static, ()>) {
-        self.spawn.spawn(name, self.stop.tasks.track_future(task).boxed());
+        self.spawn.spawn(name, self.stop.tracked(task));
     }
 }

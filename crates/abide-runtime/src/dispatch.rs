@@ -5,11 +5,12 @@
 //! ends; what was leased but cannot be started any more is given back.
 
 use std::collections::BTreeSet;
+use std::fmt;
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use abide_provider::{Ability, StoreError};
+use abide_provider::{Ability, Operation, StoreError};
 use futures_util::future::{BoxFuture, Either, FutureExt, select};
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tracing::{error, warn};
@@ -25,6 +26,9 @@ pub(crate) trait Lane: Send + Sync + 'static {
 
     /// What it is called in logs, metrics and the state of health.
     const NAME: &'static str;
+
+    /// The call by which it leases.
+    const LEASE: Operation;
 
     /// Which queue of the store it serves.
     const QUEUE: abide_provider::Lane;
@@ -75,6 +79,32 @@ pub(crate) struct GiveBack {
 pub(crate) enum Attempt {
     Counts,
     DoesNotCount,
+}
+
+impl Attempt {
+    /// How it goes on after so many of at most so many tries.
+    pub(crate) fn prospect(self, tried: u32, most: u32) -> Prospect {
+        match self {
+            Self::Counts => Prospect::Tries(most.saturating_sub(tried)),
+            Self::DoesNotCount => Prospect::ForEver,
+        }
+    }
+}
+
+/// How often something is looked at again before it fails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Prospect {
+    Tries(u32),
+    ForEver,
+}
+
+impl fmt::Display for Prospect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tries(left) => write!(f, "it fails after {left} more tries"),
+            Self::ForEver => f.write_str("it waits for a node that has it"),
+        }
+    }
 }
 
 impl GiveBack {
@@ -181,18 +211,20 @@ async fn one_round<L: Lane>(core: &Arc<Core>, lane: &Arc<L>, slots: &Slots, back
         Leased::Answer(Ok(leased)) => leased,
         Leased::Answer(Err(failure)) => {
             pulse.answered();
-            core.pulse.storage_error(core.clock.monotonic());
             core.chances.met_trouble();
             let delay = backoff.after_failure(&*core.entropy);
-            warn!(target: "abide::runtime", lane = L::NAME, %failure, failures = backoff.failures(),
-                retry_in = ?delay, "cannot lease; trying again");
+            core.store_failed(&failure);
+            if backoff.is_worth_a_reminder() {
+                warn!(target: "abide::runtime", lane = L::NAME, %failure, failures = backoff.failures(),
+                    retry_in = ?delay, "still cannot lease; trying again");
+            }
             let _ended = core.caller.pause(delay).await;
             return;
         }
         Leased::Ending => return,
     };
     backoff.reset();
-    core.pulse.storage_answered();
+    core.store_answered();
     let granted = core.clock.monotonic();
     pulse.answered();
     if leased.len() < limit {
@@ -222,6 +254,7 @@ async fn lease<L: Lane>(core: &Arc<Core>, lane: &Arc<L>, limit: usize) -> Leased
     let wait = core.settings.dispatcher_long_poll_timeout;
     let (for_late, for_ending) = (Arc::clone(lane), Arc::clone(lane));
     let call = core.caller.call_or(
+        L::LEASE,
         wait.saturating_add(PATIENCE),
         Arc::clone(lane).lease(limit, wait),
         move |late| give_all_back(for_late, late).boxed(),
@@ -246,11 +279,9 @@ async fn lease<L: Lane>(core: &Arc<Core>, lane: &Arc<L>, limit: usize) -> Leased
 }
 
 fn answer<T>(called: Called<Result<Vec<T>, StoreError>>) -> Result<Vec<T>, StoreError> {
-    use abide_provider::Operation::LeaseInstances;
     match called {
         Called::Answered(answer) => answer,
-        Called::Late => Err(StoreError::unknown(LeaseInstances, "no answer in time")),
-        Called::Panicked => Err(StoreError::unknown(LeaseInstances, "the provider panicked")),
+        Called::Unanswered(failure) => Err(failure),
     }
 }
 

@@ -100,18 +100,23 @@ impl Pulse {
 
     pub(crate) fn committed(&self, now: Duration) {
         self.last_commit.store(nanos(now), Ordering::Relaxed);
-        self.storage_answered();
     }
 
-    pub(crate) fn storage_error(&self, now: Duration) {
+    pub(crate) fn storage_error(&self, now: Duration) -> Outage {
         self.storage_errors.fetch_add(1, Ordering::Relaxed);
         // If it was down already, it has been since then.
-        let _before =
-            self.down_since.compare_exchange(NEVER, nanos(now), Ordering::Relaxed, Ordering::Relaxed);
+        match self.down_since.compare_exchange(NEVER, nanos(now), Ordering::Relaxed, Ordering::Relaxed) {
+            Ok(_up) => Outage::Begins,
+            Err(_down) => Outage::GoesOn,
+        }
     }
 
-    pub(crate) fn storage_answered(&self) {
-        self.down_since.store(NEVER, Ordering::Relaxed);
+    /// For how long the store had given nothing but errors, if it had.
+    pub(crate) fn storage_answered(&self, now: Duration) -> Option<Duration> {
+        // Most answers follow an answer: nothing is written then, so that all threads can look.
+        since(&self.down_since, now)?;
+        let before = self.down_since.swap(NEVER, Ordering::Relaxed);
+        (before != NEVER).then(|| now.saturating_sub(Duration::from_nanos(before)))
     }
 
     pub(crate) fn health(&self, now: Duration, renewal_lag: Duration) -> Health {
@@ -124,6 +129,13 @@ impl Pulse {
             storage_down_for: since(&self.down_since, now),
         }
     }
+}
+
+/// Whether an error of the store is the first since it last answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Outage {
+    Begins,
+    GoesOn,
 }
 
 /// When a lane was last known to be empty. Everything that is ready came later.

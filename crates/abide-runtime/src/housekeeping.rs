@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use abide_provider::Operation;
 use futures_util::FutureExt;
 use tracing::{debug, info};
 
@@ -47,7 +48,7 @@ async fn read_gauges(core: &Arc<Core>, round: Round) {
         let admin = store.as_management_capability()?;
         Some((admin.get_system_metrics().await, admin.get_queue_depths().await))
     };
-    match core.caller.call(PATIENCE, call.boxed()).await {
+    match core.caller.call(Operation::GetQueueDepths, PATIENCE, call.boxed()).await {
         Called::Answered(Some((metrics, depths))) => {
             if let Ok(metrics) = metrics {
                 let running = i64::try_from(metrics.running_instances).unwrap_or(i64::MAX);
@@ -61,7 +62,7 @@ async fn read_gauges(core: &Arc<Core>, round: Round) {
                 core.metrics.update_queue_depths(count(orchestrations), count(work));
             }
         }
-        Called::Answered(None) | Called::Late | Called::Panicked => {}
+        Called::Answered(None) | Called::Unanswered(_) => {}
     }
 }
 
@@ -72,7 +73,8 @@ fn count(depth: usize) -> u64 {
 async fn forget_sessions(core: &Arc<Core>) {
     let (store, idle) = (Arc::clone(&core.store), core.settings.session_idle_timeout);
     let call = async move { store.cleanup_orphaned_sessions(idle).await };
-    if let Called::Answered(Err(error)) = core.caller.call(PATIENCE, call.boxed()).await {
+    let called = core.caller.call(Operation::CleanupOrphanedSessions, PATIENCE, call.boxed()).await;
+    if let Called::Answered(Err(error)) = called {
         debug!(target: "abide::runtime", %error, "sessions could not be cleaned up; the next round will");
     }
 }

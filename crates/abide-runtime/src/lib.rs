@@ -27,6 +27,7 @@ mod worker;
 mod chances;
 mod health;
 mod housekeeping;
+mod insist;
 mod pacing;
 mod renewal;
 mod store_call;

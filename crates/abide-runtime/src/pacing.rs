@@ -29,6 +29,11 @@ impl Backoff {
         self.failures = 0;
     }
 
+    /// Whether somebody should hear of it again: ever more rarely, and not of the first, which is told anyway.
+    pub(crate) const fn is_worth_a_reminder(self) -> bool {
+        self.failures > 8 && self.failures.is_power_of_two()
+    }
+
     /// How many there were in a row.
     pub(crate) const fn failures(self) -> u32 {
         self.failures

@@ -1,8 +1,8 @@
 //! Keeping leases: one loop for all of them, apart from everything that could hold it up.
 //!
-//! Whoever holds a lease [registers](Renewals::hold) it and drops the guard when it is over. The loop renews each after a third
-//! of its time, repeats what failed, and tells the holder only what the store said for certain:
-//! that the lease is lost.
+//! Whoever holds a lease [registers](Renewals::hold) it and drops the guard when it is over. The loop renews each when a sixth
+//! to a third of its time is over, repeats what failed, and tells the holder only what the store said for certain: that the
+//! lease is lost.
 //!
 //! Deliberately absent: judging by the local clock that a lease has run out. The store does that.
 
@@ -12,12 +12,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use abide_model::Entropy;
-use abide_provider::ProviderError;
+use abide_provider::{Operation, ProviderError, StoreError};
 use futures_util::future::{BoxFuture, Either, FutureExt, select};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
-use tracing::{debug, warn};
+use tracing::debug;
 
 use crate::core::Core;
 use crate::store_call::Called;
@@ -236,47 +236,59 @@ fn renew(core: Arc<Core>, id: u64, lease: Lease) -> BoxFuture<'static, (u64, Out
     async move {
         let store = Arc::clone(&core.store);
         let Lease { on, token, lasts, interval: _ } = lease;
+        let operation = match on {
+            Leased::Instance => Operation::RenewOrchestrationItemLock,
+            Leased::Work => Operation::RenewWorkItemLock,
+        };
         let call = async move {
             match on {
                 Leased::Instance => store.renew_orchestration_item_lock(&token, lasts).await,
                 Leased::Work => store.renew_work_item_lock(&token, lasts).await,
             }
         };
-        let outcome = match core.caller.call(lasts / 3, call).await {
-            Called::Answered(answer) => outcome_of(on, asked, answer),
-            Called::Late | Called::Panicked => {
-                warn!(target: "abide::runtime", lease = on.label(), "a renewal got no answer; trying again");
+        let answer = match core.caller.call(operation, lasts / 3, call).await {
+            Called::Answered(answer) => answer.map_err(Failure::of(operation)),
+            Called::Unanswered(error) => Err(Failure::Passing(error)),
+        };
+        let outcome = match answer {
+            Ok(()) => {
+                core.store_answered();
+                Outcome::Renewed { asked }
+            }
+            Err(Failure::Lost(error)) => {
+                debug!(target: "abide::runtime", lease = on.label(), %error, "a lease is lost");
+                Outcome::Lost
+            }
+            Err(Failure::Passing(error)) => {
+                // A runtime that gives up hands back what it holds: nobody needs these leases any more.
+                if !core.stop.giving_up.is_cancelled() {
+                    core.store_failed(&error);
+                    core.chances.met_trouble();
+                }
                 Outcome::Failed
             }
         };
-        tell(&core, outcome);
         (id, outcome)
     }
     .boxed()
 }
 
-/// Renewals that fail are trouble of the store like any other.
-fn tell(core: &Core, outcome: Outcome) {
-    match outcome {
-        Outcome::Renewed { .. } => core.pulse.storage_answered(),
-        Outcome::Failed => {
-            core.pulse.storage_error(core.clock.monotonic());
-            core.chances.met_trouble();
-        }
-        Outcome::Lost => {}
-    }
+/// Why a lease was not renewed.
+enum Failure {
+    /// The store did not do it this time.
+    Passing(StoreError),
+    /// It will not: somebody else may have the lease.
+    Lost(ProviderError),
 }
 
-fn outcome_of(on: Leased, asked: Duration, answer: Result<(), ProviderError>) -> Outcome {
-    match answer {
-        Ok(()) => Outcome::Renewed { asked },
-        Err(error) if error.is_retryable() => {
-            warn!(target: "abide::runtime", lease = on.label(), %error, "a renewal failed; trying again");
-            Outcome::Failed
-        }
-        Err(error) => {
-            debug!(target: "abide::runtime", lease = on.label(), %error, "a lease is lost");
-            Outcome::Lost
+impl Failure {
+    fn of(operation: Operation) -> impl FnOnce(ProviderError) -> Self {
+        move |error| {
+            if error.is_retryable() {
+                Self::Passing(StoreError::not_applied(operation, error.message))
+            } else {
+                Self::Lost(error)
+            }
         }
     }
 }

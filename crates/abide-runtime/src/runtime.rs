@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use abide_model::{EventKind, OrchestrationDescriptor};
-use abide_provider::Provider;
+use abide_provider::{Operation, Provider};
 use futures_util::FutureExt;
 use futures_util::future::select;
 
@@ -104,8 +104,9 @@ impl Runtime {
             self.give_up_after(grace);
         }
         stop.tasks.wait().await;
-        stop.drained.cancel();
         stop.servants.wait().await;
+        // What served the tasks may have made calls until the end.
+        stop.tasks.wait().await;
     }
 
     /// The patience is counted where tasks run: whoever waits for the shutdown may have no timers.
@@ -143,7 +144,10 @@ impl Runtime {
     pub async fn get_orchestration_descriptor(&self, instance: &str) -> Option<OrchestrationDescriptor> {
         let (store, id) = (Arc::clone(&self.core.store), instance.to_owned());
         let call = async move { store.read(&id).await };
-        let Called::Answered(Ok(history)) = self.core.caller.call(PATIENCE, call).await else { return None };
+        let Called::Answered(Ok(history)) = self.core.caller.call(Operation::Read, PATIENCE, call).await
+        else {
+            return None;
+        };
         history.into_iter().rev().find_map(|event| {
             if let EventKind::OrchestrationStarted { name, version, parent_instance, parent_id, .. } =
                 event.kind

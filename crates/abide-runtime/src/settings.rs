@@ -12,7 +12,6 @@ use abide_model::limits::{MAX_TAG_NAME_BYTES, MAX_WORKER_TAGS};
 use abide_model::{SemverRange, current_build_version};
 use abide_provider::{DispatcherCapabilityFilter, TagFilter};
 
-use crate::dispatch::Attempt;
 use crate::observability::ObservabilityConfig;
 use crate::{RuntimeOptions, UnregisteredBackoffConfig};
 
@@ -161,14 +160,6 @@ impl Settings {
     /// shortened, does not mean renewing all the time.
     pub(crate) fn renewal_interval(lease: Duration, buffer: Duration) -> Duration {
         lease.saturating_sub(buffer).clamp(lease / 6, lease / 3).max(Duration::from_millis(1))
-    }
-
-    /// How often what was tried so often is tried again before it counts as poison; `None` if it waits for ever.
-    pub(crate) fn tries_left(&self, tried: u32, attempt: Attempt) -> Option<u32> {
-        match attempt {
-            Attempt::Counts => Some(self.max_attempts.saturating_sub(tried)),
-            Attempt::DoesNotCount => None,
-        }
     }
 
     /// What this node asks a store for.

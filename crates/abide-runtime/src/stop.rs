@@ -3,7 +3,11 @@
 //! *Ending* means: fetch nothing more, finish what was fetched. *Giving up* means: drop what is not finished and hand it
 //! back. Whoever shuts down raises the first, waits as long as it has patience, raises the second, and waits for all tasks.
 
-use tokio_util::sync::CancellationToken;
+use std::sync::{Arc, Weak};
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::TaskTracker;
 
 /// The signals, and who must hear them.
@@ -15,8 +19,29 @@ pub(crate) struct Stop {
     pub(crate) giving_up: CancellationToken,
     /// Everything that works for the runtime; what serves it goes on until all of this is over.
     pub(crate) tasks: TaskTracker,
-    /// All tasks are over: what served them may end too.
+    /// Nothing works for the runtime any more, or its tasks were dropped with the executor: what served them may end too.
     pub(crate) drained: CancellationToken,
+    /// Held by every task; when the last lets go of it, `drained` is raised.
+    alive: Weak<DropGuard>,
     /// What serves the tasks: renewals, and hearing of leases taken away.
     pub(crate) servants: TaskTracker,
+}
+
+impl Stop {
+    /// The signals, and what keeps `drained` down while it is held.
+    pub(crate) fn new() -> (Self, Arc<DropGuard>) {
+        let stop = Self::default();
+        let alive = Arc::new(stop.drained.clone().drop_guard());
+        (Self { alive: Arc::downgrade(&alive), ..stop }, alive)
+    }
+
+    /// A task that a shutdown waits for, and what serves the tasks until then.
+    pub(crate) fn tracked(&self, task: BoxFuture<'static, ()>) -> BoxFuture<'static, ()> {
+        let alive = self.alive.upgrade();
+        let task = async move {
+            task.await;
+            drop(alive);
+        };
+        self.tasks.track_future(task).boxed()
+    }
 }

@@ -1,7 +1,8 @@
 //! Calling the store: with a deadline, and never taken down by it.
 //!
-//! A call that takes longer than its deadline runs to its end in a task of its own; whoever made it goes on and counts its
-//! outcome as unknown. A call that panics is an unknown outcome too.
+//! A call that takes longer than its deadline is dropped, which the contract of a store allows at any point, and counts as one
+//! of which nobody knows what it did. So does a call that panics. Only what may come with a lease is heard out: its late answer
+//! is given back.
 
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
@@ -9,11 +10,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use abide_model::{Clock, Spawn};
-use abide_provider::{ErrorKind, Operation, ProviderError, StoreError};
+use abide_provider::{Operation, ProviderError, StoreError};
 use futures_util::future::{BoxFuture, Either, FutureExt, select};
-use tracing::{debug, warn};
+use tracing::{debug, info, warn};
 
 use crate::core::Core;
+use crate::health::Outage;
+use crate::observability::{MetricsProvider, StorageErrorKind};
 use crate::pacing::Backoff;
 use crate::stop::Stop;
 
@@ -22,10 +25,8 @@ use crate::stop::Stop;
 pub(crate) enum Called<T> {
     /// It answered.
     Answered(T),
-    /// It took too long; nobody knows what it did or will do.
-    Late,
-    /// It panicked; nobody knows what it did.
-    Panicked,
+    /// It did not; nobody knows what it did.
+    Unanswered(StoreError),
 }
 
 /// How store calls are made.
@@ -34,57 +35,95 @@ pub(crate) struct Caller {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) spawn: Arc<dyn Spawn>,
     pub(crate) stop: Stop,
+    pub(crate) metrics: Arc<MetricsProvider>,
 }
 
 /// Every call answers within this time, apart from what it was told to wait.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 
-/// What is called after the runtime gave up, to leave nothing behind, answers within this time or not at all.
+/// What is called while the runtime gives up answers within this time, or not at all.
 const LAST_PATIENCE: Duration = Duration::from_secs(1);
 
+pub(crate) const LATE: &str = "no answer in time";
+pub(crate) const PANICKED: &str = "the provider panicked";
+
 impl Caller {
-    /// Makes a call whose late answer matters to nobody.
-    pub(crate) async fn call<T, F>(&self, within: Duration, call: F) -> Called<T>
+    /// Makes a call. One that is late is dropped.
+    pub(crate) async fn call<T, F>(&self, operation: Operation, within: Duration, call: F) -> Called<T>
     where
         T: Send + 'static,
         F: Future<Output = T> + Send + 'static,
     {
-        self.call_or(within, call, |_| async {}.boxed()).await
+        let call = AssertUnwindSafe(call).catch_unwind().boxed();
+        match self.hear(call, within).await {
+            Ok(answer) => self.answered(operation, answer),
+            Err(_late) => Called::Unanswered(self.unanswered(operation, LATE)),
+        }
     }
 
     /// Makes a call. If it answers after its deadline, `late` is given the answer.
-    pub(crate) async fn call_or<T, F, L>(&self, within: Duration, call: F, late: L) -> Called<T>
+    pub(crate) async fn call_or<T, F, L>(
+        &self,
+        operation: Operation,
+        within: Duration,
+        call: F,
+        late: L,
+    ) -> Called<T>
     where
         T: Send + 'static,
         F: Future<Output = T> + Send + 'static,
         L: FnOnce(T) -> BoxFuture<'static, ()> + Send + 'static,
     {
-        let mut call = AssertUnwindSafe(call).catch_unwind().boxed();
-        // Most calls of a store in memory answer at once, and need no timer.
-        if let Some(answer) = (&mut call).now_or_never() {
-            return answered(answer);
-        }
-        match select(call, Box::pin(self.patience(within))).await {
-            Either::Left((answer, _)) => answered(answer),
-            Either::Right(((), call)) => {
+        let call = AssertUnwindSafe(call).catch_unwind().boxed();
+        match self.hear(call, within).await {
+            Ok(answer) => self.answered(operation, answer),
+            Err(call) => {
                 self.let_it_end(call, late);
-                Called::Late
+                Called::Unanswered(self.unanswered(operation, LATE))
             }
         }
     }
 
-    /// Waits as long as a call may take. Once the runtime gives up, nothing takes long any more.
-    async fn patience(&self, within: Duration) {
-        let giving_up = &self.stop.giving_up;
-        if giving_up.is_cancelled() {
-            let last = within.min(LAST_PATIENCE);
-            return self.clock.sleep_until(self.clock.monotonic().saturating_add(last)).await;
+    /// The answer, or the call itself if it takes too long.
+    async fn hear<T>(
+        &self,
+        mut call: Caught<T>,
+        within: Duration,
+    ) -> Result<std::thread::Result<T>, Caught<T>> {
+        // Most calls of a store in memory answer at once, and need no timer.
+        if let Some(answer) = (&mut call).now_or_never() {
+            return Ok(answer);
         }
-        let deadline = self.clock.sleep_until(self.clock.monotonic().saturating_add(within));
-        let _either = select(deadline, Box::pin(giving_up.cancelled())).await;
+        match select(call, Box::pin(self.patience(within))).await {
+            Either::Left((answer, _)) => Ok(answer),
+            Either::Right(((), call)) => Err(call),
+        }
     }
 
-    fn let_it_end<T, L>(&self, call: BoxFuture<'static, std::thread::Result<T>>, late: L)
+    fn answered<T>(&self, operation: Operation, answer: std::thread::Result<T>) -> Called<T> {
+        match answer {
+            Ok(answer) => Called::Answered(answer),
+            Err(_panic) => Called::Unanswered(self.unanswered(operation, PANICKED)),
+        }
+    }
+
+    /// Counts a call that has no answer: what measures the store measures answers only.
+    pub(crate) fn unanswered(&self, operation: Operation, why: &'static str) -> StoreError {
+        self.metrics.record_storage_error(operation, StorageErrorKind::Unknown);
+        StoreError::unknown(operation, why)
+    }
+
+    /// Waits as long as a call may take. Once the runtime gives up, nothing takes long any more.
+    pub(crate) async fn patience(&self, within: Duration) {
+        let until = self.clock.monotonic().saturating_add(within);
+        let giving_up = Box::pin(self.stop.giving_up.cancelled());
+        if let Either::Right(_) = select(self.clock.sleep_until(until), giving_up).await {
+            let last = self.clock.monotonic().saturating_add(LAST_PATIENCE).min(until);
+            self.clock.sleep_until(last).await;
+        }
+    }
+
+    fn let_it_end<T, L>(&self, call: Caught<T>, late: L)
     where
         T: Send + 'static,
         L: FnOnce(T) -> BoxFuture<'static, ()> + Send + 'static,
@@ -126,54 +165,25 @@ pub(crate) enum Pause {
     Ending,
 }
 
-fn answered<T>(answer: std::thread::Result<T>) -> Called<T> {
-    match answer {
-        Ok(answer) => Called::Answered(answer),
-        Err(_) => Called::Panicked,
-    }
-}
-
-/// What the store said in the end about a call that was repeated until it said something.
-#[derive(Debug)]
-pub(crate) enum Told<T> {
-    /// It is done.
-    Done(T),
-    /// It refuses. If an earlier try may have been applied, the refusal may be about that.
-    Refused { error: StoreError, perhaps_applied: bool },
-    /// It never said, and the runtime gives up.
-    GivenUp,
-}
+/// A call whose panic is an answer.
+type Caught<T> = BoxFuture<'static, std::thread::Result<T>>;
 
 impl Core {
-    /// Repeats a call until the store answers for certain, however long that takes.
-    pub(crate) async fn insist<T, F>(&self, operation: Operation, mut call: F) -> Told<T>
-    where
-        T: Send + 'static,
-        F: FnMut() -> BoxFuture<'static, Result<T, StoreError>>,
-    {
-        let mut backoff = Backoff::default();
-        let mut perhaps_applied = false;
-        loop {
-            let error = match self.caller.call(PATIENCE, call()).await {
-                Called::Answered(Ok(answer)) => {
-                    self.pulse.storage_answered();
-                    return Told::Done(answer);
-                }
-                Called::Answered(Err(error)) => error,
-                Called::Late => StoreError::unknown(operation, "no answer in time"),
-                Called::Panicked => StoreError::unknown(operation, "the provider panicked"),
-            };
-            match error.kind {
-                ErrorKind::NotApplied => {}
-                ErrorKind::Unknown => perhaps_applied = true,
-                ErrorKind::Rejected(_) => return Told::Refused { error, perhaps_applied },
+    /// The store answered: whatever was wrong with it is over.
+    pub(crate) fn store_answered(&self) {
+        if let Some(down_for) = self.pulse.storage_answered(self.clock.monotonic()) {
+            info!(target: "abide::runtime", ?down_for, "the store answers again");
+        }
+    }
+
+    /// A call of the store failed, and is made again. An outage is told once, however many wait for its end.
+    pub(crate) fn store_failed(&self, failure: &StoreError) {
+        match self.pulse.storage_error(self.clock.monotonic()) {
+            Outage::Begins => {
+                warn!(target: "abide::runtime", %failure, "a store call failed; trying again");
             }
-            self.pulse.storage_error(self.clock.monotonic());
-            let delay = backoff.after_failure(&*self.entropy);
-            warn!(target: "abide::runtime", %error, failures = backoff.failures(), retry_in = ?delay,
-                "a store call failed; trying again");
-            if self.caller.pause_unless_given_up(delay).await == Pause::Ending {
-                return Told::GivenUp;
+            Outage::GoesOn => {
+                debug!(target: "abide::runtime", %failure, "the store still fails; trying again");
             }
         }
     }
@@ -184,26 +194,26 @@ const OFFERS: u32 = 4;
 
 impl Core {
     /// Gives a lease back. A store that does not know it any more has it back already.
-    pub(crate) async fn give_back<F>(&self, what: &'static str, call: F)
+    pub(crate) async fn give_back<F>(&self, operation: Operation, call: F)
     where
         F: Fn() -> BoxFuture<'static, Result<(), ProviderError>>,
     {
         let mut backoff = Backoff::default();
         for _ in 0..OFFERS {
-            match self.caller.call(PATIENCE, call()).await {
+            match self.caller.call(operation, PATIENCE, call()).await {
                 Called::Answered(Ok(())) => return,
                 Called::Answered(Err(error)) if !error.is_retryable() => {
-                    debug!(target: "abide::runtime", lease = what, %error, "a lease could not be given back: it is not held any more");
+                    debug!(target: "abide::runtime", %error, "a lease could not be given back: it is not held any more");
                     return;
                 }
                 // A runtime that ends does not wait for one that is silent.
-                Called::Late if self.stop.giving_up.is_cancelled() => break,
-                Called::Answered(Err(_)) | Called::Late | Called::Panicked => {}
+                Called::Unanswered(_) if self.stop.giving_up.is_cancelled() => break,
+                Called::Answered(Err(_)) | Called::Unanswered(_) => {}
             }
             // Not for long, so a runtime that ends has the time: whoever comes next should not have to wait for it to run out.
             let delay = backoff.after_failure(&*self.entropy);
             self.clock.sleep_until(self.clock.monotonic().saturating_add(delay)).await;
         }
-        warn!(target: "abide::runtime", lease = what, "a lease could not be given back; it will run out");
+        warn!(target: "abide::runtime", %operation, "a lease could not be given back; it will run out");
     }
 }

@@ -23,9 +23,9 @@ impl Spawn for TokioTasks {
         let _running = self.handle.spawn(task);
     }
 
-    /// A thread with a runtime of its own. Without one (the system has no more threads), an ordinary task must do.
+    /// A thread with a runtime of its own, in which a store can do all that it can do elsewhere. Without one (the system has no more threads), an ordinary task must do.
     fn spawn_apart(&self, name: &'static str, task: Task) {
-        let runtime = Builder::new_current_thread().enable_time().build();
+        let runtime = Builder::new_current_thread().enable_all().build();
         let Ok(runtime) = runtime else {
             error!(target: "abide::runtime", task = name, "no runtime of its own for this task: it may be held up");
             return self.spawn(name, task);

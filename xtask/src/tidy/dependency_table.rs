@@ -156,6 +156,7 @@ pub(crate) const DIRECT: &[CrateRows] = &[
             row("semver", "versions of orchestrations"),
             row("serde", "typed inputs and outputs"),
             row("serde_json", "poison messages and system calls are JSON"),
+            row("strsim", "did you mean: the nearest registered name"),
             row("thiserror", "error types without handwritten `Display`"),
             without_defaults("tokio", "tasks, and timers that cost little"),
             without_defaults("tokio-util", "cancellation tokens are part of the API; task tracking"),

@@ -11,9 +11,9 @@ use abide_model::{Clock, ErrorDetails, OrchestrationStatus};
 use abide_provider::Provider;
 use abide_runtime::registry::{ActivityRegistry, OrchestrationRegistry};
 use abide_runtime::{ActivityContext, Runtime, RuntimeOptions};
+use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use futures_util::stream::{FuturesUnordered, StreamExt};
-use futures_util::{FutureExt, future};
 use serde::{Deserialize, Serialize};
 
 const BETWEEN_STARTS: Duration = Duration::from_millis(1);
@@ -169,11 +169,9 @@ impl Press {
             running.push(self.wait_for(client.clone(), instance));
             clock.sleep_until(clock.monotonic().saturating_add(BETWEEN_STARTS)).await;
         }
+        // What has not ended by then counts as failed; what has, counts as it ended.
         let deadline = clock.sleep_until(clock.monotonic().saturating_add(DRAIN));
-        let rest = running.collect::<Vec<_>>();
-        if let future::Either::Left((rest, _)) = future::select(rest, deadline).await {
-            ends.extend(rest);
-        }
+        ends.extend(running.take_until(deadline).collect::<Vec<_>>().await);
         Ok(self.summary(launched, &ends, clock.monotonic()))
     }
 

@@ -50,7 +50,7 @@ impl Default for LargePayloadConfig {
     }
 }
 
-/// Presses with the default payloads, as hard as the factory's configuration of time and concurrency allows.
+/// Presses as hard, and with as much, as [`LargePayloadConfig::default`] says.
 ///
 /// # Errors
 ///

@@ -11,14 +11,18 @@ use abide_engine::Execution;
 use abide_model::{Event, EventKind, INITIAL_EVENT_ID};
 use abide_provider::Position;
 
+use super::weight::Weight;
+
+/// No instance counts for more than this share of the limit.
+const HEAVIEST_SHARE: usize = 4;
+
 /// An execution that can be fed its next messages.
 #[derive(Debug)]
 pub(crate) struct Resident {
     pub(crate) execution: Execution,
     /// Up to where it has seen its history.
     pub(crate) position: Position,
-    /// What it weighs, roughly, in bytes.
-    pub(crate) weight: usize,
+    pub(crate) weight: Weight,
     pub(crate) life: Life,
 }
 
@@ -41,6 +45,16 @@ pub(crate) struct Answered {
 }
 
 impl Life {
+    /// Takes note of events that were committed, or are about to be, by turns that are told of elsewhere.
+    pub(crate) fn relive(&mut self, history: &[Event]) {
+        for event in history {
+            let _told_elsewhere = self.note(event);
+        }
+        // All events of a turn carry its time.
+        let turns = history.chunk_by(|a, b| a.timestamp_ms == b.timestamp_ms).count();
+        self.turns = self.turns.saturating_add(u64::try_from(turns).unwrap_or(u64::MAX));
+    }
+
     /// Takes note of an event; says which child it is the answer of.
     pub(crate) fn note(&mut self, event: &Event) -> Option<Answered> {
         if event.event_id == INITIAL_EVENT_ID {
@@ -79,10 +93,18 @@ pub(crate) struct Cache {
 
 #[derive(Debug, Default)]
 struct Kept {
-    residents: BTreeMap<String, (u64, Resident)>,
+    residents: BTreeMap<String, Place>,
     by_age: BTreeMap<u64, String>,
     next_age: u64,
     weight: usize,
+}
+
+#[derive(Debug)]
+struct Place {
+    age: u64,
+    /// What it counts for.
+    weight: usize,
+    resident: Resident,
 }
 
 impl Cache {
@@ -93,25 +115,28 @@ impl Cache {
     /// Takes an instance out. Whoever takes it puts it back, or leaves it to be replayed.
     pub(crate) fn take(&self, instance: &str) -> Option<Resident> {
         let mut kept = self.lock();
-        let (age, resident) = kept.residents.remove(instance)?;
-        kept.by_age.remove(&age);
-        kept.weight = kept.weight.saturating_sub(resident.weight);
-        Some(resident)
+        let place = kept.residents.remove(instance)?;
+        kept.by_age.remove(&place.age);
+        kept.weight = kept.weight.saturating_sub(place.weight);
+        Some(place.resident)
     }
 
     /// Keeps an instance, and lets go of others until all fit. Destructors of user code run after the lock is released.
     pub(crate) fn put(&self, instance: String, resident: Resident) {
-        if resident.weight > self.limit {
+        if self.limit == 0 {
             return;
         }
+        // However much an instance went through, it is kept: replaying a long history for every turn is worse than a bound
+        // that is kept roughly, and most of what it went through its code has let go of.
+        let weight = resident.weight.total().min(self.limit / HEAVIEST_SHARE);
         let mut kept = self.lock();
         let age = kept.next_age;
         kept.next_age = kept.next_age.wrapping_add(1);
-        kept.weight = kept.weight.saturating_add(resident.weight);
+        kept.weight = kept.weight.saturating_add(weight);
         kept.by_age.insert(age, instance.clone());
-        let replaced = kept.residents.insert(instance, (age, resident));
-        if let Some((old_age, old)) = &replaced {
-            kept.by_age.remove(old_age);
+        let replaced = kept.residents.insert(instance, Place { age, weight, resident });
+        if let Some(old) = &replaced {
+            kept.by_age.remove(&old.age);
             kept.weight = kept.weight.saturating_sub(old.weight);
         }
         let evicted = kept.evict_down_to(self.limit);
@@ -136,9 +161,9 @@ impl Kept {
         while self.weight > limit
             && let Some((_, oldest)) = self.by_age.pop_first()
         {
-            if let Some((_, resident)) = self.residents.remove(&oldest) {
-                self.weight = self.weight.saturating_sub(resident.weight);
-                evicted.push(resident);
+            if let Some(place) = self.residents.remove(&oldest) {
+                self.weight = self.weight.saturating_sub(place.weight);
+                evicted.push(place.resident);
             }
         }
         evicted

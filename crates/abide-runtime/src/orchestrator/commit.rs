@@ -14,7 +14,7 @@ use abide_provider::{
 use futures_util::FutureExt;
 
 use crate::core::Core;
-use crate::store_call::Told;
+use crate::insist::Told;
 
 /// So many of the last events of a history that cannot be read are taken for activities that may be under way.
 const PERHAPS_UNDER_WAY: u64 = 10_000;
@@ -153,14 +153,16 @@ pub(crate) async fn commit(core: &Arc<Core>, commit: TurnCommit) -> CommitEnd {
             CommitEnd::Done(committed)
         }
         Told::GivenUp => CommitEnd::GivenUp,
-        Told::Refused { perhaps_applied: true, .. } => CommitEnd::NotOurs,
-        Told::Refused { error, perhaps_applied: false } => refused(error),
+        Told::Refused { error, perhaps_applied } => refused(error, perhaps_applied),
     }
 }
 
-fn refused(error: StoreError) -> CommitEnd {
+#[expect(clippy::fn_params_excessive_bools, reason = "one fact about earlier tries")]
+fn refused(error: StoreError, perhaps_applied: bool) -> CommitEnd {
     match error.rejection() {
         Some(Rejection::LeaseLost) => CommitEnd::NotOurs,
+        // A store that cannot say that a lease is lost says this, and the lease is lost if an earlier try was applied.
+        Some(Rejection::Invalid) if perhaps_applied => CommitEnd::NotOurs,
         Some(Rejection::Busy | Rejection::Conflict) => CommitEnd::Outdated,
         Some(_) | None => CommitEnd::Refused(error),
     }

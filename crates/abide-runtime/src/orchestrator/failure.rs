@@ -1,15 +1,17 @@
 //! Ends that the code did not choose, and leases that cannot be used now.
 
+use std::collections::BTreeMap;
+
 use abide_engine::{Identity, Mail, MailId, TurnInput, condemn};
 use abide_model::{ErrorDetails, PoisonMessageType, WorkItem};
-use abide_provider::{InstanceLease, StoreError};
-use std::collections::BTreeMap;
-use tracing::{error, warn};
+use abide_provider::{Committed, InstanceLease, StoreError};
+use tracing::{debug, error, warn};
 
+use super::cache::Life;
 use super::commit::{CommitEnd, Relatives, commit, commit_of, unreadable_end};
 use super::load::Hindrance;
 use super::plan::{Stage, mail_of};
-use super::{Held, LOOK_AGAIN, Orchestrator, cache, report};
+use super::{AFTER_CONFLICT, Held, LOOK_AGAIN, Orchestrator, report};
 use crate::dispatch::{Attempt, GiveBack};
 
 impl Orchestrator {
@@ -69,22 +71,17 @@ impl Orchestrator {
         if is_new && !mail.iter().any(|mail| begins(&mail.item)) {
             mail.push(lost_start(lease, &who));
         }
+        let mut life = Life::default();
+        life.relive(&history);
         let input =
             TurnInput { identity: who.clone(), history, mail, kv: BTreeMap::new(), now: self.now(held) };
         let output = condemn(input, details);
+        life.relive(&output.events);
         let last = output.events.last().map_or(lease.position.last_event_id, abide_model::Event::event_id);
-        let told = report::Told::of(&output, &cache::Life::default(), last);
-        match commit(&self.core, commit_of(lease, who.execution_id, output)).await {
-            CommitEnd::Done(committed) => told.tell(&self.core, &who, &committed),
-            CommitEnd::NotOurs => self.core.chances.spoiled(&who.instance),
-            CommitEnd::GivenUp => self.hand_back(lease, GiveBack::UNTRIED).await,
-            CommitEnd::Outdated => self.hand_back(lease, GiveBack::untried(LOOK_AGAIN)).await,
-            CommitEnd::Refused(error) => {
-                // A store that cannot say that a lease is lost says this.
-                self.core.chances.spoiled(&who.instance);
-                error!(target: "abide::runtime", instance_id = %who.instance, %error, "not even its failure can be written");
-                self.hand_back(lease, GiveBack::tried(LOOK_AGAIN)).await;
-            }
+        let told = report::Told::of(&output, &life, last);
+        let end = commit(&self.core, commit_of(lease, who.execution_id, output)).await;
+        if let Some(committed) = self.settle(held, &who, end).await {
+            told.tell(&self.core, &who, &committed);
         }
     }
 
@@ -104,16 +101,36 @@ impl Orchestrator {
             (Err(hindrance), _) | (_, Err(hindrance)) => return self.hindered(held, who, hindrance).await,
         };
         let end = unreadable_end(lease, relatives, &details, self.now(held).as_millis());
-        match commit(&self.core, end).await {
-            CommitEnd::Done(_) => report::count_unreadable_end(&self.core, who, details),
-            CommitEnd::NotOurs => {}
-            CommitEnd::GivenUp => self.hand_back(lease, GiveBack::UNTRIED).await,
-            CommitEnd::Outdated => self.hand_back(lease, GiveBack::untried(LOOK_AGAIN)).await,
-            CommitEnd::Refused(error) => {
-                error!(target: "abide::runtime", instance_id = %who.instance, %error, "not even its failure can be written");
-                self.hand_back(lease, GiveBack::tried(LOOK_AGAIN)).await;
-            }
+        let end = commit(&self.core, end).await;
+        if self.settle(held, who, end).await.is_some() {
+            report::count_unreadable_end(&self.core, who, details);
         }
+    }
+
+    /// What was committed; if nothing was, what was leased is given back, on terms that fit the reason.
+    pub(super) async fn settle(&self, held: &Held, who: &Identity, end: CommitEnd) -> Option<Committed> {
+        let back = match end {
+            CommitEnd::Done(committed) => return Some(committed),
+            CommitEnd::NotOurs => {
+                self.core.chances.spoiled(&who.instance);
+                debug!(target: "abide::runtime", instance_id = %who.instance, "the lease is lost; the turn is discarded");
+                return None;
+            }
+            CommitEnd::Outdated => {
+                warn!(target: "abide::runtime", instance_id = %who.instance, "the store has another history; it will be replayed");
+                let doublings = self.conflicts.add(who.instance.clone()).saturating_sub(1).min(16);
+                GiveBack::untried(AFTER_CONFLICT.saturating_mul(1 << doublings).min(LOOK_AGAIN))
+            }
+            CommitEnd::Refused(error) => {
+                // A store that cannot say that a lease is lost says this.
+                self.core.chances.spoiled(&who.instance);
+                error!(target: "abide::runtime", instance_id = %who.instance, %error, "the store refuses to write the end of it");
+                GiveBack::tried(LOOK_AGAIN)
+            }
+            CommitEnd::GivenUp => GiveBack::UNTRIED,
+        };
+        self.hand_back(&held.lease, back).await;
+        None
     }
 
     /// The execution cannot be run now.
@@ -148,8 +165,7 @@ impl Orchestrator {
         let near = self.core.orchestrations.nearest_name(&who.orchestration);
         warn!(target: "abide::runtime", instance_id = %who.instance, orchestration_name = %who.orchestration,
             version = %who.version, did_you_mean = near.as_deref(), retry_in = ?delay,
-            tries_left = self.core.settings.tries_left(tries, attempt),
-            "orchestration is not registered here; trying again later, until no try is left");
+            "orchestration is not registered here; {}", attempt.prospect(tries, self.core.settings.max_attempts));
         self.hand_back(lease, GiveBack { delay: Some(delay), attempt }).await;
     }
 }

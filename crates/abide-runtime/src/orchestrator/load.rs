@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use abide_engine::{Execution, Foreign, ForeignListener, Identity};
-use abide_model::{Event, EventKind, KvEntry};
+use abide_model::{Event, KvEntry};
 use abide_provider::{Ability, InstanceLease, Operation, Position, Rejection, StoreError};
 use futures_util::FutureExt;
 use semver::Version;
@@ -12,13 +12,9 @@ use tracing::warn;
 
 use super::Orchestrator;
 use super::cache::{Life, Resident};
+use super::weight::Weight;
 use crate::OrchestrationHandler;
-use crate::store_call::Told;
-
-/// What an execution weighs before it has seen anything.
-const BASE_WEIGHT: usize = 4 * 1024;
-/// What an event weighs beside its payload.
-const EVENT_WEIGHT: usize = 64;
+use crate::insist::Told;
 
 /// Why an execution cannot be run now.
 #[derive(Debug)]
@@ -48,7 +44,7 @@ impl Orchestrator {
         };
         let position = Position { execution_id: who.execution_id, last_event_id: 0, ..lease.position };
         let execution = Execution::new_with_listener(who.clone(), kv, code, tell_of_foreign(&who));
-        Ok(Resident { execution, position, weight: BASE_WEIGHT, life: Life::default() })
+        Ok(Resident { execution, position, weight: Weight::default(), life: Life::default() })
     }
 
     /// An execution that goes on: kept, or replayed.
@@ -70,7 +66,7 @@ impl Orchestrator {
         let mut cold = Resident {
             execution: Execution::new_with_listener(who.clone(), kv, code, tell_of_foreign(&who)),
             position: Position { last_event_id: 0, ..lease.position },
-            weight: BASE_WEIGHT,
+            weight: Weight::default(),
             life: Life::default(),
         };
         relive(&mut cold, history);
@@ -160,53 +156,14 @@ fn told<T>(told: Told<T>) -> Result<T, Hindrance> {
 fn relive(resident: &mut Resident, history: Vec<Event>) {
     let Resident { execution, position, weight, life } = resident;
     for event in &history {
-        *weight = weight.saturating_add(weigh(event));
-        // Told by the turn that committed it.
-        let _answered = life.note(event);
+        weight.note(event);
     }
-    // All events of a turn carry its time.
-    let turns = history.chunk_by(|a, b| a.timestamp_ms == b.timestamp_ms).count();
-    life.turns = life.turns.saturating_add(u64::try_from(turns).unwrap_or(u64::MAX));
+    life.relive(&history);
     position.last_event_id = history.last().map_or(position.last_event_id, Event::event_id);
     if execution.replay(history).is_err() {
         // Only possible while a turn waits for its host, and then the execution is not kept.
         warn!(target: "abide::runtime", "an execution in the middle of a turn was asked to replay");
     }
-}
-
-/// What an event may add to what the code holds on to.
-pub(crate) fn weigh(event: &Event) -> usize {
-    let payload = match &event.kind {
-        EventKind::OrchestrationStarted { input, .. }
-        | EventKind::ActivityScheduled { input, .. }
-        | EventKind::SubOrchestrationScheduled { input, .. } => input.len(),
-        EventKind::ActivityCompleted { result } | EventKind::SubOrchestrationCompleted { result } => {
-            result.len()
-        }
-        EventKind::ExternalEvent { data, .. } | EventKind::QueueEventDelivered { data, .. } => data.len(),
-        EventKind::KeyValueSet { value, .. } => value.len(),
-        EventKind::CustomStatusUpdated { status } => status.as_ref().map_or(0, String::len),
-        EventKind::OrchestrationCompleted { .. }
-        | EventKind::OrchestrationFailed { .. }
-        | EventKind::ActivityFailed { .. }
-        | EventKind::ActivityCancelRequested { .. }
-        | EventKind::TimerCreated { .. }
-        | EventKind::TimerFired { .. }
-        | EventKind::ExternalSubscribed { .. }
-        | EventKind::OrchestrationChained { .. }
-        | EventKind::SubOrchestrationFailed { .. }
-        | EventKind::SubOrchestrationCancelRequested { .. }
-        | EventKind::OrchestrationContinuedAsNew { .. }
-        | EventKind::OrchestrationCancelRequested { .. }
-        | EventKind::ExternalSubscribedCancelled { .. }
-        | EventKind::QueueSubscribed { .. }
-        | EventKind::QueueSubscriptionCancelled { .. }
-        | EventKind::KeyValueCleared { .. }
-        | EventKind::KeyValuesCleared
-        | EventKind::HistoryPruneRequested { .. }
-        | EventKind::HistoryPruned { .. } => 0,
-    };
-    payload.saturating_add(EVENT_WEIGHT)
 }
 
 fn tell_of_foreign(who: &Identity) -> ForeignListener {

@@ -13,27 +13,27 @@ mod load;
 mod parent;
 mod plan;
 mod report;
+mod weight;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use abide_engine::{HostCall, Identity, Outcome, Step, TurnOutput, answer_late_mail};
-use abide_model::{PruneOptions, PruneResult, Timestamp};
+use abide_model::{INITIAL_EXECUTION_ID, PruneOptions, PruneResult, Timestamp};
 use abide_provider::{InstanceLease, LeaseInstances, Operation, Position, Provider, Rejection, StoreError};
-use futures_util::future::{BoxFuture, Either, FutureExt, select};
+use futures_util::future::{BoxFuture, FutureExt};
 use tokio::sync::Notify;
 use tracing::{Instrument, debug, info_span, warn};
 
-use self::cache::{Cache, Resident};
+use self::cache::{Cache, Life, Resident};
 use self::commit::{CommitEnd, commit, commit_of};
-use self::load::weigh;
 use self::plan::{Stage, mail_of, resolve};
 use crate::OrchestrationHandler;
 use crate::chances::Verdict;
 use crate::core::Core;
 use crate::dispatch::{Attempt, GiveBack, Lane, Slot};
+use crate::insist::Told;
 use crate::renewal::{Lease, Leased};
-use crate::store_call::Told;
 use crate::tally::Tally;
 
 /// What the store refuses now is asked for again after this time, and so is an incompatible or unreadable history.
@@ -144,7 +144,7 @@ impl Orchestrator {
         resident.life.turns = resident.life.turns.saturating_add(1);
         let mut answered = Vec::new();
         for event in &output.events {
-            resident.weight = resident.weight.saturating_add(weigh(event));
+            resident.weight.note(event);
             answered.extend(resident.life.note(event));
         }
         let last = output.events.last().map_or(resident.position.last_event_id, abide_model::Event::event_id);
@@ -152,45 +152,31 @@ impl Orchestrator {
         let told = report::Told::of(&output, &resident.life, last).with_children(answered);
         let turn = commit_of(lease, who.execution_id, output);
         let sends = (!turn.turn.orchestrator_items.is_empty(), !turn.turn.worker_items.is_empty());
-        match commit(&self.core, turn).await {
-            CommitEnd::Done(committed) => {
-                self.core.chances.forget(&who.instance);
-                self.misses.forget(&who.instance);
-                self.conflicts.forget(&who.instance);
-                self.tell_lanes(sends);
-                told.tell(&self.core, &who, &committed);
-                if told.is_running() {
-                    self.keep(who.instance, resident);
-                }
+        let end = match commit(&self.core, turn).await {
+            CommitEnd::Refused(error) => return self.refused(held, who, error).await,
+            end @ (CommitEnd::Done(_) | CommitEnd::NotOurs | CommitEnd::Outdated | CommitEnd::GivenUp) => end,
+        };
+        if let Some(committed) = self.settle(held, &who, end).await {
+            self.core.chances.forget(&who.instance);
+            self.misses.forget(&who.instance);
+            self.conflicts.forget(&who.instance);
+            self.tell_lanes(sends);
+            told.tell(&self.core, &who, &committed);
+            if told.is_running() {
+                self.keep(who.instance, resident);
             }
-            CommitEnd::NotOurs => {
-                self.core.chances.spoiled(&who.instance);
-                debug!(target: "abide::runtime", instance_id = %who.instance, "the lease is lost; the turn is discarded");
-            }
-            CommitEnd::Outdated => {
-                warn!(target: "abide::runtime", instance_id = %who.instance, "the store has another history; it will be replayed");
-                let doublings = self.conflicts.add(who.instance.clone()).saturating_sub(1).min(16);
-                let delay = AFTER_CONFLICT.saturating_mul(1 << doublings).min(LOOK_AGAIN);
-                self.hand_back(lease, GiveBack::untried(delay)).await;
-            }
-            CommitEnd::Refused(error) => self.refused(held, who, error).await,
-            CommitEnd::GivenUp => self.hand_back(lease, GiveBack::UNTRIED).await,
         }
     }
 
     /// Mail for something that will not run any more is used up.
     async fn late_mail(&self, held: &Held, who: Identity, outcome: Outcome) {
         let lease = &held.lease;
-        let execution_id = lease.position.execution_id.max(1);
+        let execution_id = lease.position.execution_id.max(INITIAL_EXECUTION_ID);
         let output = answer_late_mail(who.clone(), outcome, mail_of(&lease.messages), self.now(held));
-        let told = report::Told::of(&output, &cache::Life::default(), lease.position.last_event_id);
-        match commit(&self.core, commit_of(lease, execution_id, output)).await {
-            CommitEnd::Done(committed) => told.tell(&self.core, &who, &committed),
-            CommitEnd::NotOurs => self.core.chances.spoiled(&who.instance),
-            CommitEnd::Outdated | CommitEnd::Refused(_) => {
-                self.hand_back(lease, GiveBack::tried(LOOK_AGAIN)).await;
-            }
-            CommitEnd::GivenUp => self.hand_back(lease, GiveBack::UNTRIED).await,
+        let told = report::Told::of(&output, &Life::default(), lease.position.last_event_id);
+        let end = commit(&self.core, commit_of(lease, execution_id, output)).await;
+        if let Some(committed) = self.settle(held, &who, end).await {
+            told.tell(&self.core, &who, &committed);
         }
     }
 
@@ -240,6 +226,7 @@ impl Lane for Orchestrator {
     type Lease = InstanceLease;
 
     const NAME: &'static str = "orchestrations";
+    const LEASE: Operation = Operation::LeaseInstances;
     const QUEUE: abide_provider::Lane = abide_provider::Lane::Instances;
 
     fn slots(&self) -> usize {
@@ -277,11 +264,8 @@ impl Lane for Orchestrator {
             let _renewed = self.core.renewals.hold(keep, granted);
             let held = Held { lease: Arc::new(lease), granted };
             crate::test_hooks::delay(&*self.core.clock, &held.lease.instance).await;
-            let giving_up = self.core.stop.giving_up.clone();
-            let turn = Box::pin(self.turn(held.clone(), stage));
-            if let Either::Right(_) = select(turn, Box::pin(giving_up.cancelled())).await {
-                self.hand_back(&held.lease, GiveBack::UNTRIED).await;
-            }
+            // Everything it waits for hears that the runtime gives up, so it ends by itself and hands its lease back.
+            self.turn(held, stage).await;
             drop(slot);
         };
         work.instrument(span).boxed()
@@ -336,5 +320,5 @@ async fn give_back(core: Arc<Core>, token: String, back: GiveBack) {
         async move { store.abandon_orchestration_item(&token, back.delay, back.ignores_attempt()).await }
             .boxed()
     };
-    core.give_back("instance", call).await;
+    core.give_back(Operation::AbandonOrchestrationItem, call).await;
 }

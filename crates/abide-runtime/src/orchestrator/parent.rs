@@ -11,7 +11,7 @@ use futures_util::FutureExt;
 
 use super::Orchestrator;
 use super::load::Hindrance;
-use crate::store_call::Told;
+use crate::insist::Told;
 
 impl Orchestrator {
     /// The one to tell of the end of the leased instance, if there is one and it can be found.

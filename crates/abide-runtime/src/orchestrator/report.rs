@@ -1,7 +1,7 @@
 //! Telling people what a committed turn did: the code's own lines, the engine's remarks, and the counters.
 
 use abide_engine::{Identity, LineLevel, LogLine, Notice, Outcome, TurnOutput};
-use abide_model::{ErrorDetails, Event, EventKind, ExecutionStatus};
+use abide_model::{ErrorDetails, Event, EventKind, ExecutionStatus, INITIAL_EVENT_ID, INITIAL_EXECUTION_ID};
 use abide_provider::Committed;
 use tracing::{debug, error, info, trace, warn};
 
@@ -31,8 +31,9 @@ struct Ended {
 impl Told {
     /// What there is to tell of a turn whose execution has now `events` events.
     pub(crate) fn of(output: &TurnOutput, life: &Life, events: u64) -> Self {
-        let started = output.events.first().is_some_and(|event| event.event_id == 1);
-        let first_execution = output.events.first().is_some_and(|event| event.execution_id == 1);
+        let started = output.events.first().is_some_and(|event| event.event_id == INITIAL_EVENT_ID);
+        let first_execution =
+            output.events.first().is_some_and(|event| event.execution_id == INITIAL_EXECUTION_ID);
         let ends = output.events.iter().rev().find(|event| event.is_terminal());
         Self {
             lines: output.lines.clone(),
@@ -161,7 +162,7 @@ fn print(who: &Identity, line: &LogLine) {
 fn remark(who: &Identity, notice: &Notice) {
     macro_rules! at {
         ($print:ident) => {
-            $print!(target: "abide::runtime", instance = %who.instance, execution_id = who.execution_id,
+            $print!(target: "abide::runtime", instance_id = %who.instance, execution_id = who.execution_id,
                 orchestration_name = %who.orchestration, "{notice}")
         };
     }

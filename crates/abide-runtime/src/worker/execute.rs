@@ -155,8 +155,8 @@ impl Worker {
         let attempt = if activity.session.is_some() { Attempt::DoesNotCount } else { Attempt::Counts };
         warn!(target: "abide::runtime", instance_id = %activity.instance, activity_name = %activity.name,
             did_you_mean = near.as_deref(), retry_in = ?delay,
-            tries_left = self.core.settings.tries_left(activity.attempt, attempt),
-            "activity is not registered here; trying again later, until no try is left");
+            "activity is not registered here; {}",
+            attempt.prospect(activity.attempt, self.core.settings.max_attempts));
         self.count(activity, "config_error", 0.0);
         self.hand_back(activity, GiveBack { delay: Some(delay), attempt }).await;
     }

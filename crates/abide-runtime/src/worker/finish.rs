@@ -11,7 +11,7 @@ use tracing::{debug, error};
 use super::Worker;
 use super::activity::Activity;
 use crate::dispatch::GiveBack;
-use crate::store_call::Told;
+use crate::insist::Told;
 
 /// A result that the store will not take is tried again after this time.
 const AFTER_REFUSAL: Duration = Duration::from_secs(1);

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use abide_client::Client;
-use abide_provider::{LeaseWork, SessionFetchConfig, StoreError, WorkLease};
+use abide_provider::{LeaseWork, Operation, SessionFetchConfig, StoreError, WorkLease};
 use futures_util::future::{BoxFuture, FutureExt};
 use tokio::sync::{Notify, Semaphore};
 use tracing::{Instrument, warn};
@@ -120,6 +120,7 @@ impl Lane for Worker {
     type Lease = WorkLease;
 
     const NAME: &'static str = "activities";
+    const LEASE: Operation = Operation::LeaseWork;
     const QUEUE: abide_provider::Lane = abide_provider::Lane::Work;
 
     fn slots(&self) -> usize {
@@ -196,7 +197,7 @@ async fn give_back(core: Arc<Core>, token: String, back: GiveBack) {
         let (store, token) = (Arc::clone(&store), token.clone());
         async move { store.abandon_work_item(&token, back.delay, back.ignores_attempt()).await }.boxed()
     };
-    core.give_back("activity", call).await;
+    core.give_back(Operation::AbandonWorkItem, call).await;
 }
 
 impl std::fmt::Debug for Worker {

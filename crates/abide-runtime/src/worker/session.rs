@@ -8,7 +8,6 @@ use abide_model::Clock;
 use abide_provider::{ErrorKind, Operation, Rejection, StoreError};
 use futures_util::future::{Either, FutureExt, select};
 use tokio::sync::Notify;
-use tracing::warn;
 
 use super::Worker;
 use crate::core::Core;
@@ -138,7 +137,7 @@ pub(crate) async fn keep_sessions(worker: Arc<Worker>) {
         let asked = core.clock.monotonic();
         match renew(&worker).await {
             Ok(renewed) => {
-                core.pulse.storage_answered();
+                core.store_answered();
                 backoff.reset();
                 next = asked.saturating_add(interval);
                 if renewed == 0 && worker.sessions.is_idle() {
@@ -158,7 +157,7 @@ pub(crate) async fn keep_sessions(worker: Arc<Worker>) {
                     ErrorKind::Rejected(_) => interval,
                 };
                 next = core.clock.monotonic().saturating_add(delay);
-                not_renewed(&core, &error, delay);
+                not_renewed(&core, &error);
             }
         }
     }
@@ -172,20 +171,20 @@ async fn renew(worker: &Arc<Worker>) -> Result<usize, StoreError> {
     let (store, owner) = (Arc::clone(&core.store), worker.owner().to_owned());
     let (lasts, idle) = (core.settings.session_lock_timeout, core.settings.session_idle_timeout);
     let call = async move { store.renew_session_lock(&[owner.as_str()], lasts, idle).await };
-    match core.caller.call(lasts / 3, call.boxed()).await {
+    match core.caller.call(RENEW, lasts / 3, call.boxed()).await {
         Called::Answered(Ok(renewed)) => Ok(renewed),
         Called::Answered(Err(error)) if error.is_retryable() => {
             Err(StoreError::unknown(RENEW, error.message))
         }
         Called::Answered(Err(error)) => Err(StoreError::rejected(RENEW, Rejection::Invalid, error.message)),
-        Called::Late => Err(StoreError::unknown(RENEW, "no answer in time")),
-        Called::Panicked => Err(StoreError::unknown(RENEW, "the provider panicked")),
+        Called::Unanswered(error) => Err(error),
     }
 }
 
-/// Renewals that fail are trouble of the store like any other.
-fn not_renewed(core: &Core, error: &StoreError, retry_in: Duration) {
-    core.pulse.storage_error(core.clock.monotonic());
-    core.chances.met_trouble();
-    warn!(target: "abide::runtime", %error, ?retry_in, "sessions could not be renewed; trying again");
+/// A renewal that fails is trouble of the store like any other, unless nobody needs the sessions any more.
+fn not_renewed(core: &Core, error: &StoreError) {
+    if !core.stop.giving_up.is_cancelled() {
+        core.store_failed(error);
+        core.chances.met_trouble();
+    }
 }

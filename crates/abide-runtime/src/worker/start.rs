@@ -16,7 +16,7 @@ use super::stopping::Signals;
 use crate::activity_context::{ActivityContext, Facts};
 use crate::dispatch::Slot;
 use crate::handler::ActivityHandler;
-use crate::store_call::Told;
+use crate::insist::Told;
 
 /// A handler at work.
 pub(super) type Handler = BoxFuture<'static, Result<String, String>>;

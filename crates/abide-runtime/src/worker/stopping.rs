@@ -4,6 +4,7 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use abide_model::{Event, EventKind};
+use abide_provider::Operation;
 use futures_util::future::{Either, FutureExt, select};
 use tokio_util::sync::CancellationToken;
 
@@ -52,9 +53,9 @@ impl Worker {
         let store = Arc::clone(&self.core.store);
         let (instance, execution_id) = (activity.instance.clone(), activity.execution_id);
         let call = async move { store.read_with_execution(&instance, execution_id).await };
-        match self.core.caller.call(PATIENCE, call.boxed()).await {
+        match self.core.caller.call(Operation::ReadWithExecution, PATIENCE, call.boxed()).await {
             Called::Answered(Ok(history)) => why(&history, activity.id),
-            Called::Answered(Err(_)) | Called::Late | Called::Panicked => CancellationReason::LeaseLost,
+            Called::Answered(Err(_)) | Called::Unanswered(_) => CancellationReason::LeaseLost,
         }
     }
 }

@@ -25,5 +25,6 @@ mod lessons;
 mod metrics;
 mod options;
 mod registry;
+mod silence;
 mod smoke;
 mod worker;

@@ -59,6 +59,7 @@ fn build() -> PathBuf {
         .current_dir(&project)
         // As the tests are built, so that the dependencies they share are built once.
         .env("CARGO_PROFILE_DEV_OPT_LEVEL", "1")
+        .env("CARGO_PROFILE_DEV_DEBUG", "line-tables-only")
         .output()
         .unwrap();
     let said = String::from_utf8_lossy(&output.stderr);

@@ -1,4 +1,6 @@
-#![doc = include_str!("index.md")]
+//! Behaviours, end to end: over stores in memory, with the required methods only, and over a SQLite file.
+//!
+//! `index.md` has every sentence of the specification and the test that shows it; `index.rs` checks that it is complete.
 
 mod support;
 

@@ -9,9 +9,6 @@ use abide_sim::Fault;
 use super::digest::Digest;
 use super::trial::Report;
 
-/// So many calls of an operation have their turn one by one; of more, an even selection.
-const MOST_ORDINALS: u64 = 40;
-
 /// The faults that pass by themselves, with delays below and beyond every deadline.
 pub(super) fn passing() -> impl Iterator<Item = Fault> {
     let delays = [1, 7].map(Duration::from_secs).map(Fault::Delay);
@@ -35,13 +32,6 @@ pub(super) fn can_happen(fault: Fault, operation: Operation) -> bool {
             | Operation::RenewWorkItemLock
     );
     fault != Fault::LoseLease || names_a_lease
-}
-
-/// Which of these calls have their turn.
-pub(super) fn selected(calls: &[(Operation, u64)]) -> Vec<(Operation, u64)> {
-    let last = |operation| calls.iter().rev().find(|(called, _)| *called == operation).map_or(0, |(_, n)| *n);
-    let step = |operation| last(operation).div_ceil(MOST_ORDINALS).max(1);
-    calls.iter().copied().filter(|(operation, ordinal)| (ordinal - 1) % step(*operation) == 0).collect()
 }
 
 /// Cases that were run, and those that failed.

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use abide_provider::Operation;
 use abide_sim::FaultPlan;
 
-use super::campaign::{Campaign, can_happen, passing, selected};
+use super::campaign::{Campaign, can_happen, passing};
 use super::programs::{ALL, Program};
 use super::trial::{Replays, Sight, Trial};
 
@@ -41,7 +41,7 @@ fn every_required_call_of_the_runtime() {
 
 fn each_call(campaign: &mut Campaign, program: &'static Program, sight: Sight) {
     let learned = Trial::new(program).seeing(sight).run();
-    for (operation, ordinal) in selected(&learned.calls) {
+    for (operation, ordinal) in learned.calls.iter().copied() {
         for fault in passing().filter(|fault| can_happen(*fault, operation)) {
             let name = || format!("{program:?}, {sight:?}: {operation} {ordinal} {fault:?}");
             let plan = FaultPlan::none().at(operation, ordinal, fault);
@@ -55,7 +55,7 @@ fn every_call_of_the_client() {
     let mut campaign = Campaign::default();
     for program in ALL {
         let learned = Trial::new(program).run();
-        for (operation, ordinal) in selected(&learned.client_calls) {
+        for (operation, ordinal) in learned.client_calls.iter().copied() {
             for fault in passing().filter(|fault| can_happen(*fault, operation)) {
                 let name = || format!("{program:?}: the client's {operation} {ordinal} {fault:?}");
                 let plan = FaultPlan::none().at(operation, ordinal, fault);
@@ -73,8 +73,7 @@ fn every_read_of_a_runtime_that_keeps_nothing() {
     for program in ALL {
         let learned = Trial::new(program).replaying(Replays::Always).run();
         let reads = [Operation::ReadHistoryAfter, Operation::ReadKvSnapshot];
-        for (operation, ordinal) in selected(&learned.calls).into_iter().filter(|(op, _)| reads.contains(op))
-        {
+        for (operation, ordinal) in learned.calls.iter().copied().filter(|(op, _)| reads.contains(op)) {
             for fault in passing().filter(|fault| can_happen(*fault, operation)) {
                 let name = || format!("{program:?}, replays: {operation} {ordinal} {fault:?}");
                 let plan = FaultPlan::none().at(operation, ordinal, fault);

@@ -1,0 +1,139 @@
+//! A call of the store that is repeated until it is answered for certain, however long that takes.
+//!
+//! A try that is late is not given up at once: while the next one is made, its answer may still come, and counts. Of those that
+//! are out, only the last two are kept, so that a store that hangs for an hour costs no more than one that hangs for a moment.
+
+use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::panic::AssertUnwindSafe;
+use std::pin::pin;
+use std::task::Poll;
+
+use abide_provider::{ErrorKind, Operation, StoreError};
+use futures_util::future::{BoxFuture, FutureExt};
+
+use crate::core::Core;
+use crate::pacing::Backoff;
+use crate::store_call::{LATE, PANICKED, PATIENCE};
+
+/// So many tries may be out at once.
+const MOST_OUT: usize = 2;
+
+/// What the store said in the end.
+#[derive(Debug)]
+pub(crate) enum Told<T> {
+    /// It is done.
+    Done(T),
+    /// It refuses. If another try may have been applied, the refusal may be about that.
+    Refused { error: StoreError, perhaps_applied: bool },
+    /// It never said, and the runtime gives up.
+    GivenUp,
+}
+
+impl Core {
+    /// Repeats a call until the store answers for certain.
+    pub(crate) async fn insist<T, F>(&self, operation: Operation, mut call: F) -> Told<T>
+    where
+        T: Send + 'static,
+        F: FnMut() -> BoxFuture<'static, Result<T, StoreError>>,
+    {
+        let mut tries = Tries::default();
+        let mut backoff = Backoff::default();
+        loop {
+            tries.make(call());
+            let heard = tries.hear(self.caller.patience(PATIENCE)).await;
+            let failure = match self.understand(operation, &mut tries, heard) {
+                Ok(told) => return told,
+                Err(failure) => failure,
+            };
+            if self.stop.giving_up.is_cancelled() {
+                return Told::GivenUp;
+            }
+            let delay = backoff.after_failure(&*self.entropy);
+            self.store_failed(&failure);
+            // What is out may answer before the next try is made.
+            let heard = tries.hear(self.caller.pause_unless_given_up(delay)).await;
+            if heard.is_some()
+                && let Ok(told) = self.understand(operation, &mut tries, heard)
+            {
+                return told;
+            }
+            if self.stop.giving_up.is_cancelled() {
+                return Told::GivenUp;
+            }
+        }
+    }
+
+    /// What an answer settles; the failure if it settles nothing.
+    fn understand<T>(
+        &self,
+        operation: Operation,
+        tries: &mut Tries<T>,
+        heard: Option<Answer<T>>,
+    ) -> Result<Told<T>, StoreError> {
+        let error = match heard {
+            Some(Ok(Ok(done))) => {
+                self.store_answered();
+                return Ok(Told::Done(done));
+            }
+            Some(Ok(Err(error))) => error,
+            Some(Err(_panic)) => self.caller.unanswered(operation, PANICKED),
+            None => self.caller.unanswered(operation, LATE),
+        };
+        match error.kind {
+            ErrorKind::NotApplied => Err(error),
+            ErrorKind::Unknown => {
+                tries.perhaps_applied = true;
+                Err(error)
+            }
+            ErrorKind::Rejected(_) => {
+                let perhaps_applied = tries.perhaps_applied || !tries.out.is_empty();
+                Ok(Told::Refused { error, perhaps_applied })
+            }
+        }
+    }
+}
+
+/// What a try came to, if it did not panic.
+type Answer<T> = std::thread::Result<Result<T, StoreError>>;
+
+/// The tries of one call.
+struct Tries<T> {
+    /// The newest last.
+    out: VecDeque<BoxFuture<'static, Answer<T>>>,
+    /// Nobody knows of one of them what it did.
+    perhaps_applied: bool,
+}
+
+impl<T> Default for Tries<T> {
+    fn default() -> Self {
+        Self { out: VecDeque::new(), perhaps_applied: false }
+    }
+}
+
+impl<T: Send + 'static> Tries<T> {
+    fn make(&mut self, call: BoxFuture<'static, Result<T, StoreError>>) {
+        if self.out.len() >= MOST_OUT {
+            self.out.pop_front();
+            self.perhaps_applied = true;
+        }
+        self.out.push_back(AssertUnwindSafe(call).catch_unwind().boxed());
+    }
+
+    /// The first answer of any that is out; `None` if the time is over before.
+    async fn hear<W>(&mut self, time: impl Future<Output = W>) -> Option<Answer<T>> {
+        let mut time = pin!(time);
+        poll_fn(|cx| {
+            for number in (0..self.out.len()).rev() {
+                if let Some(call) = self.out.get_mut(number)
+                    && let Poll::Ready(answer) = call.as_mut().poll(cx)
+                {
+                    self.out.remove(number);
+                    return Poll::Ready(Some(answer));
+                }
+            }
+            time.as_mut().poll(cx).map(|_over| None)
+        })
+        .await
+    }
+}

@@ -1,0 +1,201 @@
+//! A store that says nothing for a while: what it costs, what is told of it, and how a runtime ends meanwhile.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use abide_provider::Operation;
+use abide_runtime::Runtime;
+use abide_sim::{Fault, FaultPlan};
+use futures::FutureExt as _;
+use metrics::with_local_recorder;
+use tracing::subscriber::with_default;
+
+use crate::lessons::listener::Listener;
+use crate::lessons::scene::{Code, Scene, Way, every_way, is_leased, ways};
+use crate::recorder::Shown;
+
+const MINUTE: Duration = Duration::from_secs(60);
+
+fn silent(operations: impl IntoIterator<Item = Operation>) -> FaultPlan {
+    let operations: Vec<_> = operations.into_iter().collect();
+    FaultPlan::none().when(move |call| operations.contains(&call.operation).then_some(Fault::HangBefore))
+}
+
+#[test]
+fn calls_without_an_answer_do_not_pile_up() {
+    every_way(|scene| async move {
+        scene.node(Code::new()).await;
+        let renewals = [Operation::RenewOrchestrationItemLock, Operation::RenewWorkItemLock];
+        scene.faults.set_plan(silent(renewals.into_iter().chain([scene.way.commit(), scene.way.finish()])));
+        for number in 0..20 {
+            scene.start(&format!("i-{number}"), "Hello", "you").await;
+        }
+        scene.pass(MINUTE).await;
+        let after_a_minute = scene.world.tasks.running();
+        scene.pass(59 * MINUTE).await;
+        assert!(scene.world.tasks.running() <= after_a_minute, "{:?}", scene.world.tasks.names());
+        scene.faults.set_plan(FaultPlan::none());
+        for number in 0..20 {
+            assert_eq!(scene.end_of(&format!("i-{number}")).await.unwrap(), "hello you");
+        }
+    });
+}
+
+#[test]
+fn an_answer_that_comes_late_counts() {
+    every_way(|scene| async move {
+        let runs = Arc::new(AtomicU64::new(0));
+        scene.faults.set_plan(
+            FaultPlan::none().at(scene.way.finish(), 1, Fault::DelayAnswer(Duration::from_millis(5_010))).at(
+                scene.way.finish(),
+                2,
+                Fault::HangBefore,
+            ),
+        );
+        scene.node(counting(&runs)).await;
+        assert_eq!(scene.run("i", "Counts", "x").await.unwrap(), "x");
+        assert_eq!(runs.load(Ordering::Relaxed), 1);
+        // While the second try hangs, the first is heard of.
+        assert!(scene.time() < Duration::from_secs(6), "{:?}", scene.time());
+    });
+}
+
+/// An orchestration of one activity that is counted.
+fn counting(runs: &Arc<AtomicU64>) -> Code {
+    let runs = runs.clone();
+    Code::new()
+        .activity("Count", move |_, input| {
+            runs.fetch_add(1, Ordering::Relaxed);
+            async move { Ok(input) }
+        })
+        .orchestration("Counts", |ctx, input| async move { ctx.schedule_activity("Count", input).await })
+}
+
+#[test]
+fn what_is_about_to_be_written_when_a_runtime_gives_up_is_waited_for() {
+    every_way(|scene| async move {
+        let runs = Arc::new(AtomicU64::new(0));
+        let slow = Fault::Delay(Duration::from_millis(500));
+        scene.faults.set_plan(FaultPlan::none().at(scene.way.finish(), 1, slow));
+        let node = scene.node(counting(&runs)).await;
+        scene.start("i", "Counts", "x").await;
+        while !scene.faults.fired() {
+            scene.pass(Duration::from_millis(1)).await;
+        }
+        node.shutdown(Some(0)).await;
+        scene.node(counting(&runs)).await;
+        assert_eq!(scene.end_of("i").await.unwrap(), "x");
+        assert_eq!(runs.load(Ordering::Relaxed), 1);
+    });
+}
+
+#[test]
+fn a_lease_is_handed_back_once_when_a_runtime_gives_up() {
+    every_way(|scene| async move {
+        let node = scene.node(Code::new()).await;
+        scene.faults.set_plan(silent([scene.way.commit()]));
+        scene.start("i", "Hello", "you").await;
+        scene.until(is_leased).await;
+        node.shutdown(Some(0)).await;
+        assert!(!is_leased(&scene.world.memory.dump()));
+        assert_eq!(scene.faults.count(Operation::AbandonOrchestrationItem), 1);
+        assert!(scene.time() < Duration::from_secs(2), "{:?}", scene.time());
+    });
+}
+
+#[test]
+fn a_shutdown_that_is_dropped_leaves_nothing_behind() {
+    every_way(|scene| async move {
+        let node = scene.node(Code::new()).await;
+        scene.start("i", "Wait", "").await;
+        scene.until_idle("i").await;
+        assert_eq!(node.shutdown(Some(1_000)).now_or_never(), None);
+        scene.pass(Duration::from_secs(2)).await;
+        assert_eq!(scene.world.tasks.names(), [""; 0]);
+    });
+}
+
+#[test]
+fn a_runtime_whose_executor_ends_lets_go_of_its_store() {
+    let store = Arc::new(abide_memory::InMemoryProvider::new());
+    let tokio = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_time().build().unwrap();
+    let node = tokio.block_on(Runtime::start_with_store(
+        store.clone(),
+        abide_runtime::registry::ActivityRegistry::builder().build(),
+        abide_runtime::registry::OrchestrationRegistry::builder().build(),
+    ));
+    drop(node);
+    drop(tokio);
+    // The thread that renews leases hears of it on its own.
+    while Arc::strong_count(&store) > 1 {
+        std::thread::yield_now();
+    }
+}
+
+async fn an_outage(scene: Scene) {
+    scene.node(Code::new()).await;
+    scene.start("before", "Hello", "you").await;
+    scene.end_of("before").await.unwrap();
+    scene.faults.set_plan(FaultPlan::none().when(|_| Some(Fault::HangBefore)));
+    for number in 0..20 {
+        scene.start(&format!("i-{number}"), "Hello", "you").await;
+    }
+    scene.pass(10 * MINUTE).await;
+    scene.faults.set_plan(FaultPlan::none());
+    for number in 0..20 {
+        scene.end_of(&format!("i-{number}")).await.unwrap();
+    }
+}
+
+#[test]
+fn silence_is_counted_and_told_when_it_begins_and_ends() {
+    let (listener, shown) = (Listener::default(), Shown::default());
+    with_local_recorder(&shown, || {
+        with_default(listener.clone(), || ways(&[Way::Resident], an_outage));
+    });
+    let text = shown.text();
+    assert!(text.contains("abide_storage_errors_total{operation=lease_work, kind=unknown}"), "{text}");
+    // Twice: a look that waited since before the outage has its answer in the midst of it. Perhaps once more: one that was made
+    // in it may be late after its end.
+    let begun = listener.count("a store call failed; trying again");
+    assert!((2..=3).contains(&begun), "{:#?}", listener.lines());
+    assert_eq!(listener.count("the store answers again"), begun);
+    assert!(listener.count("still cannot lease") <= 10, "{}", listener.count("still cannot lease"));
+}
+
+#[test]
+fn a_failure_without_its_code_has_a_duration_too() {
+    let shown = Shown::default();
+    with_local_recorder(&shown, || {
+        ways(&[Way::Resident, Way::Cold], |scene| async move {
+            scene.node(Code::new()).await;
+            scene.start("i", "Wait", "").await;
+            scene.until_idle("i").await;
+            scene.pass(MINUTE).await;
+            scene.close().await;
+            scene.client().raise_event("i", "go", "").await.unwrap();
+            // Three processes die of it.
+            let code = || Code::new().options(|options| options.max_attempts = 3);
+            for _ in 0..3 {
+                scene.faults.set_plan(FaultPlan::none().at(scene.way.commit(), 1, Fault::HangBefore));
+                let doomed = scene.doomed_node(code()).await;
+                while !scene.faults.fired() {
+                    scene.pass(Duration::from_millis(10)).await;
+                }
+                doomed.kill();
+                doomed.all_ended().await;
+            }
+            scene.faults.set_plan(FaultPlan::none());
+            scene.node(code()).await;
+            assert!(scene.end_of("i").await.unwrap_err().contains("poison"));
+        });
+    });
+    let text = shown.text();
+    let mut durations = text.lines().filter(|line| line.starts_with("abide_orchestration_duration_seconds"));
+    let line = durations.next().unwrap_or_else(|| panic!("{text}"));
+    let samples = line.split_once('[').unwrap().1.trim_end_matches(']').split(", ");
+    for seconds in samples.map(|sample| sample.parse::<f64>().unwrap()) {
+        assert!((60.0..3_600.0).contains(&seconds), "{line}");
+    }
+}
