@@ -36,6 +36,11 @@ pub(crate) trait Lane: Send + Sync + 'static {
     /// How many leases can be worked on at once.
     fn slots(&self) -> usize;
 
+    /// How many to ask for if so many slots are free: not more.
+    fn limit(&self, free: usize) -> usize {
+        free
+    }
+
     /// Leases up to `limit`, waiting up to `wait` for the first.
     fn lease(
         self: Arc<Self>,
@@ -201,7 +206,8 @@ async fn one_round<L: Lane>(core: &Arc<Core>, lane: &Arc<L>, slots: &Slots, back
     let asked = core.clock.monotonic();
     let pulse = core.pulse.lane(L::QUEUE);
     pulse.asked();
-    let leased = match lease(core, lane, permits.num_permits()).await {
+    let limit = lane.limit(permits.num_permits());
+    let leased = match lease(core, lane, limit).await {
         Leased::Answer(Ok(leased)) => leased,
         Leased::Answer(Err(failure)) => {
             pulse.answered();
@@ -221,7 +227,7 @@ async fn one_round<L: Lane>(core: &Arc<Core>, lane: &Arc<L>, slots: &Slots, back
     core.store_answered();
     let granted = core.clock.monotonic();
     pulse.answered();
-    if leased.len() < permits.num_permits() {
+    if leased.len() < limit {
         pulse.drained(granted);
     }
     if leased.is_empty() {

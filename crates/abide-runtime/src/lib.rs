@@ -31,6 +31,7 @@ mod insist;
 mod pacing;
 mod renewal;
 mod store_call;
+mod tally;
 
 mod activity_context;
 mod cancellation;

@@ -47,7 +47,7 @@ pub struct RuntimeOptions {
     pub session_idle_timeout: Duration,
     /// How often sessions that nobody owns are forgotten.
     pub session_cleanup_interval: Duration,
-    /// How many sessions this node serves at once.
+    /// How many sessions this node serves at once; 0 leaves them to others.
     pub max_sessions_per_runtime: usize,
     /// The name of this node as an owner of sessions, if it is to own the same ones after a restart.
     pub worker_node_id: Option<String>,

@@ -1,7 +1,6 @@
 //! Ends that the code did not choose, and leases that cannot be used now.
 
 use std::collections::BTreeMap;
-use std::sync::PoisonError;
 
 use abide_engine::{Identity, Mail, MailId, TurnInput, condemn};
 use abide_model::{ErrorDetails, PoisonMessageType, WorkItem};
@@ -14,9 +13,6 @@ use super::load::Hindrance;
 use super::plan::{Stage, mail_of};
 use super::{AFTER_CONFLICT, Held, LOOK_AGAIN, Orchestrator, report};
 use crate::dispatch::{Attempt, GiveBack};
-
-/// So many instances without code are remembered; beyond that the wait between two looks starts anew.
-const REMEMBERED_MISSES: usize = 10_000;
 
 impl Orchestrator {
     /// The messages were tried too often: the execution fails.
@@ -122,7 +118,7 @@ impl Orchestrator {
             }
             CommitEnd::Outdated => {
                 warn!(target: "abide::runtime", instance_id = %who.instance, "the store has another history; it will be replayed");
-                let doublings = self.count_miss(&who.instance).saturating_sub(1).min(16);
+                let doublings = self.conflicts.add(who.instance.clone()).saturating_sub(1).min(16);
                 GiveBack::untried(AFTER_CONFLICT.saturating_mul(1 << doublings).min(LOOK_AGAIN))
             }
             CommitEnd::Refused(error) => {
@@ -163,7 +159,7 @@ impl Orchestrator {
         let lease = &held.lease;
         let tries = match attempt {
             Attempt::Counts => lease.attempt,
-            Attempt::DoesNotCount => self.count_miss(&who.instance),
+            Attempt::DoesNotCount => self.misses.add(who.instance.clone()),
         };
         let delay = self.core.settings.unregistered_backoff.delay(tries);
         let near = self.core.orchestrations.nearest_name(&who.orchestration);
@@ -171,20 +167,6 @@ impl Orchestrator {
             version = %who.version, did_you_mean = near.as_deref(), retry_in = ?delay,
             "orchestration is not registered here; {}", attempt.prospect(tries, self.core.settings.max_attempts));
         self.hand_back(lease, GiveBack { delay: Some(delay), attempt }).await;
-    }
-
-    pub(super) fn count_miss(&self, instance: &str) -> u32 {
-        let mut misses = self.misses.lock().unwrap_or_else(PoisonError::into_inner);
-        if misses.len() >= REMEMBERED_MISSES && !misses.contains_key(instance) {
-            misses.clear();
-        }
-        let count = misses.entry(instance.to_owned()).or_default();
-        *count = count.saturating_add(1);
-        *count
-    }
-
-    pub(super) fn forget_misses(&self, instance: &str) {
-        self.misses.lock().unwrap_or_else(PoisonError::into_inner).remove(instance);
     }
 }
 

@@ -15,8 +15,7 @@ mod plan;
 mod report;
 mod weight;
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use abide_engine::{HostCall, Identity, Outcome, Step, TurnOutput, answer_late_mail};
@@ -35,6 +34,7 @@ use crate::core::Core;
 use crate::dispatch::{Attempt, GiveBack, Lane, Slot};
 use crate::insist::Told;
 use crate::renewal::{Lease, Leased};
+use crate::tally::Tally;
 
 /// What the store refuses now is asked for again after this time, and so is an incompatible or unreadable history.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
@@ -46,9 +46,10 @@ const AFTER_CONFLICT: Duration = Duration::from_millis(50);
 pub(crate) struct Orchestrator {
     core: Arc<Core>,
     cache: Cache,
-    /// How often in a row running instances could not be run here: their code is not registered, or the store has another
-    /// history.
-    misses: Mutex<BTreeMap<String, u32>>,
+    /// How often in a row running instances could not be run here, because their code is not registered.
+    misses: Tally<String>,
+    /// How often in a row the store had another history of an instance.
+    conflicts: Tally<String>,
 }
 
 /// A leased instance, and the times that go with the lease.
@@ -61,7 +62,7 @@ pub(crate) struct Held {
 impl Orchestrator {
     pub(crate) fn new(core: Arc<Core>) -> Self {
         let cache = Cache::new(core.settings.instance_cache_bytes);
-        Self { core, cache, misses: Mutex::default() }
+        Self { core, cache, misses: Tally::default(), conflicts: Tally::default() }
     }
 
     /// One turn, from the lease to the commit.
@@ -157,7 +158,8 @@ impl Orchestrator {
         };
         if let Some(committed) = self.settle(held, &who, end).await {
             self.core.chances.forget(&who.instance);
-            self.forget_misses(&who.instance);
+            self.misses.forget(&who.instance);
+            self.conflicts.forget(&who.instance);
             self.tell_lanes(sends);
             told.tell(&self.core, &who, &committed);
             if told.is_running() {
@@ -215,6 +217,7 @@ impl Orchestrator {
     }
 
     async fn hand_back(&self, lease: &Arc<InstanceLease>, back: GiveBack) {
+        self.core.chances.handed_back(&lease.instance, back.attempt);
         give_back(Arc::clone(&self.core), lease.token.clone(), back).await;
     }
 }

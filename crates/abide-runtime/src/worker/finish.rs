@@ -1,6 +1,7 @@
 //! Making the result of an activity durable.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use abide_model::WorkItem;
 use abide_provider::{FinishedWork, Operation, Rejection, StoreError};
@@ -8,11 +9,12 @@ use futures_util::FutureExt;
 use tracing::{debug, error};
 
 use super::Worker;
+use super::activity::Activity;
 use crate::dispatch::GiveBack;
 use crate::insist::Told;
 
 /// A result that the store will not take is tried again after this time.
-const AFTER_REFUSAL: std::time::Duration = std::time::Duration::from_secs(1);
+const AFTER_REFUSAL: Duration = Duration::from_secs(1);
 
 /// Whether a result counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,15 +23,15 @@ pub(super) enum Taken {
     Yes,
     /// It came too late: nobody waits for it, or somebody else's counts.
     TooLate,
-    /// It could not be written: the activity runs again.
+    /// It could not be written: the activity was handed back and runs again.
     No,
 }
 
 impl Worker {
     /// Tells the orchestration how its activity ended, however often that takes.
-    pub(super) async fn finish(&self, token: String, completion: WorkItem) -> Taken {
+    pub(super) async fn finish(&self, activity: &Activity, completion: WorkItem) -> Taken {
         let store = Arc::clone(&self.core.store);
-        let finished = FinishedWork { token: token.clone(), completion: Some(completion) };
+        let finished = FinishedWork { token: activity.token.clone(), completion: Some(completion) };
         let call = move || {
             let (store, finished) = (Arc::clone(&store), finished.clone());
             async move {
@@ -44,25 +46,32 @@ impl Worker {
                 self.core.new_mail.notify_one();
                 Taken::Yes
             }
-            Told::Refused { error, perhaps_applied } => {
-                let refused = self.not_taken(&token, &error).await;
-                if perhaps_applied { Taken::Yes } else { refused }
-            }
+            Told::Refused { error, perhaps_applied } => match error.rejection() {
+                // A try whose answer was lost may have ended the lease: then this refuses what is done.
+                Some(Rejection::LeaseLost) if perhaps_applied => Taken::Yes,
+                Some(Rejection::LeaseLost) => {
+                    debug!(target: "abide::runtime", %error, "the result of an activity came too late");
+                    Taken::TooLate
+                }
+                Some(_) | None => {
+                    self.refused(activity, &error).await;
+                    Taken::No
+                }
+            },
             Told::GivenUp => {
-                self.hand_back(&token, GiveBack::UNTRIED).await;
+                self.hand_back(activity, GiveBack::UNTRIED).await;
                 Taken::No
             }
         }
     }
 
-    async fn not_taken(&self, token: &str, error: &StoreError) -> Taken {
-        if error.rejection() == Some(Rejection::LeaseLost) {
-            // Cancelled meanwhile, run by somebody else, or taken by a try whose answer was lost.
-            debug!(target: "abide::runtime", %error, "the result of an activity came too late");
-            return Taken::TooLate;
-        }
+    async fn refused(&self, activity: &Activity, error: &StoreError) {
         error!(target: "abide::runtime", %error, "the store does not take the result of an activity; it will run again");
-        self.hand_back(token, GiveBack::tried(AFTER_REFUSAL)).await;
-        Taken::No
+        let back = match error.rejection() {
+            // Nothing else can be wrong with the activity itself.
+            Some(Rejection::Corrupt | Rejection::Invalid) => GiveBack::tried(AFTER_REFUSAL),
+            Some(_) | None => GiveBack::untried(AFTER_REFUSAL),
+        };
+        self.hand_back(activity, back).await;
     }
 }

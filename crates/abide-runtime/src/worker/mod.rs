@@ -1,26 +1,28 @@
 //! The lane of activities: leased, run, and their results told.
 //!
-//! [`Worker::work`] is the way of one activity. How it is run and stopped is in `execute.rs`, how its result becomes durable in
-//! `finish.rs`, which sessions are ours in `session.rs`.
+//! [`Worker::work`] is the way of one activity. How it is run is in `execute.rs`, what it is told at its start in `start.rs`, why
+//! it is stopped in `stopping.rs`, how its result becomes durable in `finish.rs`, which sessions are ours in `session.rs`.
 //!
 //! Deliberately absent: removing an activity without a result. Only the turn that cancels it does that.
 
+mod activity;
 mod execute;
 mod finish;
 mod session;
+mod start;
 mod stolen;
+mod stopping;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use abide_client::Client;
-use abide_model::{ErrorDetails, PoisonMessageType, WorkItem};
 use abide_provider::{LeaseWork, Operation, SessionFetchConfig, StoreError, WorkLease};
 use futures_util::future::{BoxFuture, FutureExt};
 use tokio::sync::{Notify, Semaphore};
-use tracing::{Instrument, info_span, warn};
+use tracing::{Instrument, warn};
 
-use self::execute::Activity;
+use self::activity::Activity;
 use self::finish::Taken;
 pub(crate) use self::session::keep_sessions;
 use self::session::{Room, Sessions, Ticket};
@@ -28,7 +30,7 @@ use self::stolen::Running;
 pub(crate) use self::stolen::listen;
 use crate::chances::Verdict;
 use crate::core::Core;
-use crate::dispatch::{Attempt, GiveBack, Lane, Slot};
+use crate::dispatch::{GiveBack, Lane, Slot};
 use crate::renewal::{Lease, Leased};
 
 /// So many finished activities per slot may wait for the store to take their result.
@@ -52,7 +54,7 @@ impl Worker {
         let node = core.settings.worker_node_id.clone().unwrap_or_else(|| core.id.clone());
         Self {
             client,
-            sessions: Sessions::new(core.settings.max_sessions_per_runtime),
+            sessions: Sessions::new(&core.settings, Arc::clone(&core.clock)),
             running: Running::default(),
             unacknowledged: Arc::new(Semaphore::new(slots.saturating_mul(UNACKNOWLEDGED_PER_SLOT).max(1))),
             node,
@@ -66,66 +68,51 @@ impl Worker {
     }
 
     /// One activity, from its lease to its result.
-    async fn work(self: Arc<Self>, lease: WorkLease, granted: Duration, slot: Slot, ticket: Option<Ticket>) {
-        let WorkItem::ActivityExecute { .. } = &lease.item else {
-            return self.misrouted(&lease).await;
-        };
-        let Some(ticket) = ticket else {
-            let back = GiveBack { delay: Some(SESSION_TOO_MANY), attempt: Attempt::DoesNotCount };
-            return self.hand_back(&lease.token, back).await;
-        };
+    async fn work(
+        self: Arc<Self>,
+        activity: Activity,
+        granted: Duration,
+        slot: Slot,
+        ticket: Option<Ticket>,
+    ) {
         let settings = &self.core.settings;
         let keep = Lease {
             on: Leased::Work,
-            token: lease.token.clone(),
+            token: activity.token.clone(),
             lasts: settings.worker_lock_timeout,
             interval: settings.worker_renewal_interval,
         };
         let renewed = self.core.renewals.hold(keep, granted);
-        let Some(key) = key_of(&lease.item) else { return };
-        if self.core.chances.judge(&key, lease.attempt, settings.max_attempts) == Verdict::Poison {
-            return self.poison(lease).await;
+        // First of all, because whatever is handed back after this gets back what it took.
+        let verdict = self.core.chances.judge(activity.key(), activity.attempt, settings.max_attempts);
+        match (ticket, verdict) {
+            (None, _) => self.hand_back(&activity, GiveBack::untried(SESSION_TOO_MANY)).await,
+            (Some(_), Verdict::Poison) => self.poison(&activity).await,
+            (Some(ticket), Verdict::Try) => self.execute(activity, renewed, slot, ticket).await,
         }
-        let Some(activity) = Activity::of(lease) else { return };
-        self.execute(activity, renewed, slot, ticket).await;
     }
 
     /// It was tried too often: the orchestration is told.
-    async fn poison(&self, lease: WorkLease) {
-        let WorkItem::ActivityExecute { instance, execution_id, id, name, .. } = &lease.item else { return };
-        warn!(target: "abide::runtime", instance_id = %instance, activity_name = %name, attempt = lease.attempt,
-            "the activity was tried too often; it fails");
-        let details = ErrorDetails::Poison {
-            attempt_count: lease.attempt,
-            max_attempts: self.core.settings.max_attempts,
-            message_type: PoisonMessageType::Activity {
-                instance: instance.clone(),
-                execution_id: *execution_id,
-                activity_name: name.clone(),
-                activity_id: *id,
-            },
-            message: serde_json::to_string(&lease.item).unwrap_or_default(),
-        };
-        let completion = WorkItem::ActivityFailed {
-            instance: instance.clone(),
-            execution_id: *execution_id,
-            id: *id,
-            details,
-        };
-        if self.finish(lease.token, completion).await == Taken::Yes {
+    async fn poison(&self, activity: &Activity) {
+        warn!(target: "abide::runtime", instance_id = %activity.instance, activity_name = %activity.name,
+            attempt = activity.attempt, "the activity was tried too often; it fails");
+        let completion = activity.poison(self.core.settings.max_attempts);
+        if self.finish(activity, completion).await == Taken::Yes {
             self.core.metrics.record_activity_poison();
         }
     }
 
     /// Something that is no activity has no business here; nothing is known that could be told to anybody.
-    async fn misrouted(&self, lease: &WorkLease) {
+    async fn misrouted(self: Arc<Self>, lease: WorkLease, slot: Slot) {
         warn!(target: "abide::runtime", kind = abide_model::kind_of(&lease.item), "not an activity; left in the queue");
         let delay = self.core.settings.unregistered_backoff.delay(lease.attempt);
-        self.hand_back(&lease.token, GiveBack::tried(delay)).await;
+        give_back(Arc::clone(&self.core), lease.token, GiveBack::tried(delay)).await;
+        drop(slot);
     }
 
-    async fn hand_back(&self, token: &str, back: GiveBack) {
-        give_back(Arc::clone(&self.core), token.to_owned(), back).await;
+    async fn hand_back(&self, activity: &Activity, back: GiveBack) {
+        self.core.chances.handed_back(activity.key(), back.attempt);
+        give_back(Arc::clone(&self.core), activity.token.clone(), back).await;
     }
 }
 
@@ -140,6 +127,13 @@ impl Lane for Worker {
         self.core.settings.worker_concurrency
     }
 
+    fn limit(&self, free: usize) -> usize {
+        match self.sessions.room() {
+            Room::For(more) => free.min(more),
+            Room::Unused | Room::None | Room::Never => free,
+        }
+    }
+
     fn lease(
         self: Arc<Self>,
         limit: usize,
@@ -148,11 +142,12 @@ impl Lane for Worker {
         let settings = &self.core.settings;
         let own =
             SessionFetchConfig { owner_id: self.node.clone(), lock_timeout: settings.session_lock_timeout };
-        let (limit, wait, session) = match self.sessions.room() {
-            Room::Unused => (limit, wait, Some(own)),
-            Room::For(more) => (limit.min(more), wait, Some(own)),
+        let (wait, session) = match self.sessions.room() {
+            Room::Unused => (wait, Some(own)),
+            Room::For(more) if limit <= more => (wait, Some(own)),
             // A call that waits without a session would not see that there is room again.
-            Room::None => (limit, wait.min(settings.dispatcher_min_poll_interval), None),
+            Room::For(_) | Room::None => (wait.min(settings.dispatcher_min_poll_interval), None),
+            Room::Never => (wait, None),
         };
         let request = LeaseWork {
             limit,
@@ -166,20 +161,13 @@ impl Lane for Worker {
     }
 
     fn run(self: Arc<Self>, lease: WorkLease, granted: Duration, slot: Slot) -> BoxFuture<'static, ()> {
-        let session = if let WorkItem::ActivityExecute { session_id, .. } = &lease.item {
-            session_id.as_deref()
-        } else {
-            None
+        let activity = match Activity::of(lease) {
+            Ok(activity) => activity,
+            Err(lease) => return self.misrouted(*lease, slot).boxed(),
         };
-        let ticket = self.sessions.enter(session);
-        let span = if let WorkItem::ActivityExecute { instance, execution_id, id, name, .. } = &lease.item {
-            info_span!(target: "abide::runtime", "activity", instance_id = %instance, execution_id,
-                orchestration_name = %lease.orchestration_name, activity_name = %name, activity_id = id,
-                attempt = lease.attempt)
-        } else {
-            tracing::Span::none()
-        };
-        self.work(lease, granted, slot, ticket).instrument(span).boxed()
+        let ticket = self.sessions.enter(activity.session.as_deref());
+        let span = activity.span();
+        self.work(activity, granted, slot, ticket).instrument(span).boxed()
     }
 
     fn token(lease: &WorkLease) -> String {
@@ -201,16 +189,6 @@ impl Lane for Worker {
     fn count_worked(core: &Core, millis: u64) {
         core.metrics.record_worker_dispatcher_execution_duration(millis);
     }
-}
-
-/// The name of an activity, the same for every lease on it.
-fn key_of(item: &WorkItem) -> Option<String> {
-    let WorkItem::ActivityExecute { instance, execution_id, id, .. } = item else { return None };
-    Some(key(instance, *execution_id, *id))
-}
-
-fn key(instance: &str, execution_id: u64, activity_id: u64) -> String {
-    format!("{instance}/{execution_id}/{activity_id}")
 }
 
 async fn give_back(core: Arc<Core>, token: String, back: GiveBack) {

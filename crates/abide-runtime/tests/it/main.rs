@@ -27,3 +27,4 @@ mod options;
 mod registry;
 mod silence;
 mod smoke;
+mod worker;

@@ -1,0 +1,97 @@
+//! Counting by key, in bounded memory.
+
+use std::borrow::Borrow;
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// So many keys are remembered; beyond that counting starts anew.
+const REMEMBERED: usize = 10_000;
+
+/// How often each key was counted.
+#[derive(Debug)]
+pub(crate) struct Tally<Key> {
+    counts: Mutex<BTreeMap<Key, u32>>,
+}
+
+impl<Key> Default for Tally<Key> {
+    fn default() -> Self {
+        Self { counts: Mutex::default() }
+    }
+}
+
+impl<Key: Ord> Tally<Key> {
+    /// Counts once more; says how often now.
+    pub(crate) fn add(&self, key: Key) -> u32 {
+        let mut counts = self.lock();
+        if counts.len() >= REMEMBERED && !counts.contains_key(&key) {
+            counts.clear();
+        }
+        let count = counts.entry(key).or_default();
+        *count = count.saturating_add(1);
+        *count
+    }
+
+    /// Counts once less.
+    pub(crate) fn take_back<Known: Ord + ?Sized>(&self, key: &Known)
+    where
+        Key: Borrow<Known>,
+    {
+        let mut counts = self.lock();
+        let Some(count) = counts.get_mut(key) else { return };
+        *count = count.saturating_sub(1);
+        if *count == 0 {
+            counts.remove(key);
+        }
+    }
+
+    /// Starts anew.
+    pub(crate) fn forget<Known: Ord + ?Sized>(&self, key: &Known)
+    where
+        Key: Borrow<Known>,
+    {
+        self.lock().remove(key);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<Key, u32>> {
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_key_is_counted_by_itself() {
+        let tally = Tally::<String>::default();
+        assert_eq!(tally.add("a".to_owned()), 1);
+        assert_eq!(tally.add("a".to_owned()), 2);
+        assert_eq!(tally.add("b".to_owned()), 1);
+        tally.take_back("a");
+        assert_eq!(tally.add("a".to_owned()), 2);
+        tally.forget("a");
+        assert_eq!(tally.add("a".to_owned()), 1);
+    }
+
+    #[test]
+    fn what_was_not_counted_is_not_owed() {
+        let tally = Tally::<String>::default();
+        tally.take_back("a");
+        assert_eq!(tally.add("a".to_owned()), 1);
+        tally.take_back("a");
+        tally.take_back("a");
+        assert_eq!(tally.add("a".to_owned()), 1);
+    }
+
+    #[test]
+    fn memory_is_bounded_and_what_is_remembered_goes_on() {
+        let tally = Tally::default();
+        for key in 0..REMEMBERED {
+            tally.add(key);
+        }
+        assert_eq!(tally.add(0), 2, "known");
+        assert_eq!(tally.add(REMEMBERED), 1);
+        assert_eq!(tally.add(0), 1, "one too many: all anew");
+        assert_eq!(tally.lock().len(), 2);
+    }
+}

@@ -1,0 +1,166 @@
+//! What a lease on an activity says, and what can be told of it.
+
+use abide_model::{AppErrorKind, ErrorDetails, PoisonMessageType, WorkItem};
+use abide_provider::WorkLease;
+use tracing::{Span, info_span};
+
+use crate::chances::Tried;
+
+/// An activity that is leased.
+#[derive(Debug)]
+pub(super) struct Activity {
+    pub(super) instance: String,
+    pub(super) execution_id: u64,
+    pub(super) id: u64,
+    pub(super) name: String,
+    pub(super) input: String,
+    pub(super) session: Option<String>,
+    pub(super) tag: Option<String>,
+    /// Empty if the store does not know it, and so is the version.
+    pub(super) orchestration_name: String,
+    pub(super) orchestration_version: String,
+    pub(super) token: String,
+    /// How often it has been leased, this time included.
+    pub(super) attempt: u32,
+}
+
+impl Activity {
+    /// What is leased; the lease itself if that is no activity.
+    pub(super) fn of(lease: WorkLease) -> Result<Self, Box<WorkLease>> {
+        let WorkLease { item, orchestration_name, orchestration_version, token, attempt } = lease;
+        match item {
+            WorkItem::ActivityExecute { instance, execution_id, id, name, input, session_id, tag } => {
+                Ok(Self {
+                    instance,
+                    execution_id,
+                    id,
+                    name,
+                    input,
+                    session: session_id,
+                    tag,
+                    orchestration_name,
+                    orchestration_version,
+                    token,
+                    attempt,
+                })
+            }
+            item @ (WorkItem::StartOrchestration { .. }
+            | WorkItem::ActivityCompleted { .. }
+            | WorkItem::ActivityFailed { .. }
+            | WorkItem::TimerFired { .. }
+            | WorkItem::ExternalRaised { .. }
+            | WorkItem::SubOrchCompleted { .. }
+            | WorkItem::SubOrchFailed { .. }
+            | WorkItem::CancelInstance { .. }
+            | WorkItem::ContinueAsNew { .. }
+            | WorkItem::QueueMessage { .. }) => {
+                let lease = WorkLease { item, orchestration_name, orchestration_version, token, attempt };
+                Err(Box::new(lease))
+            }
+        }
+    }
+
+    /// What it is called, the same for every lease on it.
+    pub(super) fn key(&self) -> Tried {
+        Tried::Activity { instance: self.instance.clone(), execution_id: self.execution_id, id: self.id }
+    }
+
+    pub(super) fn span(&self) -> Span {
+        info_span!(target: "abide::runtime", "activity", instance_id = %self.instance,
+            execution_id = self.execution_id, orchestration_name = %self.orchestration_name,
+            activity_name = %self.name, activity_id = self.id, attempt = self.attempt)
+    }
+
+    /// What its orchestration is told when it has run.
+    pub(super) fn completion(&self, result: Result<String, String>) -> WorkItem {
+        match result {
+            Ok(result) => WorkItem::ActivityCompleted {
+                instance: self.instance.clone(),
+                execution_id: self.execution_id,
+                id: self.id,
+                result,
+            },
+            Err(message) => {
+                let kind = AppErrorKind::ActivityFailed;
+                self.failed(ErrorDetails::Application { kind, message, retryable: false })
+            }
+        }
+    }
+
+    /// What its orchestration is told when it was tried too often.
+    pub(super) fn poison(&self, max_attempts: u32) -> WorkItem {
+        self.failed(ErrorDetails::Poison {
+            attempt_count: self.attempt,
+            max_attempts,
+            message_type: PoisonMessageType::Activity {
+                instance: self.instance.clone(),
+                execution_id: self.execution_id,
+                activity_name: self.name.clone(),
+                activity_id: self.id,
+            },
+            message: serde_json::to_string(&self.item()).unwrap_or_default(),
+        })
+    }
+
+    fn failed(&self, details: ErrorDetails) -> WorkItem {
+        let (instance, execution_id, id) = (self.instance.clone(), self.execution_id, self.id);
+        WorkItem::ActivityFailed { instance, execution_id, id, details }
+    }
+
+    /// As it was enqueued.
+    fn item(&self) -> WorkItem {
+        WorkItem::ActivityExecute {
+            instance: self.instance.clone(),
+            execution_id: self.execution_id,
+            id: self.id,
+            name: self.name.clone(),
+            input: self.input.clone(),
+            session_id: self.session.clone(),
+            tag: self.tag.clone(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn leased(item: WorkItem) -> WorkLease {
+        WorkLease {
+            item,
+            orchestration_name: "Main".to_owned(),
+            orchestration_version: "1.0.0".to_owned(),
+            token: "token".to_owned(),
+            attempt: 3,
+        }
+    }
+
+    fn item() -> WorkItem {
+        WorkItem::ActivityExecute {
+            instance: "i".to_owned(),
+            execution_id: 1,
+            id: 2,
+            name: "Echo".to_owned(),
+            input: "in".to_owned(),
+            session_id: Some("s".to_owned()),
+            tag: Some("gpu".to_owned()),
+        }
+    }
+
+    #[test]
+    fn what_is_no_activity_is_left_as_it_is() {
+        let lease = leased(WorkItem::CancelInstance { instance: "i".to_owned(), reason: String::new() });
+        let left = Activity::of(lease.clone()).map(|activity| activity.name);
+        assert_eq!(left, Err(Box::new(lease)));
+    }
+
+    #[test]
+    fn poison_tells_everything_of_the_activity() {
+        let poison = Activity::of(leased(item())).map(|activity| activity.poison(2));
+        let Ok(WorkItem::ActivityFailed { details: ErrorDetails::Poison { message, .. }, .. }) = poison
+        else {
+            panic!("{poison:?}")
+        };
+        assert_eq!(serde_json::from_str::<WorkItem>(&message).ok(), Some(item()));
+    }
+}

@@ -1,0 +1,117 @@
+//! Getting an activity ready to run: whoever runs it is told who asked.
+
+use std::any::Any;
+use std::panic::AssertUnwindSafe;
+use std::pin::pin;
+use std::sync::Arc;
+
+use abide_model::EventKind;
+use abide_provider::{Operation, ProviderError, Rejection, StoreError};
+use futures_util::future::{BoxFuture, Either, FutureExt, select};
+
+use super::Worker;
+use super::activity::Activity;
+use super::execute::Ran;
+use super::stopping::Signals;
+use crate::activity_context::{ActivityContext, Facts};
+use crate::dispatch::Slot;
+use crate::handler::ActivityHandler;
+use crate::insist::Told;
+
+/// A handler at work.
+pub(super) type Handler = BoxFuture<'static, Result<String, String>>;
+
+/// The orchestration that asked for an activity.
+struct Asker {
+    name: String,
+    version: String,
+}
+
+impl Worker {
+    /// Gets an activity ready to run. The error is how it ended before it began.
+    pub(super) async fn start(
+        &self,
+        handler: Arc<dyn ActivityHandler>,
+        activity: &Activity,
+        signals: Signals<'_>,
+        slot: &Slot,
+    ) -> Result<Handler, Ran> {
+        let cancelled = pin!(self.cancelled(activity, signals));
+        let asker = match select(pin!(self.asked_by(activity)), cancelled).await {
+            Either::Left((asker, _)) => asker,
+            Either::Right((reason, _)) => {
+                signals.cancellation.cancel(reason);
+                return Err(Ran::Unwanted);
+            }
+        };
+        let is_given_up = self.core.stop.giving_up.is_cancelled();
+        let Some(asker) = asker.filter(|_| !is_given_up) else { return Err(Ran::Interrupted) };
+        let facts = Facts {
+            instance_id: activity.instance.clone(),
+            execution_id: activity.execution_id,
+            orchestration_name: asker.name,
+            orchestration_version: asker.version,
+            activity_name: activity.name.clone(),
+            activity_id: activity.id,
+            attempt: activity.attempt,
+            worker_id: format!("work-{}-{}", slot.number(), self.owner()),
+            session_id: activity.session.clone(),
+            tag: activity.tag.clone(),
+        };
+        let ctx = ActivityContext::new(facts, signals.cancellation.clone(), self.client.clone());
+        Ok(contained(handler, ctx, activity))
+    }
+
+    /// Who asked for the activity. A store that does not say so with the lease is asked, until the runtime gives up.
+    async fn asked_by(&self, activity: &Activity) -> Option<Asker> {
+        if !activity.orchestration_name.is_empty() {
+            let (name, version) = (&activity.orchestration_name, &activity.orchestration_version);
+            return Some(Asker { name: name.clone(), version: version.clone() });
+        }
+        let (store, instance) = (Arc::clone(&self.core.store), activity.instance.clone());
+        let call = move || {
+            let (store, instance) = (Arc::clone(&store), instance.clone());
+            async move { store.read(&instance).await.map_err(|error| unread(&error)) }.boxed()
+        };
+        // A store that is away for a while must not change what the activity is told.
+        let history = match self.core.insist(Operation::Read, call).await {
+            Told::Done(history) => history,
+            Told::Refused { .. } => Vec::new(),
+            Told::GivenUp => return None,
+        };
+        let asker = history.into_iter().find_map(|event| {
+            if let EventKind::OrchestrationStarted { name, version, .. } = event.kind {
+                Some(Asker { name, version })
+            } else {
+                None
+            }
+        });
+        let unknown = || Asker { name: "unknown".to_owned(), version: "unknown".to_owned() };
+        Some(asker.unwrap_or_else(unknown))
+    }
+}
+
+/// A handler whose panics are errors.
+fn contained(handler: Arc<dyn ActivityHandler>, ctx: ActivityContext, activity: &Activity) -> Handler {
+    let (input, name) = (activity.input.clone(), activity.name.clone());
+    async move {
+        let run = AssertUnwindSafe(async move { handler.invoke(ctx, input).await });
+        let returned = run.catch_unwind().await;
+        returned.unwrap_or_else(|payload| Err(format!("activity '{name}' panicked: {}", said(&*payload))))
+    }
+    .boxed()
+}
+
+/// What a panic said.
+fn said(payload: &(dyn Any + Send)) -> String {
+    let text = payload.downcast_ref::<&'static str>().map(|text| (*text).to_owned());
+    text.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".to_owned())
+}
+
+fn unread(error: &ProviderError) -> StoreError {
+    if error.is_retryable() {
+        StoreError::not_applied(Operation::Read, error.message.clone())
+    } else {
+        StoreError::rejected(Operation::Read, Rejection::Corrupt, error.message.clone())
+    }
+}

@@ -1,0 +1,121 @@
+//! A result that the store does not take.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use abide_provider::{Operation, Rejection};
+use abide_sim::{Fault, FaultPlan, Gate};
+
+use super::race;
+use crate::lessons::scene::{Code, Scene, Way, every_way, ways};
+
+/// An activity `Count` that counts its runs, and an orchestration `Main` that asks for it.
+fn counting() -> (Code, Arc<AtomicU64>) {
+    let runs = Arc::new(AtomicU64::new(0));
+    let count = runs.clone();
+    let code = Code::bare()
+        .activity("Count", move |_, _| {
+            count.fetch_add(1, Ordering::Relaxed);
+            async move { Ok("counted".to_owned()) }
+        })
+        .orchestration("Main", |ctx, _| async move { ctx.schedule_activity("Count", "").await });
+    (code, runs)
+}
+
+/// The first results of activities are refused.
+fn refuse(scene: &Scene, rejection: Rejection, times: u64) {
+    scene.faults.set_plan(FaultPlan::none().when(move |call| {
+        let is_refused = call.operation == Operation::FinishWork && call.ordinal <= times;
+        is_refused.then_some(Fault::Rejected(rejection))
+    }));
+}
+
+#[test]
+fn a_cancellation_while_the_result_is_written_is_no_trouble_of_the_store() {
+    every_way(|scene| async move {
+        let gate = Gate::closed();
+        scene.faults.hold(scene.way.finish(), &gate);
+        let code = race(Code::bare(), "Echo")
+            .orchestration("Asks", |ctx, _| async move { ctx.schedule_activity("Nobody", "").await })
+            .options(|options| options.max_attempts = 1);
+        scene.node(code).await;
+        scene.start("i", "Race", "").await;
+        gate.waiting().await;
+        scene.client().raise_event("i", "go", "").await.unwrap();
+        assert_eq!(scene.end_of("i").await.unwrap(), "dropped");
+        gate.open();
+        // A runtime that has met trouble would try it once more.
+        let end = scene.run("poor", "Asks", "").await.unwrap_err();
+        assert_eq!(end, "poison: activity Nobody#2 exceeded 2 attempts (max 1)");
+    });
+}
+
+#[test]
+fn a_lease_that_is_lost_while_the_result_is_written_is_trouble_of_the_store() {
+    every_way(|scene| async move {
+        scene.faults.set_plan(FaultPlan::none().at(scene.way.finish(), 1, Fault::LoseLease));
+        let (code, runs) = counting();
+        let code = code
+            .orchestration("Asks", |ctx, _| async move { ctx.schedule_activity("Nobody", "").await })
+            .options(|options| options.max_attempts = 1);
+        scene.node(code).await;
+        assert_eq!(scene.run("i", "Main", "").await.unwrap(), "counted");
+        assert_eq!(runs.load(Ordering::Relaxed), 2);
+        let end = scene.run("poor", "Asks", "").await.unwrap_err();
+        assert_eq!(end, "poison: activity Nobody#2 exceeded 3 attempts (max 1)");
+    });
+}
+
+#[test]
+fn a_refusal_after_a_lost_answer_is_a_refusal() {
+    ways(&[Way::Resident, Way::Cold], |scene| async move {
+        let plan = FaultPlan::none().at(Operation::FinishWork, 1, Fault::UnknownBefore).at(
+            Operation::FinishWork,
+            2,
+            Fault::Rejected(Rejection::Invalid),
+        );
+        scene.faults.set_plan(plan);
+        let (code, runs) = counting();
+        let node = scene.node(code).await;
+        assert_eq!(scene.run("i", "Main", "").await.unwrap(), "counted");
+        assert_eq!(runs.load(Ordering::Relaxed), 2, "it was handed back and ran again");
+        let counts = node.metrics_snapshot().unwrap();
+        assert_eq!((counts.activity_success, counts.activity_infra_errors), (1, 1));
+    });
+}
+
+#[test]
+fn a_lost_lease_after_a_lost_answer_may_be_our_own_doing() {
+    every_way(|scene| async move {
+        scene.faults.set_plan(FaultPlan::none().at(scene.way.finish(), 1, Fault::Unknown));
+        let (code, runs) = counting();
+        let node = scene.node(code).await;
+        assert_eq!(scene.run("i", "Main", "").await.unwrap(), "counted");
+        scene.until(|dump| dump.work.is_empty()).await;
+        scene.pass(super::seconds(1)).await;
+        assert_eq!(runs.load(Ordering::Relaxed), 1);
+        assert_eq!(node.metrics_snapshot().unwrap().activity_success, 1);
+    });
+}
+
+#[test]
+fn a_result_that_the_store_never_takes_is_poison_in_the_end() {
+    ways(&[Way::Resident, Way::Cold], |scene| async move {
+        refuse(&scene, Rejection::Invalid, 10);
+        let (code, runs) = counting();
+        scene.node(code).await;
+        let end = scene.run("i", "Main", "").await.unwrap_err();
+        assert_eq!(end, "poison: activity Count#2 exceeded 11 attempts (max 10)");
+        assert_eq!(runs.load(Ordering::Relaxed), 10);
+    });
+}
+
+#[test]
+fn a_result_that_is_refused_for_a_while_is_taken_in_the_end() {
+    ways(&[Way::Resident, Way::Cold], |scene| async move {
+        refuse(&scene, Rejection::Busy, 30);
+        let (code, _) = counting();
+        scene.node(code).await;
+        assert_eq!(scene.run("i", "Main", "").await.unwrap(), "counted");
+    });
+}
