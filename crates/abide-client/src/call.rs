@@ -8,6 +8,7 @@ use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::time::Duration;
 
+use abide_model::panic_text;
 use abide_provider::{ProviderAdmin, ProviderError};
 use futures_util::future::{Either, FutureExt as _, select};
 
@@ -68,8 +69,11 @@ impl Client {
         let too_long = async { self.clock().sleep_until(until).await };
         match select(pin!(call), pin!(too_long)).await {
             Either::Left((Ok(answer), _)) => Ok(answer),
-            // What it said was printed where it happened.
-            Either::Left((Err(_panic), _)) => Err(Silence::Panicked),
+            Either::Left((Err(payload), _)) => {
+                // What it said was printed where it happened.
+                let _said = panic_text(payload);
+                Err(Silence::Panicked)
+            }
             Either::Right(((), _)) => Err(Silence::TookTooLong),
         }
     }

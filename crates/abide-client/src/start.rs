@@ -20,7 +20,7 @@ impl Client {
         input: impl Into<String>,
     ) -> Result<(), ClientError> {
         let start = Start::new(instance.into(), orchestration.into())?;
-        self.send(start.item(None, input.into())).await
+        self.send(start.item(None, input.into())?).await
     }
 
     /// The same with a version of the handler, instead of the one that the registry's policy chooses.
@@ -36,7 +36,7 @@ impl Client {
         input: impl Into<String>,
     ) -> Result<(), ClientError> {
         let start = Start::new(instance.into(), orchestration.into())?;
-        self.send(start.item(Some(version.into()), input.into())).await
+        self.send(start.item(Some(version.into()), input.into())?).await
     }
 
     /// Starts an instance with a typed input.
@@ -51,7 +51,7 @@ impl Client {
         input: In,
     ) -> Result<(), ClientError> {
         let start = Start::new(instance.into(), orchestration.into())?;
-        self.send(start.item(None, encode(&input)?)).await
+        self.send(start.item(None, encode(&input)?)?).await
     }
 
     /// Starts an instance with a version of the handler and a typed input.
@@ -67,7 +67,7 @@ impl Client {
         input: In,
     ) -> Result<(), ClientError> {
         let start = Start::new(instance.into(), orchestration.into())?;
-        self.send(start.item(Some(version.into()), encode(&input)?)).await
+        self.send(start.item(Some(version.into()), encode(&input)?)?).await
     }
 }
 
@@ -93,8 +93,16 @@ impl Start {
         Ok(Self { instance, orchestration })
     }
 
-    pub(crate) fn item(self, version: Option<String>, input: String) -> WorkItem {
-        WorkItem::StartOrchestration {
+    pub(crate) fn item(self, version: Option<String>, input: String) -> Result<WorkItem, ClientError> {
+        // No handler could ever be found for it.
+        if let Some(version) = &version
+            && let Err(problem) = semver::Version::parse(version)
+        {
+            return Err(ClientError::invalid(&format_args!(
+                "'{version}' is not a version such as 1.2.0: {problem}"
+            )));
+        }
+        Ok(WorkItem::StartOrchestration {
             instance: self.instance,
             orchestration: self.orchestration,
             input,
@@ -103,6 +111,6 @@ impl Start {
             parent_id: None,
             parent_execution_id: None,
             execution_id: INITIAL_EXECUTION_ID,
-        }
+        })
     }
 }

@@ -106,7 +106,7 @@ impl StartRequest {
     pub async fn send(self) -> Result<Started, StartError> {
         let Self { client, instance, orchestration, input, version, delay, if_exists } = self;
         let instance_id = instance.clone();
-        let item = Start::new(instance, orchestration)?.item(version, input?);
+        let item = Start::new(instance, orchestration)?.item(version, input?)?;
         let request = Enqueue { item, delay, key: client.fresh_key() };
         // Without atomic starts, a repetition would find what it started itself and take it for somebody else's.
         let lost_answer = client.lost_answers(&[Ability::KeyedRequests, Ability::AtomicStarts]);

@@ -74,9 +74,7 @@ impl Validation {
         let factory = AnyFactory(factory);
         match AssertUnwindSafe((self.run)(&factory)).catch_unwind().await {
             Ok(()) => Outcome::Passed,
-            Err(panic) => {
-                Outcome::Failed(panic_text(panic).unwrap_or_else(|| "it panicked".to_owned()))
-            },
+            Err(panic) => Outcome::Failed(panic_text(panic).unwrap_or_else(|| "it panicked".to_owned())),
         }
     }
 }

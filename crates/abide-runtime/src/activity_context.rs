@@ -139,10 +139,11 @@ impl ActivityContext {
         self.cancellation.token().cancelled().await;
     }
 
-    /// The signal to stop, to be passed on to tasks that the activity starts itself.
+    /// The signal to stop, to be passed on to tasks that the activity starts itself. Whoever raises it stops those tasks, and
+    /// not the activity.
     #[must_use]
     pub fn cancellation_token(&self) -> CancellationToken {
-        self.cancellation.token().clone()
+        self.cancellation.token().child_token()
     }
 
     /// Why it should stop; `None` while it should not.

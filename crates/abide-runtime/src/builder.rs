@@ -75,6 +75,11 @@ pub enum StartError {
         "a runtime starts inside of a tokio runtime: call it from an async function under `#[tokio::main]`"
     )]
     NoTokio,
+    /// The tokio runtime has no timers.
+    #[error(
+        "a runtime needs the timers of tokio: call `enable_time` or `enable_all` on the builder of the tokio runtime"
+    )]
+    NoTimers,
     /// The metrics could not be set up.
     #[error("the metrics could not be set up: {message}")]
     Observability {
@@ -142,11 +147,12 @@ impl RuntimeBuilder {
             Some(spawn) => spawn,
             None => Arc::new(TokioTasks::current().ok_or(StartError::NoTokio)?),
         };
-        let client = Client::builder(Arc::clone(&provider));
-        let (clock, client) = match self.clock {
-            Some(clock) => (Arc::clone(&clock), client.clock(clock)),
-            // Activities may use their client on threads without tokio: it keeps a clock that needs none.
-            None => (Arc::new(TokioClock::try_new().ok_or(StartError::NoTimers)?) as Arc<dyn Clock>, client),
+        // Without one, the client of activities keeps a clock of its own: they may use it on threads without tokio.
+        let of_client = self.clock.clone();
+        let clock: Arc<dyn Clock> = if let Some(clock) = self.clock {
+            clock
+        } else {
+            Arc::new(TokioClock::try_new().ok_or(StartError::NoTimers)?)
         };
         let entropy = self.entropy.unwrap_or_else(|| Arc::new(SystemEntropy));
         let observability = ObservabilityHandle::init(&settings.observability)
@@ -189,38 +195,51 @@ impl RuntimeBuilder {
             stop,
             caller,
         });
-        start(&core);
+        start(&core, of_client);
         // From here on its tasks hold it.
         drop(alive);
         Ok(Runtime::new(core, observability))
     }
 }
 
-/// Starts everything that runs for a runtime.
-fn start(core: &Arc<Core>) {
-    let client = Client::builder(Arc::clone(&core.store))
-        .clock(Arc::clone(&core.clock))
-        .entropy(Arc::clone(&core.entropy))
-        .build();
-    let worker = Arc::new(Worker::new(Arc::clone(core), client));
-    let (of_leases, of_sessions) = (Arc::clone(core), Arc::clone(&worker));
-    let leases = supervise(Arc::clone(core), "lease renewals", move || renew_leases(Arc::clone(&of_leases)));
-    let sessions = supervise(Arc::clone(core), "sessions", move || keep_sessions(Arc::clone(&of_sessions)));
-    let keep = join(leases, sessions).map(|((), ())| ());
-    core.spawn.spawn_apart("abide-renewals", core.stop.servants.track_future(keep).boxed());
-    let listener = Arc::clone(&worker);
-    let hear = supervise(Arc::clone(core), "stolen leases", move || listen(Arc::clone(&listener)));
-    core.spawn.spawn("stolen leases", core.stop.servants.track_future(hear).boxed());
+/// Starts everything that runs for a runtime. What must be heard at once, whatever user code does, has threads of its own.
+fn start(core: &Arc<Core>, clock_of_client: Option<Arc<dyn Clock>>) {
+    let client = Client::builder(Arc::clone(&core.store)).entropy(Arc::clone(&core.entropy));
+    let client = match clock_of_client {
+        Some(clock) => client.clock(clock),
+        None => client,
+    };
+    let worker = Arc::new(Worker::new(Arc::clone(core), client.build()));
+    serve(core, &worker);
 
     let orchestrator = Arc::new(Orchestrator::new(Arc::clone(core)));
-    core.spawn("orchestrations", dispatch(Arc::clone(core), orchestrator).boxed());
-    if core.settings.worker_concurrency > 0 {
-        core.spawn("activities", dispatch(Arc::clone(core), worker).boxed());
-    }
+    let turns = dispatch(Arc::clone(core), orchestrator);
+    let of_lanes = Arc::clone(core);
+    let lanes = async move {
+        if of_lanes.settings.worker_concurrency > 0 {
+            join(turns, dispatch(of_lanes, worker)).await;
+        } else {
+            turns.await;
+        }
+    };
+    core.spawn.spawn_apart("abide-dispatch", core.stop.tracked(lanes.boxed()));
     let of_house = Arc::clone(core);
     let house =
         supervise(Arc::clone(core), "housekeeping", move || housekeeping::keep_house(Arc::clone(&of_house)));
     core.spawn("housekeeping", house.boxed());
+}
+
+/// Starts what serves the tasks: it ends with the last of them.
+fn serve(core: &Arc<Core>, worker: &Arc<Worker>) {
+    let (of_leases, of_sessions, of_listener) = (Arc::clone(core), Arc::clone(worker), Arc::clone(worker));
+    let leases = supervise(Arc::clone(core), "lease renewals", move || renew_leases(Arc::clone(&of_leases)));
+    let sessions = supervise(Arc::clone(core), "sessions", move || keep_sessions(Arc::clone(&of_sessions)));
+    let keep = join(leases, sessions).map(|((), ())| ());
+    let servants = &core.stop.servants;
+    core.spawn.spawn_apart("abide-renewals", servants.track_future(keep).boxed());
+    let hear = supervise(Arc::clone(core), "stolen leases", move || listen(Arc::clone(&of_listener)));
+    core.spawn.spawn("stolen leases", servants.track_future(hear).boxed());
+    core.spawn.spawn("sentinel", servants.track_future(core.stop.sentinel()).boxed());
 }
 
 impl fmt::Debug for RuntimeBuilder {

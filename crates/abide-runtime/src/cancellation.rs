@@ -32,15 +32,11 @@ impl CancellationReason {
     /// Reads the reason that a history records for a cancelled activity.
     pub(crate) fn recorded(reason: &str) -> Self {
         match reason {
-            TERMINAL_COMPLETED => {
-                Self::OrchestrationEnded { status: ExecutionStatus::Completed }
-            }
+            TERMINAL_COMPLETED => Self::OrchestrationEnded { status: ExecutionStatus::Completed },
             TERMINAL_FAILED | TERMINAL_CANCELLED => {
                 Self::OrchestrationEnded { status: ExecutionStatus::Failed }
             }
-            TERMINAL_CONTINUED_AS_NEW => {
-                Self::OrchestrationEnded { status: ExecutionStatus::ContinuedAsNew }
-            }
+            TERMINAL_CONTINUED_AS_NEW => Self::OrchestrationEnded { status: ExecutionStatus::ContinuedAsNew },
             _ => Self::Dropped,
         }
     }

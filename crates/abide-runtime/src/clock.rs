@@ -1,5 +1,6 @@
 //! The machine's clock, with timers that cost little.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 use abide_host::SystemClock;
@@ -9,6 +10,16 @@ use abide_model::{Clock, Sleep, Timestamp};
 #[derive(Debug, Clone, Default)]
 pub(crate) struct TokioClock {
     system: SystemClock,
+}
+
+impl TokioClock {
+    /// `None` where the tokio runtime was built without timers.
+    pub(crate) fn try_new() -> Option<Self> {
+        let clock = Self::default();
+        // Tokio offers no other way to ask.
+        let probe = catch_unwind(AssertUnwindSafe(|| clock.sleep_until(Duration::ZERO)));
+        probe.is_ok().then_some(clock)
+    }
 }
 
 impl Clock for TokioClock {

@@ -10,6 +10,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use abide_model::panic_text;
 use abide_provider::{Ability, Operation, StoreError};
 use futures_util::future::{BoxFuture, Either, FutureExt, select};
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
@@ -189,7 +190,8 @@ pub(crate) async fn dispatch<L: Lane>(core: Arc<Core>, lane: Arc<L>) {
     let mut backoff = Backoff::default();
     while !core.stop.ending.is_cancelled() {
         let round = AssertUnwindSafe(one_round(&core, &lane, &slots, &mut backoff));
-        if round.catch_unwind().await.is_err() {
+        if let Err(payload) = round.catch_unwind().await {
+            let _said = panic_text(payload);
             error!(target: "abide::runtime", lane = L::NAME, "the dispatcher panicked; it goes on");
             let delay = backoff.after_failure(&*core.entropy);
             let _ended = core.caller.pause(delay).await;
@@ -209,6 +211,8 @@ async fn one_round<L: Lane>(core: &Arc<Core>, lane: &Arc<L>, slots: &Slots, back
     let limit = lane.limit(permits.num_permits());
     let leased = match lease(core, lane, limit).await {
         Leased::Answer(Ok(leased)) => leased,
+        // A store that is not heard out because the runtime ends is none that fails.
+        Leased::Answer(Err(_)) if core.stop.ending.is_cancelled() => return,
         Leased::Answer(Err(failure)) => {
             pulse.answered();
             core.chances.met_trouble();
@@ -311,7 +315,8 @@ fn start<L: Lane>(core: &Arc<Core>, lane: &Arc<L>, lease: L::Lease, granted: Dur
     let work = AssertUnwindSafe(Arc::clone(&lane).run(lease, granted, slot));
     let task = async move {
         let core = core_of_task;
-        if work.catch_unwind().await.is_err() {
+        if let Err(payload) = work.catch_unwind().await {
+            let _said = panic_text(payload);
             error!(target: "abide::runtime", lane = L::NAME, "work panicked outside of user code; it will be tried again");
             lane.give_back(token, GiveBack::tried(AFTER_PANIC)).await;
         }

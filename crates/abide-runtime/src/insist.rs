@@ -9,6 +9,7 @@ use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::task::Poll;
 
+use abide_model::panic_text;
 use abide_provider::{ErrorKind, Operation, StoreError};
 use futures_util::future::{BoxFuture, FutureExt};
 
@@ -77,7 +78,10 @@ impl Core {
                 return Ok(Told::Done(done));
             }
             Some(Ok(Err(error))) => error,
-            Some(Err(_panic)) => self.caller.unanswered(operation, PANICKED),
+            Some(Err(payload)) => {
+                let _said = panic_text(payload);
+                self.caller.unanswered(operation, PANICKED)
+            }
             None => self.caller.unanswered(operation, LATE),
         };
         match error.kind {

@@ -8,6 +8,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -71,14 +72,22 @@ struct Entry {
     until: Duration,
     under_way: bool,
     failures: u32,
+    fate: Fate,
+}
+
+/// What happens to a lease while it is held.
+#[derive(Debug, Clone, Default)]
+struct Fate {
     lost: CancellationToken,
+    /// A renewal failed at some time: it may have run out.
+    in_doubt: Arc<AtomicBool>,
 }
 
 /// Keeps a lease renewed until it is dropped.
 pub(crate) struct LeaseGuard {
     id: u64,
     renewals: Arc<Renewals>,
-    lost: CancellationToken,
+    fate: Fate,
 }
 
 impl fmt::Debug for LeaseGuard {
@@ -90,7 +99,12 @@ impl fmt::Debug for LeaseGuard {
 impl LeaseGuard {
     /// Raised when the store says that the lease is not held any more.
     pub(crate) const fn lost(&self) -> &CancellationToken {
-        &self.lost
+        &self.fate.lost
+    }
+
+    /// Whether every renewal came through, as far as we know: then the lease should still be held.
+    pub(crate) fn was_kept(&self) -> bool {
+        !self.fate.lost.is_cancelled() && !self.fate.in_doubt.load(Ordering::Relaxed)
     }
 }
 
@@ -105,11 +119,11 @@ impl Renewals {
     pub(crate) fn hold(self: &Arc<Self>, lease: Lease, granted: Duration) -> LeaseGuard {
         let renew_at = granted.saturating_add(lease.interval);
         let until = granted.saturating_add(lease.lasts);
-        let lost = CancellationToken::new();
+        let fate = Fate::default();
         let mut held = self.lock();
         let id = held.next_id;
         held.next_id = held.next_id.wrapping_add(1);
-        let entry = Entry { lease, renew_at, until, under_way: false, failures: 0, lost: lost.clone() };
+        let entry = Entry { lease, renew_at, until, under_way: false, failures: 0, fate: fate.clone() };
         held.leases.insert(id, entry);
         let is_sooner = held.wakes_at.is_none_or(|wakes_at| renew_at < wakes_at);
         if is_sooner {
@@ -119,7 +133,7 @@ impl Renewals {
         if is_sooner {
             self.sooner.notify_one();
         }
-        LeaseGuard { id, renewals: Arc::clone(self), lost }
+        LeaseGuard { id, renewals: Arc::clone(self), fate }
     }
 
     /// How far the most belated renewal is behind its time.
@@ -172,11 +186,12 @@ impl Renewals {
             }
             Outcome::Failed => {
                 entry.failures = entry.failures.saturating_add(1);
+                entry.fate.in_doubt.store(true, Ordering::Relaxed);
                 entry.renew_at = now.saturating_add(retry_delay(entry, now, chance));
             }
             Outcome::Lost => {
                 if let Some(entry) = held.leases.remove(&id) {
-                    entry.lost.cancel();
+                    entry.fate.lost.cancel();
                 }
             }
         }

@@ -35,6 +35,16 @@ impl Stop {
         (Self { alive: Arc::downgrade(&alive), ..stop }, alive)
     }
 
+    /// Ends when everything has. If the executor drops it before, as one does that ends, what runs elsewhere is told to end too.
+    pub(crate) fn sentinel(&self) -> impl Future<Output = ()> + Send + 'static {
+        let guards = (self.ending.clone().drop_guard(), self.giving_up.clone().drop_guard());
+        let drained = self.drained.clone();
+        async move {
+            drained.cancelled().await;
+            drop(guards);
+        }
+    }
+
     /// A task that a shutdown waits for, and what serves the tasks until then.
     pub(crate) fn tracked(&self, task: BoxFuture<'static, ()>) -> BoxFuture<'static, ()> {
         let alive = self.alive.upgrade();

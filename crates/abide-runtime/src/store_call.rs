@@ -9,7 +9,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
-use abide_model::{Clock, Spawn};
+use abide_model::{Clock, Spawn, panic_text};
 use abide_provider::{Operation, ProviderError, StoreError};
 use futures_util::future::{BoxFuture, Either, FutureExt, select};
 use tracing::{debug, info, warn};
@@ -103,7 +103,10 @@ impl Caller {
     fn answered<T>(&self, operation: Operation, answer: std::thread::Result<T>) -> Called<T> {
         match answer {
             Ok(answer) => Called::Answered(answer),
-            Err(_panic) => Called::Unanswered(self.unanswered(operation, PANICKED)),
+            Err(payload) => {
+                let _said = panic_text(payload);
+                Called::Unanswered(self.unanswered(operation, PANICKED))
+            }
         }
     }
 

@@ -5,6 +5,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
+use abide_model::panic_text;
 use futures_util::FutureExt;
 use tracing::error;
 
@@ -22,9 +23,8 @@ where
 {
     loop {
         let ended = AssertUnwindSafe(async { begin().await }).catch_unwind().await;
-        if ended.is_ok() {
-            return;
-        }
+        let Err(payload) = ended else { return };
+        let _said = panic_text(payload);
         error!(target: "abide::runtime", task = name, "panicked; it goes on");
         if core.caller.pause_unless_given_up(REST).await == Pause::Ending {
             return;

@@ -2,12 +2,10 @@
 //!
 //! They are activities like any other, so that their results are recorded and replayed; only their names are reserved.
 
-use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use abide_client::Client;
 use abide_model::{Clock, Entropy};
-use futures_util::FutureExt;
 use serde_json::Value;
 use tracing::warn;
 
@@ -77,11 +75,10 @@ impl Reader {
     async fn insist(&self, client: &Client, instance: &str, key: &str) -> Result<Option<String>, String> {
         let mut backoff = Backoff::default();
         loop {
-            let problem = match AssertUnwindSafe(client.get_kv_value(instance, key)).catch_unwind().await {
-                Ok(Ok(value)) => return Ok(value),
-                Ok(Err(error)) if error.is_retryable() => error.to_string(),
-                Ok(Err(error)) => return Err(format!("get_kv_value client error: {error}")),
-                Err(_) => "the provider panicked".to_owned(),
+            let problem = match client.get_kv_value(instance, key).await {
+                Ok(value) => return Ok(value),
+                Err(error) if error.is_retryable() => error,
+                Err(error) => return Err(format!("get_kv_value client error: {error}")),
             };
             let delay = backoff.after_failure(&*self.entropy);
             warn!(target: "abide::runtime", %problem, failures = backoff.failures(), retry_in = ?delay,

@@ -133,6 +133,7 @@ pub(crate) const DIRECT: &[CrateRows] = &[
             row("abide-provider", "the store it talks to"),
             without_defaults("futures-core", "the trait of the stream of changes"),
             without_defaults("futures-util", "waiting for whichever comes first"),
+            row("semver", "a start with what is no version is refused"),
             row("serde", "typed inputs and outputs"),
             row("serde_json", "typed values of the key-value store"),
             row("thiserror", "error types without handwritten `Display`"),

@@ -253,20 +253,24 @@ impl Lane for Orchestrator {
         let who = stage.who();
         let span = info_span!(target: "abide::runtime", "turn", instance_id = %who.instance,
             execution_id = who.execution_id, orchestration_name = %who.orchestration);
+        let settings = &self.core.settings;
+        let keep = Lease {
+            on: Leased::Instance,
+            token: lease.token.clone(),
+            lasts: settings.orchestrator_lock_timeout,
+            interval: settings.orchestrator_renewal_interval,
+        };
+        // Here and not in the task, which may have to wait for a thread.
+        let renewed = self.core.renewals.hold(keep, granted);
         let work = async move {
-            let settings = &self.core.settings;
-            let keep = Lease {
-                on: Leased::Instance,
-                token: lease.token.clone(),
-                lasts: settings.orchestrator_lock_timeout,
-                interval: settings.orchestrator_renewal_interval,
-            };
-            let _renewed = self.core.renewals.hold(keep, granted);
             let held = Held { lease: Arc::new(lease), granted };
             crate::test_hooks::delay(&*self.core.clock, &held.lease.instance).await;
+            if renewed.lost().is_cancelled() {
+                return self.core.chances.spoiled(&held.lease.instance);
+            }
             // Everything it waits for hears that the runtime gives up, so it ends by itself and hands its lease back.
             self.turn(held, stage).await;
-            drop(slot);
+            drop((renewed, slot));
         };
         work.instrument(span).boxed()
     }

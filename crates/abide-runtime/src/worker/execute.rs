@@ -7,6 +7,7 @@
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
+use abide_model::panic_text;
 use futures_util::future::{Either, FutureExt, select};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
@@ -40,7 +41,7 @@ impl Worker {
         // Until its result is written: what is taken away meanwhile was cancelled, not lost.
         let _runs = self.running.enter(&activity.token, cancellation.clone());
         let began = self.core.clock.monotonic();
-        let signals = Signals { cancellation: &cancellation, lost: renewed.lost() };
+        let signals = Signals { cancellation: &cancellation, lease: &renewed };
         let ran = match self.start(handler, &activity, signals, &slot).await {
             Ok(running) => self.run(running, &activity, signals).await,
             Err(ended) => ended,
@@ -51,11 +52,14 @@ impl Worker {
                 // The slot is free as soon as the result has a place to wait in.
                 let _waits = Arc::clone(&self.unacknowledged).acquire_owned().await;
                 drop((slot, ticket));
-                let outcome = self.settle(&activity, &cancellation, result).await;
+                let outcome = self.settle(&activity, signals, result).await;
                 self.count(&activity, outcome, seconds);
             }
             Ran::Unwanted => {
-                self.lost(&activity, cancellation.reason().unwrap_or(CancellationReason::LeaseLost));
+                // Unless it was cancelled, that is the store's doing.
+                if cancellation.reason().is_none_or(|reason| reason == CancellationReason::LeaseLost) {
+                    self.core.chances.spoiled(activity.key());
+                }
                 self.count(&activity, "cancelled", seconds);
             }
             Ran::Interrupted => self.hand_back(&activity, GiveBack::UNTRIED).await,
@@ -67,30 +71,39 @@ impl Worker {
     async fn settle(
         &self,
         activity: &Activity,
-        cancellation: &Cancellation,
+        signals: Signals<'_>,
         result: Result<String, String>,
     ) -> &'static str {
         let outcome = if result.is_ok() { "success" } else { "app_error" };
-        match self.finish(activity, activity.completion(result)).await {
+        match self.finish_with(activity, result).await {
             Taken::Yes => {
                 self.core.chances.forget(activity.key());
                 outcome
             }
+            Taken::AsFailure => {
+                self.core.chances.forget(activity.key());
+                "app_error"
+            }
             Taken::TooLate => {
-                let reason = match cancellation.reason() {
+                let reason = match signals.cancellation.reason() {
                     Some(reason) => reason,
                     None => self.why_gone(activity).await,
                 };
-                self.lost(activity, reason);
+                if reason == CancellationReason::LeaseLost {
+                    self.ran_for_nothing(activity, signals.lease);
+                }
                 "cancelled"
             }
             Taken::No => "infra_error",
         }
     }
 
-    /// An activity was run for nothing: unless it was cancelled, that is the store's doing.
-    fn lost(&self, activity: &Activity, reason: CancellationReason) {
-        if reason == CancellationReason::LeaseLost {
+    /// An activity was run, and the lease is gone. If it was not kept, the store spoiled the try. If it was, the process may have
+    /// been stopped for a while; but a store may also refuse every result in these words, and must not be asked for ever.
+    fn ran_for_nothing(&self, activity: &Activity, lease: &LeaseGuard) {
+        if lease.was_kept() {
+            self.core.chances.met_trouble();
+        } else {
             self.core.chances.spoiled(activity.key());
         }
     }
@@ -103,7 +116,7 @@ impl Worker {
 
     /// Runs the handler until it returns or is not waited for any more.
     async fn run(&self, running: Handler, activity: &Activity, signals: Signals<'_>) -> Ran {
-        let Signals { cancellation, lost } = signals;
+        let Signals { cancellation, lease } = signals;
         let signal = self.signal(activity, signals).boxed();
         let (reason, running) = match select(running, signal).await {
             Either::Left((result, _)) => {
@@ -117,7 +130,7 @@ impl Worker {
         info!(target: "abide::runtime", instance_id = %activity.instance, activity_name = %activity.name,
             activity_id = activity.id, ?reason, "the activity is asked to stop");
         if reason == CancellationReason::Shutdown {
-            return self.run_out(running, activity, lost).await;
+            return self.run_out(running, activity, lease.lost()).await;
         }
         let grace = self.core.settings.activity_cancellation_grace_period;
         let over = Box::pin(self.core.caller.pause_unless_given_up(grace));
@@ -165,7 +178,8 @@ impl Worker {
 /// Drops a handler that will not be polled any more. Its destructors are the user's.
 fn put_away(running: Handler) {
     let dropped = std::panic::catch_unwind(AssertUnwindSafe(move || drop(running)));
-    if dropped.is_err() {
+    if let Err(payload) = dropped {
+        let _said = panic_text(payload);
         warn!(target: "abide::runtime", "an activity panicked while it was dropped");
     }
 }

@@ -21,6 +21,8 @@ const AFTER_REFUSAL: Duration = Duration::from_secs(1);
 pub(super) enum Taken {
     /// It is durable, or was before.
     Yes,
+    /// It could not be written; a failure was, in its place.
+    AsFailure,
     /// It came too late: nobody waits for it, or somebody else's counts.
     TooLate,
     /// It could not be written: the activity was handed back and runs again.
@@ -28,8 +30,38 @@ pub(super) enum Taken {
 }
 
 impl Worker {
+    /// Tells the orchestration what its activity returned. If the store will never take that, the activity has failed: running
+    /// it again would give the same.
+    pub(super) async fn finish_with(&self, activity: &Activity, result: Result<String, String>) -> Taken {
+        let size = result.as_ref().map_or_else(String::len, String::len);
+        match self.try_finish(activity, activity.completion(result)).await {
+            Ok(taken) => taken,
+            Err(error) if error.rejection() == Some(Rejection::Invalid) => {
+                let problem = format!(
+                    "the result of activity '{}' ({size} bytes) cannot be stored: {error}",
+                    activity.name
+                );
+                error!(target: "abide::runtime", instance_id = %activity.instance, %error, size,
+                    "the store does not take the result of an activity; it fails");
+                match self.finish(activity, activity.completion(Err(problem))).await {
+                    Taken::Yes | Taken::AsFailure => Taken::AsFailure,
+                    other @ (Taken::TooLate | Taken::No) => other,
+                }
+            }
+            Err(error) => self.refused(activity, &error).await,
+        }
+    }
+
     /// Tells the orchestration how its activity ended, however often that takes.
     pub(super) async fn finish(&self, activity: &Activity, completion: WorkItem) -> Taken {
+        match self.try_finish(activity, completion).await {
+            Ok(taken) => taken,
+            Err(error) => self.refused(activity, &error).await,
+        }
+    }
+
+    /// The error is a refusal: the store will not take this, and the lease is still held.
+    async fn try_finish(&self, activity: &Activity, completion: WorkItem) -> Result<Taken, StoreError> {
         let store = Arc::clone(&self.core.store);
         let finished = FinishedWork { token: activity.token.clone(), completion: Some(completion) };
         let call = move || {
@@ -44,28 +76,25 @@ impl Worker {
             Told::Done(()) => {
                 self.core.pulse.committed(self.core.clock.monotonic());
                 self.core.new_mail.notify_one();
-                Taken::Yes
+                Ok(Taken::Yes)
             }
             Told::Refused { error, perhaps_applied } => match error.rejection() {
                 // A try whose answer was lost may have ended the lease: then this refuses what is done.
-                Some(Rejection::LeaseLost) if perhaps_applied => Taken::Yes,
+                Some(Rejection::LeaseLost) if perhaps_applied => Ok(Taken::Yes),
                 Some(Rejection::LeaseLost) => {
                     debug!(target: "abide::runtime", %error, "the result of an activity came too late");
-                    Taken::TooLate
+                    Ok(Taken::TooLate)
                 }
-                Some(_) | None => {
-                    self.refused(activity, &error).await;
-                    Taken::No
-                }
+                Some(_) | None => Err(error),
             },
             Told::GivenUp => {
                 self.hand_back(activity, GiveBack::UNTRIED).await;
-                Taken::No
+                Ok(Taken::No)
             }
         }
     }
 
-    async fn refused(&self, activity: &Activity, error: &StoreError) {
+    async fn refused(&self, activity: &Activity, error: &StoreError) -> Taken {
         error!(target: "abide::runtime", %error, "the store does not take the result of an activity; it will run again");
         let back = match error.rejection() {
             // Nothing else can be wrong with the activity itself.
@@ -73,5 +102,6 @@ impl Worker {
             Some(_) | None => GiveBack::untried(AFTER_REFUSAL),
         };
         self.hand_back(activity, back).await;
+        Taken::No
     }
 }

@@ -31,7 +31,7 @@ pub(crate) use self::stolen::listen;
 use crate::chances::Verdict;
 use crate::core::Core;
 use crate::dispatch::{GiveBack, Lane, Slot};
-use crate::renewal::{Lease, Leased};
+use crate::renewal::{Lease, LeaseGuard, Leased};
 
 /// So many finished activities per slot may wait for the store to take their result.
 const UNACKNOWLEDGED_PER_SLOT: usize = 4;
@@ -71,18 +71,11 @@ impl Worker {
     async fn work(
         self: Arc<Self>,
         activity: Activity,
-        granted: Duration,
+        renewed: LeaseGuard,
         slot: Slot,
         ticket: Option<Ticket>,
     ) {
         let settings = &self.core.settings;
-        let keep = Lease {
-            on: Leased::Work,
-            token: activity.token.clone(),
-            lasts: settings.worker_lock_timeout,
-            interval: settings.worker_renewal_interval,
-        };
-        let renewed = self.core.renewals.hold(keep, granted);
         // First of all, because whatever is handed back after this gets back what it took.
         let verdict = self.core.chances.judge(activity.key(), activity.attempt, settings.max_attempts);
         match (ticket, verdict) {
@@ -165,9 +158,18 @@ impl Lane for Worker {
             Ok(activity) => activity,
             Err(lease) => return self.misrouted(*lease, slot).boxed(),
         };
+        let settings = &self.core.settings;
+        let keep = Lease {
+            on: Leased::Work,
+            token: activity.token.clone(),
+            lasts: settings.worker_lock_timeout,
+            interval: settings.worker_renewal_interval,
+        };
+        // Here and not in the task, which may have to wait for a thread.
+        let renewed = self.core.renewals.hold(keep, granted);
         let ticket = self.sessions.enter(activity.session.as_deref());
         let span = activity.span();
-        self.work(activity, granted, slot, ticket).instrument(span).boxed()
+        self.work(activity, renewed, slot, ticket).instrument(span).boxed()
     }
 
     fn token(lease: &WorkLease) -> String {

@@ -1,11 +1,10 @@
 //! Getting an activity ready to run: whoever runs it is told who asked.
 
-use std::any::Any;
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::Arc;
 
-use abide_model::EventKind;
+use abide_model::{EventKind, panic_text};
 use abide_provider::{Operation, ProviderError, Rejection, StoreError};
 use futures_util::future::{BoxFuture, Either, FutureExt, select};
 
@@ -36,6 +35,11 @@ impl Worker {
         signals: Signals<'_>,
         slot: &Slot,
     ) -> Result<Handler, Ran> {
+        if signals.lease.lost().is_cancelled() {
+            // It waited for a thread for so long: whoever has it now runs it.
+            signals.cancellation.cancel(self.why_gone(activity).await);
+            return Err(Ran::Unwanted);
+        }
         let cancelled = pin!(self.cancelled(activity, signals));
         let asker = match select(pin!(self.asked_by(activity)), cancelled).await {
             Either::Left((asker, _)) => asker,
@@ -97,15 +101,12 @@ fn contained(handler: Arc<dyn ActivityHandler>, ctx: ActivityContext, activity: 
     async move {
         let run = AssertUnwindSafe(async move { handler.invoke(ctx, input).await });
         let returned = run.catch_unwind().await;
-        returned.unwrap_or_else(|payload| Err(format!("activity '{name}' panicked: {}", said(&*payload))))
+        returned.unwrap_or_else(|payload| {
+            let said = panic_text(payload).unwrap_or_else(|| "no message".to_owned());
+            Err(format!("activity '{name}' panicked: {said}"))
+        })
     }
     .boxed()
-}
-
-/// What a panic said.
-fn said(payload: &(dyn Any + Send)) -> String {
-    let text = payload.downcast_ref::<&'static str>().map(|text| (*text).to_owned());
-    text.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".to_owned())
 }
 
 fn unread(error: &ProviderError) -> StoreError {

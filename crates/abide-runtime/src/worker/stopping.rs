@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 use super::Worker;
 use super::activity::Activity;
 use crate::cancellation::{Cancellation, CancellationReason};
+use crate::renewal::LeaseGuard;
 use crate::store_call::{Called, PATIENCE};
 
 /// By what an activity hears that it is to stop.
@@ -18,8 +19,8 @@ use crate::store_call::{Called, PATIENCE};
 pub(super) struct Signals<'run> {
     /// Raised where the store tells that it was taken away.
     pub(super) cancellation: &'run Cancellation,
-    /// Raised where a renewal finds out.
-    pub(super) lost: &'run CancellationToken,
+    /// Where a renewal finds out.
+    pub(super) lease: &'run LeaseGuard,
 }
 
 impl Worker {
@@ -34,8 +35,8 @@ impl Worker {
 
     /// Waits until the store tells that the activity was taken away, or a renewal finds out.
     pub(super) async fn cancelled(&self, activity: &Activity, signals: Signals<'_>) -> CancellationReason {
-        let Signals { cancellation, lost } = signals;
-        let unwanted = pin!(self.unwanted(activity, lost));
+        let Signals { cancellation, lease } = signals;
+        let unwanted = pin!(self.unwanted(activity, lease.lost()));
         match select(pin!(cancellation.token().cancelled()), unwanted).await {
             Either::Left(_) => cancellation.reason().unwrap_or(CancellationReason::LeaseLost),
             Either::Right((reason, _)) => reason,

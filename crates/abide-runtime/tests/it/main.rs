@@ -27,4 +27,5 @@ mod options;
 mod registry;
 mod silence;
 mod smoke;
+mod threads;
 mod worker;

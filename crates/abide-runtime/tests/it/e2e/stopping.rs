@@ -286,6 +286,22 @@ fn a_completion_that_was_acknowledged_before_the_cancel_is_recorded() {
 }
 
 #[test]
+fn an_activity_that_stops_what_it_started_goes_on_itself() {
+    on_every_store(async |world: World| {
+        let node = Node::new()
+            .activity("Stops", |ctx, input| async move {
+                ctx.cancellation_token().cancel();
+                assert!(!ctx.is_cancelled());
+                Ok(input)
+            })
+            .orchestration("Main", |ctx, input| async move { ctx.schedule_activity("Stops", input).await });
+        let runtime = world.run(node).await;
+        assert_eq!(world.start_and_end("i", "Main", "x").await.unwrap(), "x");
+        runtime.shutdown(None).await;
+    });
+}
+
+#[test]
 fn a_token_can_be_passed_on_to_what_the_activity_starts_itself() {
     on_own_stores(async |world: World| {
         let log = Log::new();

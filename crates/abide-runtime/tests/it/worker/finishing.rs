@@ -77,10 +77,10 @@ fn a_refusal_after_a_lost_answer_is_a_refusal() {
         scene.faults.set_plan(plan);
         let (code, runs) = counting();
         let node = scene.node(code).await;
-        assert_eq!(scene.run("i", "Main", "").await.unwrap(), "counted");
-        assert_eq!(runs.load(Ordering::Relaxed), 2, "it was handed back and ran again");
-        let counts = node.metrics_snapshot().unwrap();
-        assert_eq!((counts.activity_success, counts.activity_infra_errors), (1, 1));
+        let end = scene.run("i", "Main", "").await.unwrap_err();
+        assert!(end.starts_with("the result of activity 'Count' (7 bytes) cannot be stored:"), "{end}");
+        assert_eq!(runs.load(Ordering::Relaxed), 1);
+        assert_eq!(node.metrics_snapshot().unwrap().activity_app_errors, 1);
     });
 }
 
@@ -99,14 +99,38 @@ fn a_lost_lease_after_a_lost_answer_may_be_our_own_doing() {
 }
 
 #[test]
-fn a_result_that_the_store_never_takes_is_poison_in_the_end() {
+fn a_result_that_the_store_never_takes_is_a_failure_at_once() {
     ways(&[Way::Resident, Way::Cold], |scene| async move {
-        refuse(&scene, Rejection::Invalid, 10);
+        refuse(&scene, Rejection::Invalid, 1);
+        let (code, runs) = counting();
+        scene.node(code).await;
+        let end = scene.run("i", "Main", "").await.unwrap_err();
+        assert!(end.starts_with("the result of activity 'Count' (7 bytes) cannot be stored:"), "{end}");
+        assert_eq!(runs.load(Ordering::Relaxed), 1);
+    });
+}
+
+#[test]
+fn an_activity_of_which_the_store_takes_nothing_is_not_run_for_ever() {
+    ways(&[Way::Resident, Way::Cold], |scene| async move {
+        refuse(&scene, Rejection::Invalid, 20);
         let (code, runs) = counting();
         scene.node(code).await;
         let end = scene.run("i", "Main", "").await.unwrap_err();
         assert_eq!(end, "poison: activity Count#2 exceeded 11 attempts (max 10)");
         assert_eq!(runs.load(Ordering::Relaxed), 10);
+    });
+    // A store with the required methods only says the same of a lost lease and of a result that it will never take.
+    ways(&[Way::Plain], |scene| async move {
+        let refused = Fault::Rejected(Rejection::Invalid);
+        scene.faults.set_plan(FaultPlan::none().when(move |call| {
+            (call.operation == Operation::AckWorkItem && call.ordinal <= 20).then_some(refused)
+        }));
+        let (code, runs) = counting();
+        scene.node(code).await;
+        let end = scene.run("i", "Main", "").await.unwrap_err();
+        assert!(end.starts_with("poison: activity Count#2 exceeded"), "{end}");
+        assert!(runs.load(Ordering::Relaxed) <= 20);
     });
 }
 

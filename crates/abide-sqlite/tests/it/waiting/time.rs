@@ -151,3 +151,19 @@ fn being_woken_for_nothing_does_not_prolong_the_wait() {
         after(SHORT * 3, || wait_in_vain(provider, SHORT));
     });
 }
+
+/// Whoever takes the answer late counts the time from when it is taken: timers of that turn must not be early.
+#[test]
+fn a_lease_says_what_time_it_is_when_it_is_taken() {
+    on_both(|provider| {
+        let mut waiting = Parked::new(provider, provider.lease_instances(any_instance()));
+        enqueue_start(provider, "a");
+        waiting.until_woken();
+        let taken = SystemClock::new().wall().saturating_add(millis(2));
+        while SystemClock::new().wall() < taken {
+            std::thread::yield_now();
+        }
+        let leases = waiting.poll().expect("it was woken").unwrap();
+        assert!(leases[0].store_time.is_some_and(|time| time >= taken), "{leases:?}");
+    });
+}
