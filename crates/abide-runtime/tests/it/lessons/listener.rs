@@ -2,17 +2,29 @@
 
 use std::fmt::{Debug, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, LazyLock, Mutex};
 
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
-use tracing::{Event, Metadata, Subscriber};
+use tracing::subscriber::NoSubscriber;
+use tracing::{Dispatch, Event, Metadata, Subscriber};
 
 /// What was said. Clones hear the same.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(crate) struct Listener {
     heard: Arc<Mutex<Vec<String>>>,
     spans: Arc<AtomicU64>,
+}
+
+/// While there is only one subscriber, a line that is met for the first time by a thread that does not listen is never heard of
+/// again, by nobody. So there is always another one.
+static ANOTHER: LazyLock<Dispatch> = LazyLock::new(|| Dispatch::new(NoSubscriber::new()));
+
+impl Default for Listener {
+    fn default() -> Self {
+        LazyLock::force(&ANOTHER);
+        Self { heard: Arc::default(), spans: Arc::default() }
+    }
 }
 
 impl Listener {
