@@ -28,7 +28,7 @@ use crate::store_call::Caller;
 use crate::supervise::supervise;
 use crate::tasks::TokioTasks;
 use crate::worker::{Worker, keep_sessions, listen};
-use crate::{InvalidOptions, RuntimeOptions, housekeeping, syscall};
+use crate::{InvalidOptions, RuntimeOptions, housekeeping, retention, syscall};
 
 /// Puts a runtime together.
 ///
@@ -227,6 +227,12 @@ fn start(core: &Arc<Core>, clock_of_client: Option<Arc<dyn Clock>>) {
     let house =
         supervise(Arc::clone(core), "housekeeping", move || housekeeping::keep_house(Arc::clone(&of_house)));
     core.spawn("housekeeping", house.boxed());
+    if core.settings.retention.is_some() {
+        let of_retention = Arc::clone(core);
+        let enforce =
+            supervise(Arc::clone(core), "retention", move || retention::enforce(Arc::clone(&of_retention)));
+        core.spawn("retention", enforce.boxed());
+    }
 }
 
 /// Starts what serves the tasks: it ends with the last of them.

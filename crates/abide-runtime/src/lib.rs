@@ -30,6 +30,7 @@ mod housekeeping;
 mod insist;
 mod pacing;
 mod renewal;
+mod retention;
 mod store_call;
 mod tally;
 
@@ -57,6 +58,6 @@ pub use builder::{RuntimeBuilder, StartError};
 pub use cancellation::CancellationReason;
 pub use handler::{ActivityHandler, FnActivity};
 pub use health::{Health, Stalled};
-pub use options::{RuntimeOptions, UnregisteredBackoffConfig};
+pub use options::{RetentionConfig, RuntimeOptions, UnregisteredBackoffConfig};
 pub use runtime::Runtime;
 pub use settings::InvalidOptions;

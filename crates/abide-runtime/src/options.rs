@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use abide_model::SemverRange;
+use abide_model::{AutoPruneConfig, SemverRange};
 use abide_provider::TagFilter;
 
 use crate::observability::ObservabilityConfig;
@@ -56,6 +56,31 @@ pub struct RuntimeOptions {
     /// How much memory instances may take that stay resident between their turns, so that their history is not read and
     /// replayed for each; 0 keeps none.
     pub instance_cache_bytes: usize,
+    /// Which ended executions are pruned when an orchestration continues as new, for all or by name; and whether any are.
+    pub auto_prune: AutoPruneConfig,
+    /// Which finished instances are removed; `None` keeps all of them.
+    pub retention: Option<RetentionConfig>,
+}
+
+/// How long finished instances are kept.
+///
+/// A root goes with everything below it, and only if all of that has ended. Several nodes may have the same rule.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RetentionConfig {
+    /// For how long after their end.
+    pub keep_finished_for: Duration,
+    /// How often they are looked for.
+    pub every: Duration,
+    /// How many roots are removed at once; more are removed one batch after the other.
+    pub batch: u32,
+}
+
+impl RetentionConfig {
+    /// Keeps finished instances for this long; looks once a minute, and removes a hundred at once.
+    #[must_use]
+    pub const fn keeping_for(time: Duration) -> Self {
+        Self { keep_finished_for: time, every: Duration::from_secs(60), batch: 100 }
+    }
 }
 
 impl Default for RuntimeOptions {
@@ -82,6 +107,8 @@ impl Default for RuntimeOptions {
             worker_node_id: None,
             worker_tag_filter: TagFilter::default(),
             instance_cache_bytes: 64 * 1024 * 1024,
+            auto_prune: AutoPruneConfig::default(),
+            retention: None,
         }
     }
 }

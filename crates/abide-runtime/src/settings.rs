@@ -9,11 +9,11 @@
 use std::time::Duration;
 
 use abide_model::limits::{MAX_TAG_NAME_BYTES, MAX_WORKER_TAGS};
-use abide_model::{SemverRange, current_build_version};
+use abide_model::{AutoPruneConfig, NeverPrunes, SemverRange, current_build_version};
 use abide_provider::{DispatcherCapabilityFilter, TagFilter};
 
 use crate::observability::ObservabilityConfig;
-use crate::{RuntimeOptions, UnregisteredBackoffConfig};
+use crate::{RetentionConfig, RuntimeOptions, UnregisteredBackoffConfig};
 
 /// A lease that is shorter may end before a busy disk has written what was done under it, and then again, for ever.
 const SHORTEST_LEASE: Duration = Duration::from_millis(30);
@@ -55,6 +55,8 @@ pub(crate) struct Settings {
     pub(crate) worker_node_id: Option<String>,
     pub(crate) worker_tag_filter: TagFilter,
     pub(crate) instance_cache_bytes: usize,
+    pub(crate) auto_prune: AutoPruneConfig,
+    pub(crate) retention: Option<RetentionConfig>,
     pub(crate) observability: ObservabilityConfig,
     /// What is not as it was asked for.
     pub(crate) warnings: Vec<Warning>,
@@ -138,6 +140,17 @@ pub enum InvalidOptions {
     /// A name is wanted, or none.
     #[error("worker_node_id is empty; it must be a name that no other node has, or None")]
     EmptyNodeId,
+    /// A policy makes no sense.
+    #[error("auto_prune, {}: {problem}", orchestration.as_deref().map_or("default_policy".to_owned(), |name| format!("overrides of {name:?}")))]
+    AutoPrune {
+        /// For which orchestration it is; `None` for the default.
+        orchestration: Option<String>,
+        /// What is wrong with it.
+        problem: NeverPrunes,
+    },
+    /// Nothing would ever be removed.
+    #[error("retention.batch is 0; it must be at least 1, or nothing is ever removed")]
+    EmptyRetentionBatch,
 }
 
 /// Something that is not as it was asked for.
@@ -177,6 +190,7 @@ impl TryFrom<RuntimeOptions> for Settings {
         check_times(&options)?;
         check_counts(&options)?;
         check_tags(&options.worker_tag_filter)?;
+        check_cleaning(&options)?;
         if options.worker_node_id.as_deref() == Some("") {
             return Err(InvalidOptions::EmptyNodeId);
         }
@@ -218,6 +232,10 @@ impl TryFrom<RuntimeOptions> for Settings {
             worker_node_id: options.worker_node_id,
             worker_tag_filter: options.worker_tag_filter,
             instance_cache_bytes: options.instance_cache_bytes,
+            auto_prune: options.auto_prune,
+            retention: options
+                .retention
+                .map(|retention| RetentionConfig { every: retention.every.min(LONGEST), ..retention }),
             observability: ObservabilityConfig {
                 gauge_poll_interval: options.observability.gauge_poll_interval.min(LONGEST),
                 ..options.observability
@@ -272,6 +290,23 @@ fn check_counts(options: &RuntimeOptions) -> Result<(), InvalidOptions> {
     }
     if options.max_attempts == 0 {
         return Err(InvalidOptions::NoAttempts);
+    }
+    Ok(())
+}
+
+fn check_cleaning(options: &RuntimeOptions) -> Result<(), InvalidOptions> {
+    for (orchestration, policy) in options.auto_prune.policies() {
+        policy.check().map_err(|problem| InvalidOptions::AutoPrune {
+            orchestration: orchestration.map(str::to_owned),
+            problem,
+        })?;
+    }
+    let Some(retention) = &options.retention else { return Ok(()) };
+    if retention.batch == 0 {
+        return Err(InvalidOptions::EmptyRetentionBatch);
+    }
+    if retention.every.is_zero() {
+        return Err(InvalidOptions::ZeroInterval { field: "retention.every" });
     }
     Ok(())
 }

@@ -6,6 +6,7 @@
 //!
 //! Deliberately absent: the rules of replay. They are the engine's.
 
+mod auto_prune;
 mod cache;
 mod commit;
 mod failure;
@@ -139,8 +140,9 @@ impl Orchestrator {
         self.finish(held, who, resident, output).await;
     }
 
-    async fn finish(&self, held: &Held, who: Identity, mut resident: Resident, output: TurnOutput) {
+    async fn finish(&self, held: &Held, who: Identity, mut resident: Resident, mut output: TurnOutput) {
         let lease = &held.lease;
+        let pruning = self.prune_by_policy(&who, &mut output, self.now(held));
         resident.life.turns = resident.life.turns.saturating_add(1);
         let mut answered = Vec::new();
         for event in &output.events {
@@ -152,7 +154,7 @@ impl Orchestrator {
         let told = report::Told::of(&output, &resident.life, last).with_children(answered);
         let turn = commit_of(lease, who.execution_id, output);
         let sends = (!turn.turn.orchestrator_items.is_empty(), !turn.turn.worker_items.is_empty());
-        let end = match commit(&self.core, turn).await {
+        let end = match self.commit_pruning(&who, turn, pruning).await {
             CommitEnd::Refused(error) => return self.refused(held, who, error).await,
             end @ (CommitEnd::Done(_) | CommitEnd::NotOurs | CommitEnd::Outdated | CommitEnd::GivenUp) => end,
         };

@@ -64,7 +64,7 @@ impl ActivityRegistryBuilder {
         if name.starts_with(RESERVED_PREFIX) {
             self.mistakes.push(format!("activity name '{name}' uses reserved prefix '{RESERVED_PREFIX}'"));
         } else {
-            self.put(name, version::FIRST, handler, TAKEN);
+            let _taken = self.put(name, version::FIRST, handler, TAKEN);
         }
         self
     }

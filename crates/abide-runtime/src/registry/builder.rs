@@ -7,22 +7,28 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use semver::Version;
 
-use super::{Handlers, Names, Policies, Registry};
+use super::{Handlers, Names, Options, Policies, Registry};
 
 /// Collects handlers for a [`Registry`].
 pub struct RegistryBuilder<H: ?Sized> {
     pub(super) handlers: Handlers<H>,
     pub(super) policies: Policies,
+    pub(super) options: Options,
     pub(super) mistakes: Vec<String>,
 }
 
 impl<H: ?Sized> RegistryBuilder<H> {
-    pub(super) fn starting_from(handlers: Handlers<H>, policies: Policies) -> Self {
-        Self { handlers, policies, mistakes: Vec::new() }
+    /// What was collected, mistakes aside.
+    pub(super) fn registry(self) -> Registry<H> {
+        Registry {
+            handlers: Arc::new(self.handlers),
+            policies: Arc::new(Mutex::new(self.policies)),
+            options: Arc::new(self.options),
+        }
     }
 
     /// The registry, whatever mistakes were made: each is logged as an error, and of two handlers with one name the first
@@ -32,7 +38,7 @@ impl<H: ?Sized> RegistryBuilder<H> {
         for mistake in &self.mistakes {
             tracing::error!(target: "abide::runtime::registry", mistake, "a handler was not registered");
         }
-        Registry::of(self.handlers, self.policies)
+        self.registry()
     }
 
     /// The registry, if there were no mistakes.
@@ -41,11 +47,7 @@ impl<H: ?Sized> RegistryBuilder<H> {
     ///
     /// All mistakes, joined by `"; "`.
     pub fn build_result(self) -> Result<Registry<H>, String> {
-        if self.mistakes.is_empty() {
-            Ok(Registry::of(self.handlers, self.policies))
-        } else {
-            Err(self.mistakes.join("; "))
-        }
+        if self.mistakes.is_empty() { Ok(self.registry()) } else { Err(self.mistakes.join("; ")) }
     }
 
     /// Adds what `other` has, without its policies. What is there already stays and is a mistake:
@@ -55,7 +57,12 @@ impl<H: ?Sized> RegistryBuilder<H> {
         let handlers = Arc::unwrap_or_clone(other.handlers);
         for (name, versions) in handlers {
             for (version, handler) in versions {
-                self.put(&name, version, handler, error_prefix);
+                let options = other.options.get(&name).and_then(|versions| versions.get(&version)).cloned();
+                if self.put(&name, version.clone(), handler, error_prefix) == Put::Done
+                    && let Some(options) = options
+                {
+                    self.options.entry(name.clone()).or_default().insert(version, options);
+                }
             }
         }
         self
@@ -75,14 +82,25 @@ impl<H: ?Sized> RegistryBuilder<H> {
     }
 
     /// Adds a handler, unless its place is taken.
-    pub(super) fn put(&mut self, name: &str, version: Version, handler: Arc<H>, taken: &str) {
+    pub(super) fn put(&mut self, name: &str, version: Version, handler: Arc<H>, taken: &str) -> Put {
         match self.handlers.entry(name.to_owned()).or_default().entry(version) {
-            Entry::Occupied(place) => self.mistakes.push(format!("{taken}: {name}@{}", place.key())),
+            Entry::Occupied(place) => {
+                self.mistakes.push(format!("{taken}: {name}@{}", place.key()));
+                Put::Taken
+            }
             Entry::Vacant(place) => {
                 place.insert(handler);
+                Put::Done
             }
         }
     }
+}
+
+/// Whether a handler found its place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Put {
+    Done,
+    Taken,
 }
 
 /// Names, versions, policies and mistakes.
@@ -98,6 +116,11 @@ impl<H: ?Sized> fmt::Debug for RegistryBuilder<H> {
 
 impl<H: ?Sized> Default for RegistryBuilder<H> {
     fn default() -> Self {
-        Self::starting_from(BTreeMap::new(), BTreeMap::new())
+        Self {
+            handlers: BTreeMap::new(),
+            policies: BTreeMap::new(),
+            options: BTreeMap::new(),
+            mistakes: Vec::new(),
+        }
     }
 }

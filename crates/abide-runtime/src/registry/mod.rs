@@ -20,6 +20,7 @@ use abide_engine::OrchestrationHandler;
 use semver::Version;
 
 pub use builder::RegistryBuilder;
+pub use orchestration::OrchestrationOptions;
 pub use version::VersionPolicy;
 
 use crate::ActivityHandler;
@@ -38,28 +39,32 @@ pub type ActivityRegistryBuilder = RegistryBuilder<dyn ActivityHandler>;
 
 type Handlers<H> = BTreeMap<String, BTreeMap<Version, Arc<H>>>;
 type Policies = BTreeMap<String, VersionPolicy>;
+type Options = BTreeMap<String, BTreeMap<Version, OrchestrationOptions>>;
 
 /// Handlers by name and version. Clones share everything, the policies included.
 pub struct Registry<H: ?Sized> {
     handlers: Arc<Handlers<H>>,
     policies: Arc<Mutex<Policies>>,
+    /// Of orchestrations that were registered with any.
+    options: Arc<Options>,
 }
 
 impl<H: ?Sized> Registry<H> {
     /// An empty builder.
     #[must_use]
     pub fn builder() -> RegistryBuilder<H> {
-        RegistryBuilder::starting_from(BTreeMap::new(), BTreeMap::new())
+        RegistryBuilder::default()
     }
 
     /// A builder that has what `reg` has now, policies included.
     #[must_use]
     pub fn builder_from(reg: &Registry<H>) -> RegistryBuilder<H> {
-        RegistryBuilder::starting_from((*reg.handlers).clone(), reg.policies().clone())
-    }
-
-    fn of(handlers: Handlers<H>, policies: Policies) -> Self {
-        Self { handlers: Arc::new(handlers), policies: Arc::new(Mutex::new(policies)) }
+        RegistryBuilder {
+            handlers: (*reg.handlers).clone(),
+            policies: reg.policies().clone(),
+            options: (*reg.options).clone(),
+            mistakes: Vec::new(),
+        }
     }
 
     /// The handler that the policy of `name` chooses, and its version. A policy that names a version which is not
@@ -133,13 +138,17 @@ impl<H: ?Sized> Registry<H> {
 // Written out: a derived impl would ask the same of `H`, which is a trait object.
 impl<H: ?Sized> Clone for Registry<H> {
     fn clone(&self) -> Self {
-        Self { handlers: Arc::clone(&self.handlers), policies: Arc::clone(&self.policies) }
+        Self {
+            handlers: Arc::clone(&self.handlers),
+            policies: Arc::clone(&self.policies),
+            options: Arc::clone(&self.options),
+        }
     }
 }
 
 impl<H: ?Sized> Default for Registry<H> {
     fn default() -> Self {
-        Self::of(BTreeMap::new(), BTreeMap::new())
+        RegistryBuilder::default().registry()
     }
 }
 

@@ -7,12 +7,21 @@ use std::future::Future;
 use std::sync::Arc;
 
 use abide_engine::{FnOrchestration, OrchestrationContext, OrchestrationHandler};
-use abide_model::codec;
+use abide_model::{AutoPrunePolicy, codec};
 use semver::Version;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::builder::Put;
 use super::{OrchestrationRegistry, OrchestrationRegistryBuilder, VersionPolicy, version};
+
+/// What can be said about an orchestration beside its code.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct OrchestrationOptions {
+    /// Which of its ended executions are kept when it continues as new. An operator may say otherwise
+    /// ([`RuntimeOptions::auto_prune`](crate::RuntimeOptions::auto_prune)).
+    pub auto_prune: Option<AutoPrunePolicy>,
+}
 
 const TAKEN: &str = "duplicate orchestration registration";
 
@@ -24,7 +33,7 @@ impl OrchestrationRegistryBuilder {
         F: Fn(OrchestrationContext, String) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<String, String>> + Send + 'static,
     {
-        self.put(&name.into(), version::FIRST, Arc::new(FnOrchestration(f)), TAKEN);
+        let _taken = self.put(&name.into(), version::FIRST, Arc::new(FnOrchestration(f)), TAKEN);
         self
     }
 
@@ -38,8 +47,73 @@ impl OrchestrationRegistryBuilder {
         F: Fn(OrchestrationContext, In) -> Fut + Send + Sync + Clone + 'static,
         Fut: Future<Output = Result<Out, String>> + Send + 'static,
     {
-        self.put(&name.into(), version::FIRST, typed(f), TAKEN);
+        let _taken = self.put(&name.into(), version::FIRST, typed(f), TAKEN);
         self
+    }
+
+    /// Adds an orchestration, in version 1.0.0, and says more about it. A policy that would never prune is a mistake.
+    #[must_use]
+    pub fn register_with_options<F, Fut>(
+        mut self,
+        name: impl Into<String>,
+        f: F,
+        options: OrchestrationOptions,
+    ) -> Self
+    where
+        F: Fn(OrchestrationContext, String) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<String, String>> + Send + 'static,
+    {
+        let name = name.into();
+        if self.put(&name, version::FIRST, Arc::new(FnOrchestration(f)), TAKEN) == Put::Done {
+            self.put_options(&name, version::FIRST, options);
+        }
+        self
+    }
+
+    /// The same, with typed input and output.
+    #[must_use]
+    pub fn register_typed_with_options<In, Out, F, Fut>(
+        mut self,
+        name: impl Into<String>,
+        f: F,
+        options: OrchestrationOptions,
+    ) -> Self
+    where
+        In: DeserializeOwned + Send + 'static,
+        Out: Serialize + Send + 'static,
+        F: Fn(OrchestrationContext, In) -> Fut + Send + Sync + Clone + 'static,
+        Fut: Future<Output = Result<Out, String>> + Send + 'static,
+    {
+        let name = name.into();
+        if self.put(&name, version::FIRST, typed(f), TAKEN) == Put::Done {
+            self.put_options(&name, version::FIRST, options);
+        }
+        self
+    }
+
+    /// Adds a version of an orchestration, and says more about that version.
+    ///
+    /// # Panics
+    ///
+    /// If the version is not a semantic one, or not later than all that are there.
+    #[must_use]
+    pub fn register_versioned_with_options<F, Fut>(
+        self,
+        name: impl Into<String>,
+        version: impl AsRef<str>,
+        f: F,
+        options: OrchestrationOptions,
+    ) -> Self
+    where
+        F: Fn(OrchestrationContext, String) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<String, String>> + Send + 'static,
+    {
+        let (name, version) = (name.into(), version.as_ref());
+        let (mut builder, put) = self.put_later(&name, version, Arc::new(FnOrchestration(f)));
+        if put == Put::Done {
+            builder.put_options(&name, version::parse(&name, version), options);
+        }
+        builder
     }
 
     /// Adds a version of an orchestration.
@@ -53,7 +127,7 @@ impl OrchestrationRegistryBuilder {
         F: Fn(OrchestrationContext, String) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<String, String>> + Send + 'static,
     {
-        self.put_later(&name.into(), version.as_ref(), Arc::new(FnOrchestration(f)))
+        self.put_later(&name.into(), version.as_ref(), Arc::new(FnOrchestration(f))).0
     }
 
     /// Adds a version of an orchestration with typed input and output.
@@ -74,7 +148,7 @@ impl OrchestrationRegistryBuilder {
         F: Fn(OrchestrationContext, In) -> Fut + Send + Sync + Clone + 'static,
         Fut: Future<Output = Result<Out, String>> + Send + 'static,
     {
-        self.put_later(&name.into(), version.as_ref(), typed(f))
+        self.put_later(&name.into(), version.as_ref(), typed(f)).0
     }
 
     /// Adds what another registry has, without its policies.
@@ -102,15 +176,22 @@ impl OrchestrationRegistryBuilder {
 
     /// A version that is there already is a mistake like any other of its kind. One that is lower would change what is
     /// latest depending on the order of lines, and ends the program.
-    fn put_later(mut self, name: &str, text: &str, handler: Arc<dyn OrchestrationHandler>) -> Self {
+    fn put_later(mut self, name: &str, text: &str, handler: Arc<dyn OrchestrationHandler>) -> (Self, Put) {
         let version = version::parse(name, text);
         if let Some(latest) = self.later_than(name, &version) {
             panic!(
                 "non-monotonic orchestration version for {name}: {version} is not later than existing latest {latest}"
             );
         }
-        self.put(name, version, handler, TAKEN);
-        self
+        let put = self.put(name, version, handler, TAKEN);
+        (self, put)
+    }
+
+    fn put_options(&mut self, name: &str, version: Version, options: OrchestrationOptions) {
+        if let Some(Err(problem)) = options.auto_prune.as_ref().map(AutoPrunePolicy::check) {
+            return self.mistakes.push(format!("orchestration {name}@{version}: {problem}"));
+        }
+        self.options.entry(name.to_owned()).or_default().insert(version, options);
     }
 
     /// The latest version of `name`, if `version` would have to come before it.
@@ -118,6 +199,14 @@ impl OrchestrationRegistryBuilder {
         let versions = self.handlers.get(name)?;
         let (latest, _) = versions.last_key_value()?;
         (version < latest && !versions.contains_key(version)).then_some(latest)
+    }
+}
+
+impl OrchestrationRegistry {
+    /// The policy that a version of an orchestration was registered with.
+    pub(crate) fn auto_prune(&self, name: &str, version: &str) -> Option<&AutoPrunePolicy> {
+        let version = Version::parse(version).ok()?;
+        self.options.get(name)?.get(&version)?.auto_prune.as_ref()
     }
 }
 

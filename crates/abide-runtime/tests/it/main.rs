@@ -24,6 +24,7 @@ mod instrumented;
 mod lessons;
 mod metrics;
 mod options;
+mod pruning;
 mod registry;
 mod silence;
 mod smoke;

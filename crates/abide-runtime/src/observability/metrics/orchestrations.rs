@@ -193,4 +193,14 @@ impl MetricsProvider {
     pub fn record_executions_pruned(&self, count: u64) {
         counter!(names::EXECUTIONS_PRUNED).increment(count);
     }
+
+    /// An execution continued without the pruning that its policy asks for.
+    pub fn record_auto_prune_refused(&self) {
+        counter!(names::AUTO_PRUNES_REFUSED).increment(1);
+    }
+
+    /// So many finished instances were removed because of their age.
+    pub fn record_instances_removed(&self, count: u64) {
+        counter!(names::INSTANCES_REMOVED).increment(count);
+    }
 }

@@ -1,0 +1,292 @@
+//! Pruning that nobody calls, and instances that are removed because of their age.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use abide_model::{AutoPruneConfig, AutoPrunePolicy, PruneOptions, PruneTrigger};
+use abide_provider::{Operation, ProviderAdmin as _, Rejection};
+use abide_runtime::registry::{OrchestrationOptions, OrchestrationRegistry};
+use abide_runtime::{InvalidOptions, RetentionConfig, Runtime, StartError};
+use abide_sim::{Fault, FaultPlan};
+use metrics::with_local_recorder;
+
+use crate::lessons::scene::{Code, Scene, Way, every_way, ways};
+use crate::recorder::Shown;
+
+const MINUTE: Duration = Duration::from_secs(60);
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+fn keeps(keep_last: u32) -> AutoPrunePolicy {
+    AutoPrunePolicy { keep_last, ..AutoPrunePolicy::default() }
+}
+
+/// Continues as new until it has run so often, a minute each time; the last says which it is.
+async fn repeats(ctx: abide_engine::OrchestrationContext, input: String) -> Result<String, String> {
+    ctx.schedule_timer(MINUTE).await;
+    let last: u64 = input.parse().map_err(|_| "no number")?;
+    if ctx.execution_id() < last {
+        return ctx.continue_as_new(input).await;
+    }
+    Ok(ctx.execution_id().to_string())
+}
+
+fn code() -> Code {
+    Code::bare().orchestration("Repeats", repeats)
+}
+
+fn registered(policy: AutoPrunePolicy) -> Code {
+    let mut code = Code::bare();
+    let options = OrchestrationOptions { auto_prune: Some(policy) };
+    code.orchestrations = code.orchestrations.register_with_options("Repeats", repeats, options);
+    code
+}
+
+fn configured(code: Code, config: AutoPruneConfig) -> Code {
+    code.options(|options| options.auto_prune = config)
+}
+
+/// Runs it ten times; gives what is left.
+async fn left_of_ten(scene: &Scene, code: Code) -> Vec<u64> {
+    scene.node(code).await;
+    assert_eq!(scene.run("i", "Repeats", "10").await.unwrap(), "10");
+    let left = scene.world.memory.list_executions("i").await.unwrap();
+    scene.close().await;
+    left
+}
+
+#[test]
+fn without_a_policy_nothing_is_pruned() {
+    every_way(|scene| async move {
+        assert_eq!(left_of_ten(&scene, code()).await, (1..=10).collect::<Vec<_>>());
+    });
+}
+
+#[test]
+fn a_registered_policy_prunes_when_it_continues_as_new() {
+    every_way(|scene| async move {
+        // Of 1 to 9, which ended by continuing, one is kept; the last is the current one.
+        assert_eq!(left_of_ten(&scene, registered(keeps(1))).await, [9, 10]);
+    });
+    every_way(|scene| async move {
+        assert_eq!(left_of_ten(&scene, registered(keeps(3))).await, [7, 8, 9, 10]);
+    });
+}
+
+#[test]
+fn every_so_many_executions() {
+    every_way(|scene| async move {
+        let policy = AutoPrunePolicy { on: PruneTrigger::EveryNExecutions(4), ..keeps(1) };
+        assert_eq!(left_of_ten(&scene, registered(policy)).await, [8, 9, 10]);
+    });
+}
+
+#[test]
+fn what_ended_a_short_time_ago_is_kept_by_the_clock_of_the_store() {
+    every_way(|scene| async move {
+        // Each takes a minute: at the end of the ninth, those before the sixth ended more than three minutes ago.
+        let policy = AutoPrunePolicy { keep_for: Some(3 * MINUTE + MINUTE / 2), ..keeps(1) };
+        assert_eq!(left_of_ten(&scene, registered(policy)).await, [6, 7, 8, 9, 10]);
+    });
+}
+
+#[test]
+fn an_override_counts_for_more_than_the_registration_and_that_for_more_than_the_default() {
+    every_way(|scene| async move {
+        let config = AutoPruneConfig { default_policy: Some(keeps(2)), ..AutoPruneConfig::default() };
+        assert_eq!(left_of_ten(&scene, configured(code(), config.clone())).await, [8, 9, 10]);
+        scene.client().delete_instance("i", true).await.unwrap();
+        assert_eq!(left_of_ten(&scene, configured(registered(keeps(4)), config.clone())).await.len(), 5);
+        scene.client().delete_instance("i", true).await.unwrap();
+        let overrides = BTreeMap::from([("Repeats".to_owned(), keeps(1))]);
+        let config = AutoPruneConfig { overrides, ..config };
+        assert_eq!(left_of_ten(&scene, configured(registered(keeps(4)), config)).await, [9, 10]);
+    });
+}
+
+#[test]
+fn an_operator_may_switch_all_policies_off() {
+    every_way(|scene| async move {
+        let config = AutoPruneConfig {
+            enabled: false,
+            default_policy: Some(keeps(1)),
+            overrides: BTreeMap::from([("Repeats".to_owned(), keeps(1))]),
+        };
+        assert_eq!(left_of_ten(&scene, configured(registered(keeps(1)), config)).await.len(), 10);
+    });
+}
+
+#[test]
+fn an_execution_may_opt_out_and_explicit_calls_always_work() {
+    every_way(|scene| async move {
+        let mut code = Code::bare();
+        let options = OrchestrationOptions { auto_prune: Some(keeps(1)) };
+        code.orchestrations = code.orchestrations.register_with_options(
+            "Repeats",
+            |ctx: abide_engine::OrchestrationContext, input: String| async move {
+                ctx.set_auto_prune(false);
+                match ctx.execution_id() {
+                    10 => Ok("10".to_owned()),
+                    // Explicit, and with its own idea of what to keep.
+                    5 => {
+                        ctx.continue_as_new_pruned(
+                            input,
+                            PruneOptions { keep_last: Some(3), completed_before: None },
+                        )
+                        .await
+                    }
+                    _ => ctx.continue_as_new(input).await,
+                }
+            },
+            options,
+        );
+        let code = configured(code, AutoPruneConfig::default());
+        assert_eq!(left_of_ten(&scene, code).await, (3..=10).collect::<Vec<_>>());
+    });
+}
+
+#[test]
+fn a_version_has_the_policy_it_was_registered_with() {
+    every_way(|scene| async move {
+        let mut code = registered(keeps(1));
+        let options = OrchestrationOptions { auto_prune: Some(keeps(5)) };
+        code.orchestrations =
+            code.orchestrations.register_versioned_with_options("Repeats", "2.0.0", repeats, options);
+        // Executions continue with the latest version.
+        assert_eq!(left_of_ten(&scene, code).await, [5, 6, 7, 8, 9, 10]);
+    });
+}
+
+#[test]
+fn a_policy_that_never_prunes_is_a_mistake() {
+    let never = AutoPrunePolicy { on: PruneTrigger::EveryNExecutions(0), ..keeps(1) };
+    let options = OrchestrationOptions { auto_prune: Some(never.clone()) };
+    let mistake = OrchestrationRegistry::builder()
+        .register_with_options("Repeats", repeats, options)
+        .build_result()
+        .unwrap_err();
+    assert!(mistake.starts_with("orchestration Repeats@1.0.0: a policy that prunes every 0"), "{mistake}");
+
+    ways(&[Way::Resident], |scene| async move {
+        let overrides = BTreeMap::from([("Repeats".to_owned(), never.clone())]);
+        let options = abide_runtime::RuntimeOptions {
+            auto_prune: AutoPruneConfig { overrides, ..AutoPruneConfig::default() },
+            ..abide_runtime::RuntimeOptions::default()
+        };
+        let refused =
+            Runtime::builder().with_provider(scene.store()).with_options(options).build().await.unwrap_err();
+        let StartError::InvalidOptions(invalid @ InvalidOptions::AutoPrune { .. }) = refused else {
+            panic!("{refused:?}")
+        };
+        assert!(
+            invalid.to_string().starts_with("auto_prune, overrides of \"Repeats\": a policy"),
+            "{invalid}"
+        );
+    });
+}
+
+#[test]
+fn a_store_that_refuses_to_prune_does_not_hold_up_the_orchestration() {
+    let shown = Shown::default();
+    with_local_recorder(&shown, || {
+        ways(&[Way::Resident, Way::Cold], |scene| async move {
+            // The second turn of the first execution continues as new: its commit prunes.
+            let refused = Fault::Rejected(Rejection::Invalid);
+            scene.faults.set_plan(FaultPlan::none().at(Operation::CommitTurn, 2, refused));
+            scene.node(registered(keeps(1))).await;
+            assert_eq!(scene.run("i", "Repeats", "3").await.unwrap(), "3");
+            assert_eq!(scene.world.memory.list_executions("i").await.unwrap(), [2, 3]);
+        });
+    });
+    let text = shown.text();
+    assert!(text.contains("abide_auto_prunes_refused_total{} 2"), "{text}");
+    assert!(text.contains("abide_executions_pruned_total{} 2"), "{text}");
+}
+
+#[test]
+fn a_store_that_cannot_prune_now_is_asked_until_it_can() {
+    ways(&[Way::Resident, Way::Cold], |scene| async move {
+        let plan = FaultPlan::none().at(Operation::CommitTurn, 4, Fault::NotApplied).at(
+            Operation::CommitTurn,
+            5,
+            Fault::Unknown,
+        );
+        scene.faults.set_plan(plan);
+        assert_eq!(left_of_ten(&scene, registered(keeps(1))).await, [9, 10]);
+    });
+}
+
+fn keeping(time: Duration) -> RetentionConfig {
+    RetentionConfig { batch: 3, ..RetentionConfig::keeping_for(time) }
+}
+
+#[test]
+fn finished_instances_are_removed_when_they_are_old_enough() {
+    every_way(|scene| async move {
+        let code = Code::new().options(|options| options.retention = Some(keeping(DAY)));
+        scene.node(code).await;
+        for number in 0..10 {
+            scene.run(&format!("old-{number}"), "Hello", "you").await.unwrap();
+        }
+        scene.start("waits", "Wait", "").await;
+        scene.pass(DAY / 2).await;
+        scene.run("young", "Hello", "you").await.unwrap();
+        assert_eq!(scene.client().list_all_instances().await.unwrap().len(), 12);
+        scene.pass(DAY / 2 + 2 * MINUTE).await;
+        let mut left = scene.client().list_all_instances().await.unwrap();
+        left.sort();
+        assert_eq!(left, ["waits", "young"]);
+        scene.client().raise_event("waits", "go", "on").await.unwrap();
+        assert_eq!(scene.end_of("waits").await.unwrap(), "on");
+        scene.pass(DAY + 2 * MINUTE).await;
+        assert_eq!(scene.client().list_all_instances().await.unwrap(), [""; 0]);
+    });
+}
+
+#[test]
+fn without_retention_nothing_is_removed() {
+    every_way(|scene| async move {
+        scene.node(Code::new()).await;
+        scene.run("i", "Hello", "you").await.unwrap();
+        scene.pass(30 * DAY / 100).await;
+        assert_eq!(scene.client().list_all_instances().await.unwrap(), ["i"]);
+        assert_eq!(scene.faults.count(Operation::EnforceRetention), 0);
+    });
+}
+
+#[test]
+fn a_tree_goes_as_a_whole_and_an_eternal_instance_never() {
+    every_way(|scene| async move {
+        let code = Code::new()
+            .orchestration("Parent", |ctx, input| async move {
+                ctx.schedule_sub_orchestration_with_id("Hello", "child", input).await
+            })
+            .orchestration("Eternal", |ctx, input| async move {
+                ctx.schedule_timer(Duration::from_secs(3_600)).await;
+                ctx.continue_as_new(input).await
+            })
+            .options(|options| options.retention = Some(keeping(MINUTE)));
+        scene.node(code).await;
+        scene.start("eternal", "Eternal", "").await;
+        scene.run("parent", "Parent", "you").await.unwrap();
+        assert_eq!(scene.client().list_all_instances().await.unwrap().len(), 3);
+        scene.pass(Duration::from_secs(10 * 3_600)).await;
+        assert_eq!(scene.client().list_all_instances().await.unwrap(), ["eternal"]);
+    });
+}
+
+#[test]
+fn retention_that_makes_no_sense_is_refused() {
+    ways(&[Way::Resident], |scene| async move {
+        let refused = |retention: RetentionConfig| {
+            let options = abide_runtime::RuntimeOptions {
+                retention: Some(retention),
+                ..abide_runtime::RuntimeOptions::default()
+            };
+            Runtime::builder().with_provider(scene.store()).with_options(options).build()
+        };
+        let never = refused(RetentionConfig { batch: 0, ..keeping(DAY) }).await.unwrap_err();
+        assert_eq!(never, StartError::InvalidOptions(InvalidOptions::EmptyRetentionBatch));
+        let always = refused(RetentionConfig { every: Duration::ZERO, ..keeping(DAY) }).await.unwrap_err();
+        assert!(always.to_string().starts_with("retention.every is zero"), "{always}");
+    });
+}
