@@ -109,6 +109,8 @@ pub enum StolenBecause {
     },
     /// Its instance was deleted, or its execution was pruned.
     InstanceDeleted,
+    /// Another process did it; the history says why. The activity may also just have ended.
+    Unknown,
 }
 
 /// Leases that were taken away, as they are.

@@ -89,6 +89,7 @@ statements! {
     HiddenWork = "hidden_work",
     ExpiredWork = "expired_work",
     WorkOfOwner = "work_of_owner",
+    HeldWork = "held_work",
     NextWorkDue = "next_work_due",
     RevokeWork = "revoke_work",
     WorkOfExecution = "work_of_execution",

@@ -17,6 +17,11 @@ impl Listeners {
         receiver
     }
 
+    /// Whether nobody does.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.lock().is_empty()
+    }
+
     /// Tells everybody, and forgets those who have gone away.
     pub(crate) fn tell(&self, stolen: Vec<StolenLease>) {
         if stolen.is_empty() {

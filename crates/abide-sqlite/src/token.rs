@@ -7,7 +7,7 @@ use std::fmt;
 use crate::text::Text;
 
 /// The key of a work row.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct WorkKey {
     pub(crate) mailbox: i64,
     pub(crate) execution: i64,
@@ -23,7 +23,7 @@ pub(crate) struct MailboxToken {
 }
 
 /// A lease on an activity.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct WorkToken {
     pub(crate) key: WorkKey,
     pub(crate) nonce: i64,
@@ -31,7 +31,7 @@ pub(crate) struct WorkToken {
 }
 
 /// Whether an activity belongs to a session, so that whoever finishes it need not look.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Affinity {
     Free,
     Session,

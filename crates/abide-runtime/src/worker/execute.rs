@@ -39,7 +39,7 @@ impl Worker {
         };
         let cancellation = Cancellation::default();
         // Until its result is written: what is taken away meanwhile was cancelled, not lost.
-        let _runs = self.running.enter(&activity.token, cancellation.clone());
+        let _runs = self.running.enter(&activity.token, cancellation.clone(), renewed.lost().clone());
         let began = self.core.clock.monotonic();
         let signals = Signals { cancellation: &cancellation, lease: &renewed };
         let ran = match self.start(handler, &activity, signals, &slot).await {

@@ -3,16 +3,26 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use abide_provider::{StolenBecause, StolenLease};
 use futures_util::StreamExt;
 use futures_util::future::{Either, select};
+use tokio_util::sync::CancellationToken;
+use tracing::debug;
 
 use super::Worker;
-use crate::cancellation::{Cancellation, CancellationReason};
+use crate::cancellation::Cancellation;
 
 /// The activities that run, by the token of their lease.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Running {
-    by_token: Arc<Mutex<BTreeMap<String, Cancellation>>>,
+    by_token: Arc<Mutex<BTreeMap<String, Told>>>,
+}
+
+/// By what a running activity is told.
+#[derive(Debug, Clone)]
+struct Told {
+    cancellation: Cancellation,
+    lost: CancellationToken,
 }
 
 /// An activity runs until this is dropped.
@@ -23,19 +33,21 @@ pub(crate) struct Runs {
 }
 
 impl Running {
-    pub(crate) fn enter(&self, token: &str, cancellation: Cancellation) -> Runs {
-        self.lock().insert(token.to_owned(), cancellation);
+    pub(crate) fn enter(&self, token: &str, cancellation: Cancellation, lost: CancellationToken) -> Runs {
+        self.lock().insert(token.to_owned(), Told { cancellation, lost });
         Runs { token: token.to_owned(), running: self.clone() }
     }
 
-    fn cancel(&self, token: &str, reason: CancellationReason) {
-        let found = self.lock().get(token).cloned();
-        if let Some(cancellation) = found {
-            cancellation.cancel(reason);
+    /// Tells whoever runs under a lease that it was taken away. If it is not said why, they find out as after a renewal.
+    fn tell(&self, lease: &StolenLease) {
+        let Some(Told { cancellation, lost }) = self.lock().get(&lease.token).cloned() else { return };
+        match &lease.because {
+            StolenBecause::Unknown => lost.cancel(),
+            because => cancellation.cancel(because.into()),
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Cancellation>> {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Told>> {
         self.by_token.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -56,8 +68,11 @@ pub(crate) async fn listen(worker: Arc<Worker>) {
     let mut over = Box::pin(over);
     loop {
         match select(stolen.next(), &mut over).await {
-            Either::Left((Some(lease), _)) => worker.running.cancel(&lease.token, (&lease.because).into()),
-            Either::Left((None, _)) | Either::Right(_) => return,
+            Either::Left((Some(lease), _)) => worker.running.tell(&lease),
+            Either::Left((None, _)) => {
+                return debug!(target: "abide::runtime", "the store tells no more of leases taken away; renewals find out");
+            }
+            Either::Right(_) => return,
         }
     }
 }

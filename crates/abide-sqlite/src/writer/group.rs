@@ -14,12 +14,15 @@ use crate::job::{Durable, Job, JobError, Ran};
 use crate::statements::{Sql, Statements};
 use crate::store::promote::More;
 use crate::store::{News, Tx};
+use crate::token::WorkToken;
 
 /// What became of a group.
 #[derive(Debug, Default)]
 pub(crate) struct Outcome {
     /// Leases that were taken away.
     pub(crate) stolen: Vec<StolenLease>,
+    /// Leases on activities that were granted.
+    pub(crate) granted: Vec<WorkToken>,
     /// Whether there is more to do at once.
     pub(crate) again: bool,
     /// Whether the connection must be replaced.
@@ -162,6 +165,7 @@ fn settle(
         job.answer();
     }
     for call in parked.extract_if(.., |call| call.is_served()) {
+        outcome.granted.extend(call.granted_work());
         call.answer();
     }
     if done.changed {

@@ -9,11 +9,12 @@
 //! `group.rs` `settle`: COMMIT, which is the fsync → `Job::answer` → the caller's future.
 //!
 //! While something is parked, the thread wakes when the next thing becomes due, and looks now and then whether
-//! another process has written ([`neighbours`]); so it does while somebody listens for changes. Otherwise it sleeps until
-//! it is called.
+//! another process has written ([`neighbours`]); so it does while somebody listens for changes, or for leases that are taken
+//! away. Otherwise it sleeps until it is called.
 
 mod ground;
 pub(crate) mod group;
+mod held;
 pub(crate) mod lease_call;
 mod neighbours;
 
@@ -202,7 +203,7 @@ impl Thread {
                 self.give_up_waiting();
                 continue;
             }
-            let outcome = self.group(&ground);
+            let outcome = self.group(&ground, &mut neighbours);
             if outcome.broken {
                 return Left::Broken;
             }
@@ -219,9 +220,10 @@ impl Thread {
         Checkpoints::beside(&self.shared)
     }
 
-    fn group(&mut self, ground: &WriterGround<'_, '_>) -> Outcome {
+    fn group(&mut self, ground: &WriterGround<'_, '_>, neighbours: &mut Neighbours) -> Outcome {
         let mut outcome = group::run(ground, std::mem::take(&mut self.backlog), &mut self.parked);
         self.shared.stolen.tell(std::mem::take(&mut outcome.stolen));
+        neighbours.note_granted(&outcome.granted);
         if outcome.again {
             self.backlog.push(nothing());
         }

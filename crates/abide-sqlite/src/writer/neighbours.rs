@@ -6,10 +6,12 @@ use abide_model::Timestamp;
 use abide_provider::{Lane, Operation};
 
 use super::ground::WriterGround;
+use super::held::HeldWork;
 use crate::encode::column;
 use crate::job::{Job, Kind, Phase, job};
 use crate::owner::{Life, look_for, sweep};
 use crate::statements::Sql;
+use crate::token::WorkToken;
 
 /// How often to look whether others have written, while there are others.
 const IN_COMPANY: Duration = Duration::from_millis(100);
@@ -27,6 +29,8 @@ pub(crate) struct Neighbours {
     due: Option<i64>,
     next_look: Duration,
     first_look: bool,
+    /// What they may take away from us.
+    held: HeldWork,
 }
 
 impl Neighbours {
@@ -39,7 +43,13 @@ impl Neighbours {
             due: None,
             next_look: Duration::ZERO,
             first_look: true,
+            held: HeldWork::default(),
         }
+    }
+
+    /// Notes what was granted to this process, while others may take it away.
+    pub(crate) fn note_granted(&mut self, tokens: &[WorkToken]) {
+        self.held.granted(tokens.iter().copied());
     }
 
     /// How long to sleep before something must be looked at: what is due next, or what others may have done.
@@ -61,15 +71,15 @@ impl Neighbours {
         if self.company { IN_COMPANY } else { ALONE }
     }
 
-    /// How long to sleep before those who listen for changes may have to be told; `None` if nobody does.
+    /// How long to sleep before those who listen may have to be told; `None` if nobody does.
     pub(crate) fn attention(&self, ground: &WriterGround<'_, '_>) -> Option<Duration> {
         let shared = ground.shared();
-        let is_needed = !shared.in_memory() && !shared.changes.is_empty();
+        let is_needed = !shared.in_memory() && !(shared.changes.is_empty() && shared.stolen.is_empty());
         is_needed.then(|| self.interval())
     }
 
-    /// Tells those who listen for changes if another process has committed since they were told last. What it changed cannot
-    /// be seen from here.
+    /// Tells those who listen if another process has committed since they were told last. What it changed cannot be seen from
+    /// here; what it took away can.
     pub(crate) fn watch(&mut self, ground: &WriterGround<'_, '_>) {
         let now = ground.shared().clock.monotonic();
         if now < self.next_watch || self.attention(ground).is_none() {
@@ -80,7 +90,18 @@ impl Neighbours {
         if version != self.told {
             self.told = version;
             ground.shared().changes.tell_all();
+            self.find_stolen(ground);
+        } else if self.held.is_full() {
+            self.find_stolen(ground);
         }
+    }
+
+    fn find_stolen(&mut self, ground: &WriterGround<'_, '_>) {
+        let shared = ground.shared();
+        if !self.company || shared.stolen.is_empty() {
+            return self.held.alone();
+        }
+        shared.stolen.tell(self.held.look(ground));
     }
 
     /// Whether the time that was waited for has come.
