@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use abide_model::panic_text;
-use abide_provider::{Ability, Operation, StoreError};
+use abide_provider::{Ability, Operation, Provider, ProviderError, StoreError};
 use futures_util::future::{BoxFuture, Either, FutureExt, select};
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tracing::{error, warn};
@@ -55,8 +55,15 @@ pub(crate) trait Lane: Send + Sync + 'static {
     /// The token of a lease, to give it back by.
     fn token(lease: &Self::Lease) -> String;
 
-    /// Gives a lease back.
-    fn give_back(self: Arc<Self>, token: String, back: GiveBack) -> BoxFuture<'static, ()>;
+    /// The call by which a lease is given back.
+    const ABANDON: Operation;
+
+    /// Makes that call.
+    fn abandon(
+        store: Arc<dyn Provider>,
+        token: String,
+        back: GiveBack,
+    ) -> BoxFuture<'static, Result<(), ProviderError>>;
 
     /// For stores in which nobody can wait: something was enqueued from here.
     fn news(core: &Core) -> &Notify;
@@ -243,7 +250,7 @@ async fn one_round<L: Lane>(core: &Arc<Core>, lane: &Arc<L>, slots: &Slots, back
         // A store that gives more than it was asked for finds the rest of it back in its queue.
         match permits.split(1) {
             Some(permit) => start(core, lane, lease, granted, slots.slot(permit)),
-            None => Arc::clone(lane).give_back(L::token(&lease), GiveBack::UNTRIED).await,
+            None => give_back::<L>(core, L::token(&lease), GiveBack::UNTRIED).await,
         }
     }
 }
@@ -256,12 +263,12 @@ enum Leased<T> {
 /// Leases, unless the runtime ends first.
 async fn lease<L: Lane>(core: &Arc<Core>, lane: &Arc<L>, limit: usize) -> Leased<L::Lease> {
     let wait = core.settings.dispatcher_long_poll_timeout;
-    let (for_late, for_ending) = (Arc::clone(lane), Arc::clone(lane));
+    let of_late = Arc::clone(core);
     let call = core.caller.call_or(
         L::LEASE,
         wait.saturating_add(PATIENCE),
         Arc::clone(lane).lease(limit, wait),
-        move |late| give_all_back(for_late, late).boxed(),
+        move |late| async move { give_all_back::<L>(&of_late, late).await }.boxed(),
     );
     let mut call = Box::pin(call);
     // The end first: once it has begun, nothing more is taken.
@@ -276,7 +283,7 @@ async fn lease<L: Lane>(core: &Arc<Core>, lane: &Arc<L>, limit: usize) -> Leased
         if let Either::Left((called, _)) = select(call, over).await
             && let Ok(leased) = answer(called)
         {
-            give_all_back(for_ending, Ok(leased)).await;
+            give_all_back::<L>(core, Ok(leased)).await;
         }
     }
     Leased::Ending
@@ -289,10 +296,15 @@ fn answer<T>(called: Called<Result<Vec<T>, StoreError>>) -> Result<Vec<T>, Store
     }
 }
 
-async fn give_all_back<L: Lane>(lane: Arc<L>, leased: Result<Vec<L::Lease>, StoreError>) {
+async fn give_all_back<L: Lane>(core: &Core, leased: Result<Vec<L::Lease>, StoreError>) {
     for lease in leased.into_iter().flatten() {
-        Arc::clone(&lane).give_back(L::token(&lease), GiveBack::UNTRIED).await;
+        give_back::<L>(core, L::token(&lease), GiveBack::UNTRIED).await;
     }
+}
+
+/// Gives a lease back. If the store does not hear it, the lease runs out by itself.
+pub(crate) async fn give_back<L: Lane>(core: &Core, token: String, back: GiveBack) {
+    core.give_back(L::ABANDON, || L::abandon(Arc::clone(&core.store), token.clone(), back)).await;
 }
 
 /// There was nothing: if the store did not wait, the loop does.
@@ -318,7 +330,7 @@ fn start<L: Lane>(core: &Arc<Core>, lane: &Arc<L>, lease: L::Lease, granted: Dur
         if let Err(payload) = work.catch_unwind().await {
             let _said = panic_text(payload);
             error!(target: "abide::runtime", lane = L::NAME, "work panicked outside of user code; it will be tried again");
-            lane.give_back(token, GiveBack::tried(AFTER_PANIC)).await;
+            give_back::<L>(&core, token, GiveBack::tried(AFTER_PANIC)).await;
         }
         let took = core.clock.monotonic().saturating_sub(granted);
         L::count_worked(&core, u64::try_from(took.as_millis()).unwrap_or(u64::MAX));

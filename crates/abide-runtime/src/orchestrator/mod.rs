@@ -21,7 +21,9 @@ use std::time::Duration;
 
 use abide_engine::{HostCall, Identity, Outcome, Step, TurnOutput, answer_late_mail};
 use abide_model::{INITIAL_EXECUTION_ID, PruneOptions, PruneResult, Timestamp};
-use abide_provider::{InstanceLease, LeaseInstances, Operation, Position, Provider, Rejection, StoreError};
+use abide_provider::{
+    InstanceLease, LeaseInstances, Operation, Position, Provider, ProviderError, Rejection, StoreError,
+};
 use futures_util::future::{BoxFuture, FutureExt};
 use tokio::sync::Notify;
 use tracing::{Instrument, debug, info_span, warn};
@@ -32,7 +34,7 @@ use self::plan::{Stage, mail_of, resolve};
 use crate::OrchestrationHandler;
 use crate::chances::Verdict;
 use crate::core::Core;
-use crate::dispatch::{Attempt, GiveBack, Lane, Slot};
+use crate::dispatch::{Attempt, GiveBack, Lane, Slot, give_back};
 use crate::insist::Told;
 use crate::renewal::{Lease, Leased};
 use crate::tally::Tally;
@@ -220,7 +222,7 @@ impl Orchestrator {
 
     async fn hand_back(&self, lease: &Arc<InstanceLease>, back: GiveBack) {
         self.core.chances.handed_back(&lease.instance, back.attempt);
-        give_back(Arc::clone(&self.core), lease.token.clone(), back).await;
+        give_back::<Self>(&self.core, lease.token.clone(), back).await;
     }
 }
 
@@ -229,6 +231,7 @@ impl Lane for Orchestrator {
 
     const NAME: &'static str = "orchestrations";
     const LEASE: Operation = Operation::LeaseInstances;
+    const ABANDON: Operation = Operation::AbandonOrchestrationItem;
     const QUEUE: abide_provider::Lane = abide_provider::Lane::Instances;
 
     fn slots(&self) -> usize {
@@ -281,8 +284,13 @@ impl Lane for Orchestrator {
         lease.token.clone()
     }
 
-    fn give_back(self: Arc<Self>, token: String, back: GiveBack) -> BoxFuture<'static, ()> {
-        give_back(Arc::clone(&self.core), token, back).boxed()
+    fn abandon(
+        store: Arc<dyn Provider>,
+        token: String,
+        back: GiveBack,
+    ) -> BoxFuture<'static, Result<(), ProviderError>> {
+        async move { store.abandon_orchestration_item(&token, back.delay, back.ignores_attempt()).await }
+            .boxed()
     }
 
     fn news(core: &Core) -> &Notify {
@@ -316,15 +324,4 @@ async fn prune(
             StoreError::rejected(PRUNE, Rejection::Invalid, error.message)
         }
     })
-}
-
-/// Gives a lease back. If the store does not hear it, the lease runs out by itself.
-async fn give_back(core: Arc<Core>, token: String, back: GiveBack) {
-    let store = Arc::clone(&core.store);
-    let call = move || {
-        let (store, token) = (Arc::clone(&store), token.clone());
-        async move { store.abandon_orchestration_item(&token, back.delay, back.ignores_attempt()).await }
-            .boxed()
-    };
-    core.give_back(Operation::AbandonOrchestrationItem, call).await;
 }

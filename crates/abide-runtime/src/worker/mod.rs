@@ -17,7 +17,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use abide_client::Client;
-use abide_provider::{LeaseWork, Operation, SessionFetchConfig, StoreError, WorkLease};
+use abide_provider::{
+    LeaseWork, Operation, Provider, ProviderError, SessionFetchConfig, StoreError, WorkLease,
+};
 use futures_util::future::{BoxFuture, FutureExt};
 use tokio::sync::{Notify, Semaphore};
 use tracing::{Instrument, warn};
@@ -30,7 +32,7 @@ use self::stolen::Running;
 pub(crate) use self::stolen::listen;
 use crate::chances::Verdict;
 use crate::core::Core;
-use crate::dispatch::{GiveBack, Lane, Slot};
+use crate::dispatch::{GiveBack, Lane, Slot, give_back};
 use crate::renewal::{Lease, LeaseGuard, Leased};
 
 /// So many finished activities per slot may wait for the store to take their result.
@@ -99,13 +101,13 @@ impl Worker {
     async fn misrouted(self: Arc<Self>, lease: WorkLease, slot: Slot) {
         warn!(target: "abide::runtime", kind = abide_model::kind_of(&lease.item), "not an activity; left in the queue");
         let delay = self.core.settings.unregistered_backoff.delay(lease.attempt);
-        give_back(Arc::clone(&self.core), lease.token, GiveBack::tried(delay)).await;
+        give_back::<Self>(&self.core, lease.token, GiveBack::tried(delay)).await;
         drop(slot);
     }
 
     async fn hand_back(&self, activity: &Activity, back: GiveBack) {
         self.core.chances.handed_back(activity.key(), back.attempt);
-        give_back(Arc::clone(&self.core), activity.token.clone(), back).await;
+        give_back::<Self>(&self.core, activity.token.clone(), back).await;
     }
 }
 
@@ -114,6 +116,7 @@ impl Lane for Worker {
 
     const NAME: &'static str = "activities";
     const LEASE: Operation = Operation::LeaseWork;
+    const ABANDON: Operation = Operation::AbandonWorkItem;
     const QUEUE: abide_provider::Lane = abide_provider::Lane::Work;
 
     fn slots(&self) -> usize {
@@ -176,8 +179,12 @@ impl Lane for Worker {
         lease.token.clone()
     }
 
-    fn give_back(self: Arc<Self>, token: String, back: GiveBack) -> BoxFuture<'static, ()> {
-        give_back(Arc::clone(&self.core), token, back).boxed()
+    fn abandon(
+        store: Arc<dyn Provider>,
+        token: String,
+        back: GiveBack,
+    ) -> BoxFuture<'static, Result<(), ProviderError>> {
+        async move { store.abandon_work_item(&token, back.delay, back.ignores_attempt()).await }.boxed()
     }
 
     fn news(core: &Core) -> &Notify {
@@ -191,15 +198,6 @@ impl Lane for Worker {
     fn count_worked(core: &Core, millis: u64) {
         core.metrics.record_worker_dispatcher_execution_duration(millis);
     }
-}
-
-async fn give_back(core: Arc<Core>, token: String, back: GiveBack) {
-    let store = Arc::clone(&core.store);
-    let call = move || {
-        let (store, token) = (Arc::clone(&store), token.clone());
-        async move { store.abandon_work_item(&token, back.delay, back.ignores_attempt()).await }.boxed()
-    };
-    core.give_back(Operation::AbandonWorkItem, call).await;
 }
 
 impl std::fmt::Debug for Worker {
