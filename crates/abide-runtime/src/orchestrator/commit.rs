@@ -16,8 +16,8 @@ use futures_util::FutureExt;
 use crate::core::Core;
 use crate::insist::Told;
 
-/// So many of the last events of a history that cannot be read are taken for activities that may be under way.
-const PERHAPS_UNDER_WAY: u64 = 10_000;
+/// Every event of a history that cannot be read is taken for an activity that may be under way; of absurdly many, the last.
+const PERHAPS_UNDER_WAY: u64 = 1_000_000;
 
 /// The event that ends an execution whose history cannot be read has at least this id.
 const UNREADABLE_END: u64 = 99_999;
