@@ -6,6 +6,7 @@
 mod crowds;
 mod dropping;
 mod parked;
+mod taken_away;
 mod time;
 
 use std::pin::pin;
