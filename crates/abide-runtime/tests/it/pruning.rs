@@ -166,8 +166,10 @@ fn a_policy_that_never_prunes_is_a_mistake() {
         .unwrap_err();
     assert!(mistake.starts_with("orchestration Repeats@1.0.0: a policy that prunes every 0"), "{mistake}");
 
-    ways(&[Way::Resident], |scene| async move {
-        let overrides = BTreeMap::from([("Repeats".to_owned(), never.clone())]);
+    let overrides = BTreeMap::from([("Repeats".to_owned(), never)]);
+    ways(&[Way::Resident], |scene| async {
+        let overrides = overrides.clone();
+        let scene = scene;
         let options = abide_runtime::RuntimeOptions {
             auto_prune: AutoPruneConfig { overrides, ..AutoPruneConfig::default() },
             ..abide_runtime::RuntimeOptions::default()
