@@ -35,6 +35,10 @@ impl Worker {
         signals: Signals<'_>,
         slot: &Slot,
     ) -> Result<Handler, Ran> {
+        if signals.cancellation.reason().is_some() {
+            // It was taken away on its way here.
+            return Err(Ran::Unwanted);
+        }
         if signals.lease.lost().is_cancelled() {
             // It waited for a thread for so long: whoever has it now runs it.
             signals.cancellation.cancel(self.why_gone(activity).await);

@@ -1,6 +1,6 @@
 //! Hearing of activities that were taken away while they run.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use abide_provider::{StolenBecause, StolenLease};
@@ -12,10 +12,22 @@ use tracing::debug;
 use super::Worker;
 use crate::cancellation::Cancellation;
 
+/// Of how many leases word is kept that came before their activity began, or that were never ours.
+const KEPT: usize = 4_096;
+
 /// The activities that run, by the token of their lease.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Running {
-    by_token: Arc<Mutex<BTreeMap<String, Told>>>,
+    known: Arc<Mutex<Known>>,
+}
+
+#[derive(Debug, Default)]
+struct Known {
+    by_token: BTreeMap<String, Told>,
+    /// What was told of leases under which nothing runs: they may be on their way here.
+    early: BTreeMap<String, StolenBecause>,
+    /// The tokens of `early`, oldest first.
+    order: VecDeque<String>,
 }
 
 /// By what a running activity is told.
@@ -33,28 +45,57 @@ pub(crate) struct Runs {
 }
 
 impl Running {
+    /// An activity is about to begin; it is told at once if its lease was taken away on its way here.
     pub(crate) fn enter(&self, token: &str, cancellation: Cancellation, lost: CancellationToken) -> Runs {
-        self.lock().insert(token.to_owned(), Told { cancellation, lost });
+        let told = Told { cancellation, lost };
+        let mut known = self.lock();
+        known.by_token.insert(token.to_owned(), told.clone());
+        let early = known.early.get(token).cloned();
+        drop(known);
+        if let Some(because) = early {
+            told.tell(&because);
+        }
         Runs { token: token.to_owned(), running: self.clone() }
     }
 
     /// Tells whoever runs under a lease that it was taken away. If it is not said why, they find out as after a renewal.
     fn tell(&self, lease: &StolenLease) {
-        let Some(Told { cancellation, lost }) = self.lock().get(&lease.token).cloned() else { return };
-        match &lease.because {
-            StolenBecause::Unknown => lost.cancel(),
-            because => cancellation.cancel(because.into()),
-        }
+        let mut known = self.lock();
+        let Some(told) = known.by_token.get(&lease.token).cloned() else { return known.keep(lease) };
+        drop(known);
+        told.tell(&lease.because);
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Told>> {
-        self.by_token.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Known {
+    fn keep(&mut self, lease: &StolenLease) {
+        if self.early.insert(lease.token.clone(), lease.because.clone()).is_none() {
+            self.order.push_back(lease.token.clone());
+        }
+        if self.order.len() > KEPT
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.early.remove(&oldest);
+        }
+    }
+}
+
+impl Told {
+    fn tell(&self, because: &StolenBecause) {
+        match because {
+            StolenBecause::Unknown => self.lost.cancel(),
+            because => self.cancellation.cancel(because.into()),
+        }
     }
 }
 
 impl Drop for Runs {
     fn drop(&mut self) {
-        self.running.lock().remove(&self.token);
+        self.running.lock().by_token.remove(&self.token);
     }
 }
 
