@@ -15,6 +15,7 @@
 mod recorder;
 mod support;
 
+mod cancellation;
 mod counts;
 mod e2e;
 mod faults;

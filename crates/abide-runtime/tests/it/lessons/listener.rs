@@ -7,13 +7,15 @@ use std::sync::{Arc, LazyLock, Mutex};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::subscriber::NoSubscriber;
-use tracing::{Dispatch, Event, Metadata, Subscriber};
+use tracing::{Dispatch, Event, Level, Metadata, Subscriber};
 
 /// What was said. Clones hear the same.
 #[derive(Debug, Clone)]
 pub(crate) struct Listener {
     heard: Arc<Mutex<Vec<String>>>,
     spans: Arc<AtomicU64>,
+    /// Nothing less urgent than this is heard.
+    least: Level,
 }
 
 /// While there is only one subscriber, a line that is met for the first time by a thread that does not listen is never heard of
@@ -23,11 +25,16 @@ static ANOTHER: LazyLock<Dispatch> = LazyLock::new(|| Dispatch::new(NoSubscriber
 impl Default for Listener {
     fn default() -> Self {
         LazyLock::force(&ANOTHER);
-        Self { heard: Arc::default(), spans: Arc::default() }
+        Self { heard: Arc::default(), spans: Arc::default(), least: Level::TRACE }
     }
 }
 
 impl Listener {
+    /// One that hears warnings and errors only.
+    pub(crate) fn of_warnings() -> Self {
+        Self { least: Level::WARN, ..Self::default() }
+    }
+
     /// How many lines have this in them.
     pub(crate) fn count(&self, text: &str) -> usize {
         self.lines().iter().filter(|line| line.contains(text)).count()
@@ -58,8 +65,8 @@ impl Visit for Line {
 }
 
 impl Subscriber for Listener {
-    fn enabled(&self, _: &Metadata<'_>) -> bool {
-        true
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        *metadata.level() <= self.least
     }
 
     fn new_span(&self, span: &Attributes<'_>) -> Id {

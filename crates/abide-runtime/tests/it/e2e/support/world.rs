@@ -230,6 +230,14 @@ impl World {
         }
     }
 
+    /// What the file is called in a URL. Only in real time.
+    pub(crate) fn database(&self) -> String {
+        match &self.ground {
+            Ground::Virtual { .. } => panic!("this world is in memory"),
+            Ground::File { folder, .. } => folder.database(),
+        }
+    }
+
     /// The store on the file. Only in real time.
     pub(crate) fn sqlite(&self) -> &Arc<SqliteProvider> {
         match &self.ground {

@@ -1,0 +1,85 @@
+//! The activity runs in one runtime, the turn that cancels it in another; both use one store.
+
+use std::sync::Arc;
+
+use abide_provider::{Operation, Provider};
+use abide_runtime::Runtime;
+use abide_sim::{FaultStore, Gate};
+use abide_sqlite::SqliteProvider;
+
+use crate::e2e::support::{Log, Node, Place, World, on_a_file, on_own_stores, seconds, virtually};
+
+fn node(log: &Log) -> Node {
+    Node::new()
+        .patient("Patient", log)
+        .orchestration("Main", |ctx, _| async move { ctx.schedule_activity("Patient", "").await })
+}
+
+fn decides(log: &Log) -> Node {
+    node(log).with(|options| options.worker_concurrency = 0)
+}
+
+/// A runtime that takes no turn until the gate is opened.
+async fn works(world: &World, store: Arc<dyn Provider>, log: &Log, gate: &Gate) -> Arc<Runtime> {
+    let store = Arc::new(FaultStore::new(store, world.clock.clone()));
+    for operation in [Operation::LeaseInstances, Operation::FetchOrchestrationItem] {
+        store.hold(operation, gate);
+    }
+    world.run_on(store, node(log)).await
+}
+
+/// Both, on the store of this world.
+async fn both(world: &World, log: &Log, other: Arc<dyn Provider>, times: usize) {
+    let gate = Gate::closed();
+    let (decides, works) = (world.run(decides(log)).await, works(world, other, log, &gate).await);
+    for number in 0..times {
+        let took = cancelled(world, log, &format!("i{number}")).await;
+        // The first renewal is after ten seconds.
+        let soon = if world.place == Place::RequiredOnly { seconds(10) } else { seconds(5) };
+        assert!(took <= soon, "{took:?}");
+    }
+    gate.open();
+    for runtime in [works, decides] {
+        runtime.shutdown(None).await;
+    }
+}
+
+/// Cancels an instance whose activity runs; says how long that took to be heard.
+async fn cancelled(world: &World, log: &Log, instance: &str) -> std::time::Duration {
+    let before = log.len();
+    world.start(instance, "Main", "").await;
+    log.has(before + 1).await;
+    let (took, lines) = world
+        .time(async {
+            world.client().cancel_instance(instance, "why").await.unwrap();
+            log.has(before + 2).await
+        })
+        .await;
+    assert_eq!(lines[before..], ["began", "OrchestrationEnded { status: Failed }"]);
+    assert_eq!(world.end(instance).await.unwrap_err(), "canceled: why");
+    took
+}
+
+#[test]
+fn an_activity_of_another_runtime_on_the_store_hears_at_once() {
+    on_own_stores(async |world: World| {
+        both(&world, &Log::new(), world.store.clone(), 1).await;
+    });
+}
+
+#[test]
+fn an_activity_of_another_process_on_the_file_hears_well_before_a_renewal() {
+    on_a_file(async |world: World| {
+        // A handle of its own is to SQLite what a process is.
+        let other = Arc::new(SqliteProvider::new(&world.database(), None).await.unwrap());
+        both(&world, &Log::new(), other, 3).await;
+    });
+}
+
+/// The store says nothing: the renewal after a third of the lease finds out.
+#[test]
+fn without_a_push_an_activity_of_another_runtime_hears_by_its_next_renewal() {
+    virtually(async |world: World| {
+        both(&world, &Log::new(), world.store.clone(), 1).await;
+    });
+}
