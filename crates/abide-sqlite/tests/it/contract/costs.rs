@@ -1,6 +1,10 @@
 //! How many statements a call runs: as many for many rows as for few, where a statement can take many.
 
+use abide_host::SystemClock;
+use abide_model::{Clock as _, EventKind, ExecutionStatus};
+use abide_provider::Provider as _;
 use futures::executor::block_on;
+use futures::{FutureExt as _, StreamExt as _};
 
 use crate::support::items::*;
 use crate::support::store::*;
@@ -49,6 +53,45 @@ fn taking_two_thousand_activities_back_costs_as_many_statements_as_taking_twenty
     let [few, many] = [20, 2_000].map(|count| revoking(&Store::in_memory(), count, None));
     assert_eq!(few, many);
 }
+
+/// An orchestration is cancelled while 2,000 of its activities run: each is recorded, its row goes, its holder is told.
+#[test]
+fn the_end_of_an_instance_with_two_thousand_running_activities_is_two_dozen_statements() {
+    let end = |store: &Store, count: u64| {
+        let ids = 2..2 + count;
+        store.create(
+            "a",
+            ids.clone().map(|id| activity("a", id)).fold(TurnBuilder::starting(1), TurnBuilder::work),
+        );
+        assert_eq!(store.lease_work_with(lease_work(9_999)).len() as u64, count);
+        store.enqueue(cancel("a"));
+        let lease = store.lease();
+        let mut told = store.provider.stolen_leases().unwrap();
+        let reason = || "orchestration_terminal_cancelled".to_owned();
+        let turn = ids.fold(TurnBuilder::of_execution(1), |turn, id| {
+            let cancelled = EventKind::ActivityCancelRequested { reason: reason() };
+            turn.recorded(event(10_000 + id, cancelled).with_source(id)).revoking("a", id)
+        });
+        let commit = turn.ending(ExecutionStatus::Failed, "canceled").under(&lease);
+        let watch = SystemClock::new();
+        let before = watch.monotonic();
+        let statements = statements(store, || store.commit(commit));
+        println!("{count} in {:?}, {statements} statements", watch.monotonic().saturating_sub(before));
+        assert_eq!(store.count("work"), 0);
+        store.settle();
+        let heard = std::iter::from_fn(|| told.next().now_or_never().flatten()).count();
+        assert_eq!(heard as u64, count);
+        statements
+    };
+    for count in [1, 2_000] {
+        assert_eq!(end(&Store::in_memory(), count), CANCELLING);
+        // And a look at the neighbours.
+        assert!(end(&Store::on_file(), count) <= CANCELLING + 4);
+    }
+}
+
+/// What a commit costs that cancels everything, however much that is.
+const CANCELLING: u64 = 23;
 
 /// A call that finds nothing does not even begin a transaction.
 #[test]
