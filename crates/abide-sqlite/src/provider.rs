@@ -363,7 +363,12 @@ impl Provider for SqliteProvider {
     }
 
     fn stolen_leases(&self) -> Option<StolenLeases> {
-        Some(Box::pin(self.shared.stolen.listen()))
+        let stolen = self.shared.stolen.listen();
+        if !self.shared.in_memory() {
+            // The writer may be asleep, with no reason to look at what other processes do.
+            self.writer.send(Request::Listen);
+        }
+        Some(Box::pin(stolen))
     }
 }
 

@@ -17,9 +17,9 @@ impl Listeners {
         receiver
     }
 
-    /// Whether nobody does.
+    /// Whether nobody does, or not any more.
     pub(crate) fn is_empty(&self) -> bool {
-        self.lock().is_empty()
+        self.lock().iter().all(mpsc::UnboundedSender::is_closed)
     }
 
     /// Tells everybody, and forgets those who have gone away.

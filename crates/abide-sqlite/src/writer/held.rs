@@ -16,44 +16,35 @@ use crate::token::{Affinity, WorkKey, WorkToken};
 /// So many grants are noted between two looks.
 const MOST: usize = 4_096;
 
-/// What this process was granted, while there are others.
+/// What this process was granted, while somebody listens.
 #[derive(Debug, Default)]
 pub(crate) struct HeldWork {
-    /// `None` while there is nobody who could take anything away.
-    known: Option<BTreeSet<WorkToken>>,
+    known: BTreeSet<WorkToken>,
 }
 
 impl HeldWork {
     /// Notes what was granted.
-    pub(crate) fn granted(&mut self, tokens: impl Iterator<Item = WorkToken>) {
-        if let Some(known) = &mut self.known {
-            known.extend(tokens);
-        }
+    pub(crate) fn granted(&mut self, tokens: &[WorkToken]) {
+        self.known.extend(tokens);
     }
 
     /// Whether so much was granted that it is time to forget what is over.
     pub(crate) fn is_full(&self) -> bool {
-        self.known.as_ref().is_some_and(|known| known.len() > MOST)
+        self.known.len() > MOST
     }
 
-    /// There is nobody else.
-    pub(crate) fn alone(&mut self) {
-        self.known = None;
+    /// Nobody wants to know.
+    pub(crate) fn forget(&mut self) {
+        self.known.clear();
     }
 
     /// Looks what is left; gives what is not. On an error nothing changes, and the next look finds it.
     pub(crate) fn look(&mut self, ground: &WriterGround<'_, '_>) -> Vec<StolenLease> {
         let owner = ground.shared().owner();
         let Ok(held) = ground.statements().rows(Sql::HeldWork, [owner], read) else { return Vec::new() };
-        let held: BTreeSet<WorkToken> = held.into_iter().collect();
-        let before = self.known.replace(held);
-        let (before, held) =
-            (before.unwrap_or_default(), self.known.iter().flatten().collect::<BTreeSet<_>>());
-        before
-            .iter()
-            .filter(|token| !held.contains(token))
-            .map(|token| StolenLease { token: token.to_string(), because: StolenBecause::Unknown })
-            .collect()
+        let before = std::mem::replace(&mut self.known, held.into_iter().collect());
+        let gone = before.difference(&self.known);
+        gone.map(|token| StolenLease { token: token.to_string(), because: StolenBecause::Unknown }).collect()
     }
 }
 

@@ -47,9 +47,11 @@ impl Neighbours {
         }
     }
 
-    /// Notes what was granted to this process, while others may take it away.
-    pub(crate) fn note_granted(&mut self, tokens: &[WorkToken]) {
-        self.held.granted(tokens.iter().copied());
+    /// Notes what was granted to this process: others may take it away.
+    pub(crate) fn note_granted(&mut self, ground: &WriterGround<'_, '_>, tokens: &[WorkToken]) {
+        if !ground.shared().in_memory() && !ground.shared().stolen.is_empty() {
+            self.held.granted(tokens);
+        }
     }
 
     /// How long to sleep before something must be looked at: what is due next, or what others may have done.
@@ -98,8 +100,8 @@ impl Neighbours {
 
     fn find_stolen(&mut self, ground: &WriterGround<'_, '_>) {
         let shared = ground.shared();
-        if !self.company || shared.stolen.is_empty() {
-            return self.held.alone();
+        if shared.stolen.is_empty() {
+            return self.held.forget();
         }
         shared.stolen.tell(self.held.look(ground));
     }

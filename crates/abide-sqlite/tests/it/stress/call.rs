@@ -206,7 +206,8 @@ impl Outcome {
 
 /// A lease without its token.
 pub(crate) fn plain_lease(lease: &InstanceLease) -> String {
-    format!("{:?}", InstanceLease { token: String::new(), ..lease.clone() })
+    // The time is that of the hand-over, which only the caller's thread knows.
+    format!("{:?}", InstanceLease { token: String::new(), store_time: None, ..lease.clone() })
 }
 
 /// A lease without its token.
