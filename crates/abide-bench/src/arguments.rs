@@ -11,6 +11,7 @@ usage: abide-bench [--shape NAME] [--events N] [--repeat N]
        abide-bench flat (fetches with a million rows in the way; flat --help says more)
        abide-bench list (pages of a million instances; list --help says more)
        abide-bench runtime (whole orchestrations, with a runtime and a client; runtime --help says more)
+       abide-bench cancel (how soon an activity hears that it is cancelled; cancel --help says more)
 
   --shape NAME chain, fan-out or mixed (default: all)
   --events N   events per history (default 100000)

@@ -1,6 +1,6 @@
 //! `abide-bench`: how fast the engine replays; what a store has beneath it (`store`), how fast it steps (`steps`), whether
-//! its costs are flat (`flat`), and how long a page of instances takes (`list`); and how long a user waits for whole
-//! orchestrations (`runtime`).
+//! its costs are flat (`flat`), and how long a page of instances takes (`list`); how long a user waits for whole
+//! orchestrations (`runtime`), and how soon an activity hears that it is cancelled (`cancel`).
 //!
 //! A program, not a test: it measures, prints a table for people and one JSON line per result, and judges
 //! against the targets. Run it with `cargo xtask bench` (or `cargo run --release -p abide-bench`).
@@ -10,6 +10,7 @@ mod histories;
 mod measure;
 mod report;
 
+mod cancel;
 mod flat;
 mod list;
 mod runtime;
@@ -28,12 +29,13 @@ type Words = Peekable<Skip<Args>>;
 type Program = fn(Words) -> ExitCode;
 
 /// What the first word chooses.
-const PROGRAMS: [(&str, Program); 5] = [
+const PROGRAMS: [(&str, Program); 6] = [
     ("store", store::main),
     ("steps", steps::main),
     ("flat", flat::main),
     ("list", list::main),
     ("runtime", runtime::main),
+    ("cancel", cancel::main),
 ];
 
 fn main() -> ExitCode {
