@@ -86,9 +86,10 @@ impl Known {
 
 impl Told {
     fn tell(&self, because: &StolenBecause) {
-        match because {
-            StolenBecause::Unknown => self.lost.cancel(),
-            because => self.cancellation.cancel(because.into()),
+        if *because == StolenBecause::Unknown {
+            self.lost.cancel();
+        } else {
+            self.cancellation.cancel(because.into());
         }
     }
 }
