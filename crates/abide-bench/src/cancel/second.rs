@@ -36,7 +36,8 @@ impl Second {
 
     /// Ends it in good order: without input it has nothing left to do.
     pub(crate) fn stop(mut self) -> Fallible<()> {
-        drop(self.0.stdin.take());
+        let input = self.0.stdin.take();
+        drop(input);
         let status = self.0.wait()?;
         if status.success() { Ok(()) } else { Err(format!("the second process ended with {status}").into()) }
     }
