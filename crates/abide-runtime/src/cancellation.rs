@@ -48,6 +48,7 @@ impl From<&StolenBecause> for CancellationReason {
             StolenBecause::Dropped => Self::Dropped,
             StolenBecause::OrchestrationEnded { status } => Self::OrchestrationEnded { status: *status },
             StolenBecause::InstanceDeleted => Self::InstanceDeleted,
+            StolenBecause::Unknown => Self::LeaseLost,
             _ => Self::LeaseLost,
         }
     }

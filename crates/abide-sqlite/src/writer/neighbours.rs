@@ -76,8 +76,8 @@ impl Neighbours {
     /// How long to sleep before those who listen may have to be told; `None` if nobody does.
     pub(crate) fn attention(&self, ground: &WriterGround<'_, '_>) -> Option<Duration> {
         let shared = ground.shared();
-        let is_needed = !shared.in_memory() && !(shared.changes.is_empty() && shared.stolen.is_empty());
-        is_needed.then(|| self.interval())
+        let nobody_listens = shared.changes.is_empty() && shared.stolen.is_empty();
+        (!shared.in_memory() && !nobody_listens).then(|| self.interval())
     }
 
     /// Tells those who listen if another process has committed since they were told last. What it changed cannot be seen from
