@@ -2,7 +2,7 @@
 //!
 //! `index.md` has every sentence of the specification and the test that shows it; `index.rs` checks that it is complete.
 
-mod support;
+pub(crate) mod support;
 
 mod index;
 

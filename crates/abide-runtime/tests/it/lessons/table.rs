@@ -52,7 +52,11 @@ fn exists(folder: &str, test: &str) -> bool {
 }
 
 fn has_test(text: &str, name: &str) -> bool {
-    functions(text).any(|(attribute, function)| function == name && attribute.ends_with("test]"))
+    functions(text).any(|(attribute, function)| function == name && is_test(attribute))
+}
+
+fn is_test(attribute: &str) -> bool {
+    attribute.ends_with("test]") || attribute.starts_with("#[tokio::test(")
 }
 
 /// Every function, with the line before it.
@@ -66,12 +70,11 @@ fn functions(text: &str) -> impl Iterator<Item = (&str, &str)> {
 /// The tests in the files of a folder whose name has a number, as tables name them.
 fn numbered_tests(folder: &str) -> impl Iterator<Item = String> {
     let files = fs::read_dir(tests_of("abide-runtime").join(folder)).unwrap();
-    files.flat_map(|file| {
-        let path = file.unwrap().path();
+    files.map(|file| file.unwrap().path()).filter(|path| path.is_file()).flat_map(|path| {
         let module = path.file_stem().unwrap().to_str().unwrap().to_owned();
         let text = fs::read_to_string(&path).unwrap();
         let tests: Vec<_> = functions(&text)
-            .filter(|(attribute, name)| attribute.ends_with("test]") && is_numbered(name))
+            .filter(|(attribute, name)| is_test(attribute) && is_numbered(name))
             .map(|(_, name)| format!("{module}::{name}"))
             .collect();
         tests
