@@ -30,6 +30,8 @@ fn defaults() {
         worker_node_id,
         worker_tag_filter,
         instance_cache_bytes,
+        auto_prune,
+        retention,
     } = RuntimeOptions::default();
     let seconds = Duration::from_secs;
 
@@ -48,6 +50,8 @@ fn defaults() {
     assert_eq!(worker_node_id, None);
     assert_eq!(worker_tag_filter, TagFilter::DefaultOnly);
     assert_eq!(instance_cache_bytes, 64 << 20);
+    assert!(auto_prune.enabled && auto_prune.policies().next().is_none(), "{auto_prune:?}");
+    assert_eq!(retention, None);
 
     let ObservabilityConfig { log_format, log_level, service_name, service_version, gauge_poll_interval } =
         observability;
