@@ -251,12 +251,12 @@ fn between_the_prune_and_its_record() {
                 })
             };
             let (doomed, died) = (Arc::new(LocalTasks::new()), Arc::new(Notify::new()));
-            let (tasks, dies) = (doomed.clone(), died.clone());
+            let (tasks, tell) = (doomed.clone(), died.clone());
             scene.faults.set_plan(FaultPlan::none().when(move |call| {
                 let it = call.operation == Operation::PruneExecutions;
                 it.then(|| {
                     tasks.kill();
-                    dies.notify_one();
+                    tell.notify_one();
                     Fault::HangAfter
                 })
             }));

@@ -88,6 +88,7 @@ fn is_continued(events: &[Event]) -> bool {
 }
 
 /// An error if it is not so.
+#[expect(clippy::fn_params_excessive_bools, reason = "this is what an assertion takes")]
 pub(super) fn require(holds: bool, otherwise: impl FnOnce() -> String) -> Result<(), String> {
     if holds { Ok(()) } else { Err(otherwise()) }
 }

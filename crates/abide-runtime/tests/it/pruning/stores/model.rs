@@ -139,7 +139,7 @@ impl Model {
             Op::PruneAll(rule) => (0..NAMES).for_each(|name| self.prune(name, rule)),
             Op::Retain(age) => {
                 let before = now.saturating_sub(age * MINUTE);
-                self.sweep(|model, it| it.parent.is_none() && model.is_before(it.ended_at(), before));
+                self.sweep(|_, it| it.parent.is_none() && is_before(it.ended_at(), before));
             }
             Op::Orphans(age) => {
                 let before = age.map_or(u64::MAX, |age| now.saturating_sub(age * MINUTE));
@@ -147,14 +147,10 @@ impl Model {
                     let Some((parent, asked_in)) = it.parent else { return false };
                     let asking = model.instances.get(&parent).and_then(|it| it.executions.get(&asked_in));
                     let over = asking.map_or(it.ended_at(), |ended| *ended);
-                    it.ended_at().is_some() && model.is_before(over, before)
+                    it.ended_at().is_some() && is_before(over, before)
                 });
             }
         }
-    }
-
-    fn is_before(&self, ended: Option<u64>, before: u64) -> bool {
-        ended.is_some_and(|ended| ended < before)
     }
 
     fn end(&mut self, name: usize, state: State) {
@@ -187,4 +183,8 @@ impl Model {
         let below: Vec<usize> = below.flat_map(|(name, _)| self.tree(*name)).collect();
         [vec![root], below].concat()
     }
+}
+
+fn is_before(ended: Option<u64>, before: u64) -> bool {
+    ended.is_some_and(|ended| ended < before)
 }
