@@ -28,6 +28,7 @@ use futures_util::future::{BoxFuture, FutureExt};
 use tokio::sync::Notify;
 use tracing::{Instrument, debug, info_span, warn};
 
+use self::auto_prune::{Pruning, Share};
 use self::cache::{Cache, Life, Resident};
 use self::commit::{CommitEnd, commit, commit_of};
 use self::plan::{Stage, mail_of, resolve};
@@ -124,13 +125,16 @@ impl Orchestrator {
         let lease = &held.lease;
         let mail = mail_of(&lease.messages);
         let mut step = resident.execution.turn(mail, self.now(held));
-        let output = loop {
+        let mut rest = None;
+        let mut output = loop {
             match step {
                 Ok(Step::Done(output)) => break *output,
                 Ok(Step::HostCall(HostCall::Prune { options })) => {
-                    let Some(answer) = self.prune(&who.instance, options).await else {
+                    let share = Share::of(options, lease.position.execution_id, who.execution_id);
+                    let Some(answer) = self.prune_now(&who.instance, share.now).await else {
                         return self.hand_back(lease, GiveBack::UNTRIED).await;
                     };
+                    rest = share.with_commit.filter(|_| answer.is_ok()).or(rest);
                     step = resident.execution.resume(answer);
                 }
                 Err(error) => {
@@ -139,12 +143,18 @@ impl Orchestrator {
                 }
             }
         };
-        self.finish(held, who, resident, output).await;
+        let pruning = self.prune_with_commit(&who, &mut output, rest, self.now(held));
+        self.finish(held, who, resident, (output, pruning)).await;
     }
 
-    async fn finish(&self, held: &Held, who: Identity, mut resident: Resident, mut output: TurnOutput) {
+    async fn finish(
+        &self,
+        held: &Held,
+        who: Identity,
+        mut resident: Resident,
+        (output, pruning): (TurnOutput, Pruning),
+    ) {
         let lease = &held.lease;
-        let pruning = self.prune_by_policy(&who, &mut output, self.now(held));
         resident.life.turns = resident.life.turns.saturating_add(1);
         let mut answered = Vec::new();
         for event in &output.events {
@@ -186,10 +196,17 @@ impl Orchestrator {
 
     /// Prunes earlier executions in the middle of a turn, under its lease; `None` if the runtime gave up before the store
     /// answered.
-    async fn prune(&self, instance: &str, options: PruneOptions) -> Option<Result<PruneResult, String>> {
+    async fn prune_now(
+        &self,
+        instance: &str,
+        options: Option<PruneOptions>,
+    ) -> Option<Result<PruneResult, String>> {
         if self.core.store.as_management_capability().is_none() {
             return Some(Err("this store cannot prune: it has no administrative side".to_owned()));
         }
+        let Some(options) = options else {
+            return Some(Ok(PruneResult { instances_processed: 1, ..PruneResult::default() }));
+        };
         let (store, instance) = (Arc::clone(&self.core.store), instance.to_owned());
         let call = move || {
             let (store, instance, options) = (Arc::clone(&store), instance.clone(), options.clone());

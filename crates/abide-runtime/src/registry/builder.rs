@@ -103,12 +103,13 @@ pub(super) enum Put {
     Taken,
 }
 
-/// Names, versions, policies and mistakes.
+/// Names, versions, policies, options and mistakes.
 impl<H: ?Sized> fmt::Debug for RegistryBuilder<H> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RegistryBuilder")
             .field("handlers", &Names(&self.handlers))
             .field("policies", &self.policies)
+            .field("options", &self.options)
             .field("mistakes", &self.mistakes)
             .finish()
     }

@@ -152,12 +152,13 @@ impl<H: ?Sized> Default for Registry<H> {
     }
 }
 
-/// Names, versions and policies.
+/// Names, versions, policies and options.
 impl<H: ?Sized> fmt::Debug for Registry<H> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Registry")
             .field("handlers", &Names(&self.handlers))
             .field("policies", &*self.policies())
+            .field("options", &self.options)
             .finish()
     }
 }

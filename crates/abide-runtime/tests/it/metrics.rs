@@ -190,6 +190,8 @@ fn store_dispatchers_and_gauges() {
         metrics.record_worker_dispatcher_items_fetched(4);
         metrics.record_worker_dispatcher_execution_duration(30);
         metrics.record_executions_pruned(5);
+        metrics.record_auto_prune_refused();
+        metrics.record_instances_removed(11);
         metrics.set_instances_resident(6);
         metrics.update_queue_depths(7, 8);
         assert_eq!(metrics.get_queue_depths(), (7, 8));
@@ -202,7 +204,9 @@ fn store_dispatchers_and_gauges() {
 
     expect![[r#"
         abide_active_orchestrations{} 9
+        abide_auto_prunes_refused_total{} 1
         abide_executions_pruned_total{} 5
+        abide_instances_removed_total{} 11
         abide_instances_resident{} 6
         abide_lease_renewals_total{kind=session, outcome=failed} 1
         abide_lease_renewals_total{kind=work, outcome=renewed} 2
@@ -272,8 +276,8 @@ fn the_recorder_is_told_what_each_metric_means() {
     let recorder = Shown::default();
     let _metrics = with_local_recorder(&recorder, provider);
     let described = recorder.described();
-    assert_eq!(described.len(), 30);
-    assert_eq!(described.iter().collect::<BTreeSet<_>>().len(), 30);
+    assert_eq!(described.len(), 32);
+    assert_eq!(described.iter().collect::<BTreeSet<_>>().len(), 32);
     assert!(described.iter().all(|name| name.starts_with("abide_")));
 }
 

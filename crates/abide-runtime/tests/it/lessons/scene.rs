@@ -146,8 +146,13 @@ impl Scene {
     /// Starts a node that can be killed.
     pub(crate) async fn doomed_node(&self, code: Code) -> Arc<LocalTasks> {
         let tasks = Arc::new(LocalTasks::new());
-        self.build(self.store(), self.world.clock.clone(), tasks.clone(), code).await;
+        self.mortal_node(tasks.clone(), code).await;
         tasks
+    }
+
+    /// Starts a node whose tasks are these.
+    pub(crate) async fn mortal_node(&self, tasks: Arc<LocalTasks>, code: Code) -> Arc<Runtime> {
+        self.build(self.store(), self.world.clock.clone(), tasks, code).await
     }
 
     async fn build(

@@ -68,7 +68,9 @@ fn has_test(text: &str, name: &str) -> bool {
 }
 
 fn is_test(attribute: &str, name: &str) -> bool {
-    attribute.ends_with("test]") || (attribute.starts_with("///") && name.starts_with("test_"))
+    attribute.ends_with("test]")
+        || attribute.starts_with("#[tokio::test(")
+        || (attribute.starts_with("///") && name.starts_with("test_"))
 }
 
 /// Every function, with the line before it.
@@ -87,7 +89,7 @@ fn tests_in(folder: &str, belongs: fn(&str) -> bool) -> impl Iterator<Item = Str
         let module = path.file_stem().unwrap().to_str().unwrap().to_owned();
         let text = fs::read_to_string(&path).unwrap();
         let tests: Vec<_> = functions(&text)
-            .filter(|(attribute, name)| attribute.ends_with("test]") && belongs(name))
+            .filter(|(attribute, name)| is_test(attribute, name) && belongs(name))
             .map(|(_, name)| format!("{module}::{name}"))
             .collect();
         tests

@@ -1,58 +1,17 @@
-//! Pruning that nobody calls, and instances that are removed because of their age.
+//! Pruning that nobody calls: where a policy is given, which one counts, and when the store does not want to.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use abide_model::{AutoPruneConfig, AutoPrunePolicy, PruneOptions, PruneTrigger};
 use abide_provider::{Operation, ProviderAdmin as _, Rejection};
 use abide_runtime::registry::{OrchestrationOptions, OrchestrationRegistry};
-use abide_runtime::{InvalidOptions, RetentionConfig, Runtime, StartError};
+use abide_runtime::{InvalidOptions, Runtime, StartError};
 use abide_sim::{Fault, FaultPlan};
 use metrics::with_local_recorder;
 
-use crate::lessons::scene::{Code, Scene, Way, every_way, ways};
+use super::{MINUTE, code, configured, keeps, left_of_ten, registered, repeats};
+use crate::lessons::scene::{Code, Way, every_way, ways};
 use crate::recorder::Shown;
-
-const MINUTE: Duration = Duration::from_secs(60);
-const DAY: Duration = Duration::from_secs(24 * 60 * 60);
-
-fn keeps(keep_last: u32) -> AutoPrunePolicy {
-    AutoPrunePolicy { keep_last, ..AutoPrunePolicy::default() }
-}
-
-/// Continues as new until it has run so often, a minute each time; the last says which it is.
-async fn repeats(ctx: abide_engine::OrchestrationContext, input: String) -> Result<String, String> {
-    ctx.schedule_timer(MINUTE).await;
-    let last: u64 = input.parse().map_err(|_| "no number")?;
-    if ctx.execution_id() < last {
-        return ctx.continue_as_new(input).await;
-    }
-    Ok(ctx.execution_id().to_string())
-}
-
-fn code() -> Code {
-    Code::bare().orchestration("Repeats", repeats)
-}
-
-fn registered(policy: AutoPrunePolicy) -> Code {
-    let mut code = Code::bare();
-    let options = OrchestrationOptions { auto_prune: Some(policy) };
-    code.orchestrations = code.orchestrations.register_with_options("Repeats", repeats, options);
-    code
-}
-
-fn configured(code: Code, config: AutoPruneConfig) -> Code {
-    code.options(|options| options.auto_prune = config)
-}
-
-/// Runs it ten times; gives what is left.
-async fn left_of_ten(scene: &Scene, code: Code) -> Vec<u64> {
-    scene.node(code).await;
-    assert_eq!(scene.run("i", "Repeats", "10").await.unwrap(), "10");
-    let left = scene.world.memory.list_executions("i").await.unwrap();
-    scene.close().await;
-    left
-}
 
 #[test]
 fn without_a_policy_nothing_is_pruned() {
@@ -214,81 +173,5 @@ fn a_store_that_cannot_prune_now_is_asked_until_it_can() {
         );
         scene.faults.set_plan(plan);
         assert_eq!(left_of_ten(&scene, registered(keeps(1))).await, [9, 10]);
-    });
-}
-
-fn keeping(time: Duration) -> RetentionConfig {
-    RetentionConfig { batch: 3, ..RetentionConfig::keeping_for(time) }
-}
-
-#[test]
-fn finished_instances_are_removed_when_they_are_old_enough() {
-    every_way(|scene| async move {
-        let code = Code::new().options(|options| options.retention = Some(keeping(DAY)));
-        scene.node(code).await;
-        for number in 0..10 {
-            scene.run(&format!("old-{number}"), "Hello", "you").await.unwrap();
-        }
-        scene.start("waits", "Wait", "").await;
-        scene.pass(DAY / 2).await;
-        scene.run("young", "Hello", "you").await.unwrap();
-        assert_eq!(scene.client().list_all_instances().await.unwrap().len(), 12);
-        scene.pass(DAY / 2 + 2 * MINUTE).await;
-        let mut left = scene.client().list_all_instances().await.unwrap();
-        left.sort();
-        assert_eq!(left, ["waits", "young"]);
-        scene.client().raise_event("waits", "go", "on").await.unwrap();
-        assert_eq!(scene.end_of("waits").await.unwrap(), "on");
-        scene.pass(DAY + 2 * MINUTE).await;
-        assert_eq!(scene.client().list_all_instances().await.unwrap(), [""; 0]);
-    });
-}
-
-#[test]
-fn without_retention_nothing_is_removed() {
-    every_way(|scene| async move {
-        scene.node(Code::new()).await;
-        scene.run("i", "Hello", "you").await.unwrap();
-        scene.pass(30 * DAY / 100).await;
-        assert_eq!(scene.client().list_all_instances().await.unwrap(), ["i"]);
-        assert_eq!(scene.faults.count(Operation::EnforceRetention), 0);
-    });
-}
-
-#[test]
-fn a_tree_goes_as_a_whole_and_an_eternal_instance_never() {
-    every_way(|scene| async move {
-        let code = Code::new()
-            .orchestration("Parent", |ctx, input| async move {
-                ctx.schedule_sub_orchestration_with_id("Hello", "child", input).await
-            })
-            .orchestration("Eternal", |ctx, input| async move {
-                ctx.schedule_timer(Duration::from_secs(3_600)).await;
-                ctx.continue_as_new(input).await
-            })
-            .options(|options| options.retention = Some(keeping(MINUTE)));
-        scene.node(code).await;
-        scene.start("eternal", "Eternal", "").await;
-        scene.run("parent", "Parent", "you").await.unwrap();
-        assert_eq!(scene.client().list_all_instances().await.unwrap().len(), 3);
-        scene.pass(Duration::from_secs(10 * 3_600)).await;
-        assert_eq!(scene.client().list_all_instances().await.unwrap(), ["eternal"]);
-    });
-}
-
-#[test]
-fn retention_that_makes_no_sense_is_refused() {
-    ways(&[Way::Resident], |scene| async move {
-        let refused = |retention: RetentionConfig| {
-            let options = abide_runtime::RuntimeOptions {
-                retention: Some(retention),
-                ..abide_runtime::RuntimeOptions::default()
-            };
-            Runtime::builder().with_provider(scene.store()).with_options(options).build()
-        };
-        let never = refused(RetentionConfig { batch: 0, ..keeping(DAY) }).await.unwrap_err();
-        assert_eq!(never, StartError::InvalidOptions(InvalidOptions::EmptyRetentionBatch));
-        let always = refused(RetentionConfig { every: Duration::ZERO, ..keeping(DAY) }).await.unwrap_err();
-        assert!(always.to_string().starts_with("retention.every is zero"), "{always}");
     });
 }
