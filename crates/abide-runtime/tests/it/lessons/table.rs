@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// A line of a table.
 struct Row {
-    /// The first word of the line.
+    /// The first cell: a number, and perhaps some words about it.
     number: String,
     /// A module below the table's own, or a crate and a module below its `tests/it` (of the suite for stores: its `src`); and a
     /// test in it.
@@ -21,8 +21,16 @@ pub(crate) fn check(
     belongs: fn(&str) -> bool,
 ) {
     let rows: Vec<Row> = page.lines().filter_map(row).collect();
-    let listed: Vec<_> = rows.iter().map(|row| row.number.clone()).collect();
-    assert_eq!(listed, numbers.collect::<Vec<_>>());
+    let numbers: Vec<String> = numbers.collect();
+    assert_eq!(rows.len(), numbers.len(), "{:#?}", rows.iter().map(|row| &row.number).collect::<Vec<_>>());
+    for (row, number) in rows.iter().zip(numbers) {
+        let behind = row.number.strip_prefix(&number);
+        assert!(
+            behind.is_some_and(|rest| rest.is_empty() || rest.starts_with(' ')),
+            "{number}: {}",
+            row.number
+        );
+    }
     for row in &rows {
         assert!(!row.tests.is_empty(), "{} has no test", row.number);
         for test in &row.tests {
@@ -37,7 +45,6 @@ pub(crate) fn check(
 fn row(line: &str) -> Option<Row> {
     let (number, tests) = line.strip_prefix("//! | ")?.split_once(" | ")?;
     let tests: Vec<_> = tests.split('`').skip(1).step_by(2).map(str::to_owned).collect();
-    let number = number.split(' ').next()?;
     (!tests.is_empty()).then(|| Row { number: number.to_owned(), tests })
 }
 

@@ -106,12 +106,9 @@ const SCENARIOS: &[&str] = &[
 
 #[test]
 fn every_scenario_has_a_test() {
-    table::check(
-        include_str!("mod.rs"),
-        "pruning",
-        SCENARIOS.iter().map(|&name| name.to_owned()),
-        table::is_numbered,
-    );
+    table::check(include_str!("mod.rs"), "pruning", SCENARIOS.iter().map(|&name| name.to_owned()), |name| {
+        name != "every_scenario_has_a_test"
+    });
 }
 
 fn keeps(keep_last: u32) -> AutoPrunePolicy {
