@@ -27,6 +27,23 @@ async fn a_start_is_sent() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_start_of_what_is_no_version_is_refused_and_nothing_is_sent() {
+    let world = World::new();
+    for version in ["1.0", "latest", ""] {
+        let refused = [
+            world.client.start_orchestration_versioned("a", "Order", version, "").await.unwrap_err(),
+            world.client.start_orchestration_versioned_typed("a", "Order", version, 1).await.unwrap_err(),
+        ];
+        for error in refused {
+            assert!(matches!(error, ClientError::InvalidInput { .. }), "{error:?}");
+            assert!(error.to_string().contains("is not a version such as 1.2.0"), "{error}");
+        }
+        assert!(world.client.start("a", "Order").version(version).await.is_err());
+    }
+    assert!(world.mail("a").await.is_empty());
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_start_of_a_version_is_sent() {
     let world = World::new();
     world.client.start_orchestration_versioned("a", "Order", "2.0.0", "x").await.unwrap();

@@ -123,16 +123,14 @@ fn without_grace_everything_is_handed_back_at_once() {
         world.start("i", "Main", "x").await;
         log.has(1).await;
         let (took, ()) = world.time(runtime.shutdown(Some(0))).await;
-        // On a disk, a busy machine may take longer to write it down.
-        assert!(!world.is_virtual() || took <= seconds(2), "{took:?}");
-        let back = Left { messages: 0, work: 1, leases: 0 };
-        world.until(async || world.left().await == back).await;
+        assert!(took <= seconds(2), "{took:?}");
+        assert_eq!(world.left().await, Left { messages: 0, work: 1, leases: 0 });
         let node =
             asks(Node::new().activity("Activity", |ctx, _| async move { Ok(ctx.attempt().to_string()) }));
         let runtime = world.run(node).await;
         let (took, end) = world.time(world.end("i")).await;
         assert_eq!(end.unwrap(), "1");
-        assert!(took <= seconds(25), "{took:?}: not after its lease of thirty seconds");
+        assert!(took <= seconds(5), "{took:?}: not after its lease of thirty seconds");
         runtime.shutdown(None).await;
     });
 }

@@ -128,6 +128,27 @@ fn a_recorded_zero_is_no_version() {
 }
 
 #[test]
+fn a_registered_zero_is_a_version_like_any_other() {
+    on_every_store(async |world: World| {
+        let zero = || {
+            Node::new().version("Main", "0.0.0", |ctx, _| async move {
+                ctx.schedule_wait("go").await;
+                Ok("zero".to_owned())
+            })
+        };
+        let runtime = world.run(zero()).await;
+        world.start("i", "Main", "").await;
+        world.recorded("i", "ExternalSubscribed", 1).await;
+        runtime.shutdown(None).await;
+        let node = zero().version("Main", "0.1.0", |_, _| async move { Ok("later".to_owned()) });
+        let runtime = world.run(node).await;
+        world.raise("i", "go", "").await;
+        assert_eq!(world.end("i").await.unwrap(), "zero");
+        runtime.shutdown(None).await;
+    });
+}
+
+#[test]
 fn continuing_as_new_upgrades_unless_a_version_is_named() {
     on_every_store(async |world: World| {
         let first = || {
