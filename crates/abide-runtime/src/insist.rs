@@ -66,7 +66,7 @@ impl Core {
     }
 
     /// What an answer settles; the failure if it settles nothing.
-    fn understand<T>(
+    pub(crate) fn understand<T>(
         &self,
         operation: Operation,
         tries: &mut Tries<T>,
@@ -99,10 +99,10 @@ impl Core {
 }
 
 /// What a try came to, if it did not panic.
-type Answer<T> = std::thread::Result<Result<T, StoreError>>;
+pub(crate) type Answer<T> = std::thread::Result<Result<T, StoreError>>;
 
 /// The tries of one call.
-struct Tries<T> {
+pub(crate) struct Tries<T> {
     /// The newest last.
     out: VecDeque<BoxFuture<'static, Answer<T>>>,
     /// Nobody knows of one of them what it did.
@@ -116,7 +116,7 @@ impl<T> Default for Tries<T> {
 }
 
 impl<T: Send + 'static> Tries<T> {
-    fn make(&mut self, call: BoxFuture<'static, Result<T, StoreError>>) {
+    pub(crate) fn make(&mut self, call: BoxFuture<'static, Result<T, StoreError>>) {
         if self.out.len() >= MOST_OUT {
             self.out.pop_front();
             self.perhaps_applied = true;
@@ -125,7 +125,7 @@ impl<T: Send + 'static> Tries<T> {
     }
 
     /// The first answer of any that is out; `None` if the time is over before.
-    async fn hear<W>(&mut self, time: impl Future<Output = W>) -> Option<Answer<T>> {
+    pub(crate) async fn hear<W>(&mut self, time: impl Future<Output = W>) -> Option<Answer<T>> {
         let mut time = pin!(time);
         poll_fn(|cx| {
             for number in (0..self.out.len()).rev() {

@@ -25,6 +25,7 @@ mod orchestrator;
 mod worker;
 
 mod chances;
+mod give_back;
 mod health;
 mod housekeeping;
 mod insist;

@@ -3,7 +3,8 @@
 //! *Ending* means: fetch nothing more, finish what was fetched. *Giving up* means: drop what is not finished and hand it
 //! back. Whoever shuts down raises the first, waits as long as it has patience, raises the second, and waits for all tasks.
 
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
+use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -17,6 +18,8 @@ pub(crate) struct Stop {
     pub(crate) ending: CancellationToken,
     /// Drop what is not finished.
     pub(crate) giving_up: CancellationToken,
+    /// The monotonic time at which somebody first saw that.
+    pub(crate) given_up_at: Arc<OnceLock<Duration>>,
     /// Everything that works for the runtime; what serves it goes on until all of this is over.
     pub(crate) tasks: TaskTracker,
     /// Nothing works for the runtime any more, or its tasks were dropped with the executor: what served them may end too.

@@ -10,14 +10,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use abide_model::{Clock, Spawn, panic_text};
-use abide_provider::{Operation, ProviderError, StoreError};
+use abide_provider::{Operation, StoreError};
 use futures_util::future::{BoxFuture, Either, FutureExt, select};
 use tracing::{debug, info, warn};
 
 use crate::core::Core;
 use crate::health::Outage;
 use crate::observability::{MetricsProvider, StorageErrorKind};
-use crate::pacing::Backoff;
 use crate::stop::Stop;
 
 /// What a store call came to.
@@ -121,9 +120,17 @@ impl Caller {
         let until = self.clock.monotonic().saturating_add(within);
         let giving_up = Box::pin(self.stop.giving_up.cancelled());
         if let Either::Right(_) = select(self.clock.sleep_until(until), giving_up).await {
+            let _seen = self.given_up_for();
             let last = self.clock.monotonic().saturating_add(LAST_PATIENCE).min(until);
             self.clock.sleep_until(last).await;
         }
+    }
+
+    /// How long ago the runtime gave up, if it did.
+    pub(crate) fn given_up_for(&self) -> Option<Duration> {
+        let now = self.clock.monotonic();
+        let has = self.stop.giving_up.is_cancelled();
+        has.then(|| now.saturating_sub(*self.stop.given_up_at.get_or_init(|| now)))
     }
 
     fn let_it_end<T, L>(&self, call: Caught<T>, late: L)
@@ -189,34 +196,5 @@ impl Core {
                 debug!(target: "abide::runtime", %failure, "the store still fails; trying again");
             }
         }
-    }
-}
-
-/// So often a lease is offered back before it is left to run out.
-const OFFERS: u32 = 4;
-
-impl Core {
-    /// Gives a lease back. A store that does not know it any more has it back already.
-    pub(crate) async fn give_back<F>(&self, operation: Operation, call: F)
-    where
-        F: Fn() -> BoxFuture<'static, Result<(), ProviderError>>,
-    {
-        let mut backoff = Backoff::default();
-        for _ in 0..OFFERS {
-            match self.caller.call(operation, PATIENCE, call()).await {
-                Called::Answered(Ok(())) => return,
-                Called::Answered(Err(error)) if !error.is_retryable() => {
-                    debug!(target: "abide::runtime", %error, "a lease could not be given back: it is not held any more");
-                    return;
-                }
-                // A runtime that ends does not wait for one that is silent.
-                Called::Unanswered(_) if self.stop.giving_up.is_cancelled() => break,
-                Called::Answered(Err(_)) | Called::Unanswered(_) => {}
-            }
-            // Not for long, so a runtime that ends has the time: whoever comes next should not have to wait for it to run out.
-            let delay = backoff.after_failure(&*self.entropy);
-            self.clock.sleep_until(self.clock.monotonic().saturating_add(delay)).await;
-        }
-        warn!(target: "abide::runtime", %operation, "a lease could not be given back; it will run out");
     }
 }
