@@ -8,7 +8,7 @@ use abide_host::SystemEntropy;
 use abide_model::{Clock, Entropy, Spawn};
 use abide_provider::Provider;
 use futures_util::FutureExt;
-use futures_util::future::join;
+use futures_util::future::{join, join4};
 use tokio::sync::Notify;
 use tracing::{info, warn};
 
@@ -27,7 +27,7 @@ use crate::stop::Stop;
 use crate::store_call::Caller;
 use crate::supervise::supervise;
 use crate::tasks::TokioTasks;
-use crate::worker::{Worker, keep_sessions, listen};
+use crate::worker::{Worker, keep_sessions, listen, watch};
 use crate::{InvalidOptions, RuntimeOptions, housekeeping, retention, syscall};
 
 /// Puts a runtime together.
@@ -237,14 +237,15 @@ fn start(core: &Arc<Core>, clock_of_client: Option<Arc<dyn Clock>>) {
 
 /// Starts what serves the tasks: it ends with the last of them.
 fn serve(core: &Arc<Core>, worker: &Arc<Worker>) {
-    let (of_leases, of_sessions, of_listener) = (Arc::clone(core), Arc::clone(worker), Arc::clone(worker));
+    let (of_leases, of_sessions) = (Arc::clone(core), Arc::clone(worker));
+    let (of_listener, of_watch) = (Arc::clone(worker), Arc::clone(worker));
     let leases = supervise(Arc::clone(core), "lease renewals", move || renew_leases(Arc::clone(&of_leases)));
     let sessions = supervise(Arc::clone(core), "sessions", move || keep_sessions(Arc::clone(&of_sessions)));
-    let keep = join(leases, sessions).map(|((), ())| ());
-    let servants = &core.stop.servants;
-    core.spawn.spawn_apart("abide-renewals", servants.track_future(keep).boxed());
     let hear = supervise(Arc::clone(core), "stolen leases", move || listen(Arc::clone(&of_listener)));
-    core.spawn.spawn("stolen leases", servants.track_future(hear).boxed());
+    let watch = supervise(Arc::clone(core), "running activities", move || watch(Arc::clone(&of_watch)));
+    let serve = join4(leases, sessions, hear, watch).map(|((), (), (), ())| ());
+    let servants = &core.stop.servants;
+    core.spawn.spawn_apart("abide-renewals", servants.track_future(serve).boxed());
     core.spawn.spawn("sentinel", servants.track_future(core.stop.sentinel()).boxed());
 }
 

@@ -48,8 +48,7 @@ impl From<&StolenBecause> for CancellationReason {
             StolenBecause::Dropped => Self::Dropped,
             StolenBecause::OrchestrationEnded { status } => Self::OrchestrationEnded { status: *status },
             StolenBecause::InstanceDeleted => Self::InstanceDeleted,
-            StolenBecause::Unknown => Self::LeaseLost,
-            _ => Self::LeaseLost,
+            StolenBecause::Unknown | _ => Self::LeaseLost,
         }
     }
 }
@@ -62,11 +61,25 @@ pub(crate) struct Cancellation {
 }
 
 impl Cancellation {
-    /// Asks the activity to stop.
-    pub(crate) fn cancel(&self, reason: CancellationReason) {
+    /// Asks the activity to stop; false if it was asked before.
+    pub(crate) fn cancel(&self, reason: CancellationReason) -> bool {
         // The reason is there before anybody can see the signal.
-        let _first = self.reason.get_or_init(|| reason);
+        let is_first = self.reason.set(reason).is_ok();
         self.token.cancel();
+        is_first
+    }
+
+    /// Whether nobody wants what the activity returns. A shutdown is none of that: what was begun may still be finished.
+    pub(crate) fn is_unwanted(&self) -> bool {
+        self.reason().is_some_and(|reason| reason != CancellationReason::Shutdown)
+    }
+
+    /// Waits until nobody wants it any more.
+    pub(crate) async fn unwanted(&self) {
+        self.token.cancelled().await;
+        if !self.is_unwanted() {
+            std::future::pending().await
+        }
     }
 
     pub(crate) const fn token(&self) -> &CancellationToken {

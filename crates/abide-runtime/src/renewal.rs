@@ -55,6 +55,8 @@ pub(crate) struct Lease {
 pub(crate) struct Renewals {
     held: Mutex<Held>,
     sooner: Notify,
+    /// A lease was lost: whoever watches over work looks whose it was.
+    pub(crate) losses: Notify,
 }
 
 #[derive(Default)]
@@ -192,6 +194,7 @@ impl Renewals {
             Outcome::Lost => {
                 if let Some(entry) = held.leases.remove(&id) {
                     entry.fate.lost.cancel();
+                    self.losses.notify_one();
                 }
             }
         }

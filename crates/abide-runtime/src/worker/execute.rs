@@ -8,16 +8,15 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use abide_model::panic_text;
-use futures_util::future::{Either, FutureExt, select};
-use tokio_util::sync::CancellationToken;
-use tracing::{info, warn};
+use futures_util::future::{Either, select};
+use tracing::warn;
 
 use super::Worker;
 use super::activity::Activity;
 use super::finish::Taken;
+use super::running::{Place, Told};
 use super::session::Ticket;
 use super::start::Handler;
-use super::stopping::Signals;
 use crate::cancellation::{Cancellation, CancellationReason};
 use crate::dispatch::{Attempt, GiveBack, Slot};
 use crate::renewal::LeaseGuard;
@@ -32,17 +31,32 @@ pub(super) enum Ran {
     Interrupted,
 }
 
+/// By what an activity hears that it is to stop.
+#[derive(Clone, Copy)]
+pub(super) struct Signals<'run> {
+    /// Raised by whoever knows a reason.
+    pub(super) cancellation: &'run Cancellation,
+    pub(super) lease: &'run LeaseGuard,
+}
+
 impl Worker {
     pub(super) async fn execute(&self, activity: Activity, renewed: LeaseGuard, slot: Slot, ticket: Ticket) {
         let Some((_, handler)) = self.core.activities.resolve_handler(&activity.name) else {
             return self.unregistered(&activity).await;
         };
-        let cancellation = Cancellation::default();
+        let (activity, cancellation) = (Arc::new(activity), Cancellation::default());
+        let (number, place) = (slot.number(), Place::new(slot));
+        let told = Told {
+            activity: Arc::clone(&activity),
+            cancellation: cancellation.clone(),
+            lost: renewed.lost().clone(),
+            place: place.clone(),
+        };
         // Until its result is written: what is taken away meanwhile was cancelled, not lost.
-        let _runs = self.running.enter(&activity.token, cancellation.clone(), renewed.lost().clone());
+        let _runs = self.running.enter(told, &self.core.stop.ending);
         let began = self.core.clock.monotonic();
         let signals = Signals { cancellation: &cancellation, lease: &renewed };
-        let ran = match self.start(handler, &activity, signals, &slot).await {
+        let ran = match self.start(handler, &activity, signals, number).await {
             Ok(running) => self.run(running, &activity, signals).await,
             Err(ended) => ended,
         };
@@ -51,7 +65,8 @@ impl Worker {
             Ran::Returned(result) => {
                 // The slot is free as soon as the result has a place to wait in.
                 let _waits = Arc::clone(&self.unacknowledged).acquire_owned().await;
-                drop((slot, ticket));
+                let _was_taken = place.leave();
+                drop(ticket);
                 let outcome = self.settle(&activity, signals, result).await;
                 self.count(&activity, outcome, seconds);
             }
@@ -114,23 +129,18 @@ impl Worker {
         self.core.metrics.record_activity_execution(&activity.name, outcome, seconds, retries, tag);
     }
 
-    /// Runs the handler until it returns or is not waited for any more.
+    /// Runs the handler until it returns or is not waited for any more. Whoever asks it to stop does that elsewhere.
     async fn run(&self, running: Handler, activity: &Activity, signals: Signals<'_>) -> Ran {
         let Signals { cancellation, lease } = signals;
-        let signal = self.signal(activity, signals).boxed();
-        let (reason, running) = match select(running, signal).await {
-            Either::Left((result, _)) => {
-                // It heard of its end before we did.
-                let is_unwanted = cancellation.reason().is_some();
-                return if is_unwanted { Ran::Unwanted } else { Ran::Returned(result) };
-            }
-            Either::Right((reason, running)) => (reason, running),
+        let giving_up = &self.core.stop.giving_up;
+        let stopped = select(Box::pin(cancellation.token().cancelled()), Box::pin(giving_up.cancelled()));
+        let running = match select(running, stopped).await {
+            Either::Left((result, _)) => return returned(result, cancellation.reason()),
+            Either::Right((_, running)) => running,
         };
-        cancellation.cancel(reason);
-        info!(target: "abide::runtime", instance_id = %activity.instance, activity_name = %activity.name,
-            activity_id = activity.id, ?reason, "the activity is asked to stop");
-        if reason == CancellationReason::Shutdown {
-            return self.run_out(running, activity, lease.lost()).await;
+        let _first = cancellation.cancel(CancellationReason::Shutdown);
+        if !cancellation.is_unwanted() {
+            return self.run_out(running, lease).await;
         }
         let grace = self.core.settings.activity_cancellation_grace_period;
         let over = Box::pin(self.core.caller.pause_unless_given_up(grace));
@@ -142,13 +152,12 @@ impl Worker {
         Ran::Unwanted
     }
 
-    /// The runtime ends: the handler has until the runtime gives up. A success counts; a failure may be the shutdown's.
-    async fn run_out(&self, running: Handler, activity: &Activity, lost: &CancellationToken) -> Ran {
-        let unwanted = self.unwanted(activity, lost).boxed();
+    /// The runtime ends: the handler has until the runtime gives up.
+    async fn run_out(&self, running: Handler, lease: &LeaseGuard) -> Ran {
+        let lost = Box::pin(lease.lost().cancelled());
         let giving_up = Box::pin(self.core.stop.giving_up.cancelled());
-        match select(running, select(unwanted, giving_up)).await {
-            Either::Left((Ok(result), _)) => Ran::Returned(Ok(result)),
-            Either::Left((Err(_), _)) => Ran::Interrupted,
+        match select(running, select(lost, giving_up)).await {
+            Either::Left((result, _)) => returned(result, Some(CancellationReason::Shutdown)),
             Either::Right((Either::Left(_), running)) => {
                 put_away(running);
                 Ran::Unwanted
@@ -172,6 +181,16 @@ impl Worker {
             attempt.prospect(activity.attempt, self.core.settings.max_attempts));
         self.count(activity, "config_error", 0.0);
         self.hand_back(activity, GiveBack { delay: Some(delay), attempt }).await;
+    }
+}
+
+/// What counts of a handler that returned. In a shutdown a success does; a failure may be the shutdown's.
+fn returned(result: Result<String, String>, asked_to_stop: Option<CancellationReason>) -> Ran {
+    match (asked_to_stop, result) {
+        (None, result) => Ran::Returned(result),
+        (Some(CancellationReason::Shutdown), Ok(result)) => Ran::Returned(Ok(result)),
+        (Some(CancellationReason::Shutdown), Err(_)) => Ran::Interrupted,
+        (Some(_), _) => Ran::Unwanted,
     }
 }
 

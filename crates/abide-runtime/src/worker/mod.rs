@@ -1,17 +1,19 @@
 //! The lane of activities: leased, run, and their results told.
 //!
 //! [`Worker::work`] is the way of one activity. How it is run is in `execute.rs`, what it is told at its start in `start.rs`, why
-//! it is stopped in `stopping.rs`, how its result becomes durable in `finish.rs`, which sessions are ours in `session.rs`.
+//! it is stopped in `stopping.rs`, who tells it so in `running.rs` and `watch.rs`, how its result becomes durable in `finish.rs`,
+//! which sessions are ours in `session.rs`.
 //!
 //! Deliberately absent: removing an activity without a result. Only the turn that cancels it does that.
 
 mod activity;
 mod execute;
 mod finish;
+mod running;
 mod session;
 mod start;
-mod stolen;
 mod stopping;
+mod watch;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,10 +28,10 @@ use tracing::{Instrument, warn};
 
 use self::activity::Activity;
 use self::finish::Taken;
+use self::running::Running;
 pub(crate) use self::session::keep_sessions;
 use self::session::{Room, Sessions, Ticket};
-use self::stolen::Running;
-pub(crate) use self::stolen::listen;
+pub(crate) use self::watch::{listen, watch};
 use crate::chances::Verdict;
 use crate::core::Core;
 use crate::dispatch::{GiveBack, Lane, Slot, give_back};
@@ -45,7 +47,7 @@ pub(crate) struct Worker {
     core: Arc<Core>,
     client: Client,
     pub(crate) sessions: Sessions,
-    pub(crate) running: Running,
+    running: Running,
     unacknowledged: Arc<Semaphore>,
     node: String,
 }

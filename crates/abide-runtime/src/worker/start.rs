@@ -10,10 +10,8 @@ use futures_util::future::{BoxFuture, Either, FutureExt, select};
 
 use super::Worker;
 use super::activity::Activity;
-use super::execute::Ran;
-use super::stopping::Signals;
+use super::execute::{Ran, Signals};
 use crate::activity_context::{ActivityContext, Facts};
-use crate::dispatch::Slot;
 use crate::handler::ActivityHandler;
 use crate::insist::Told;
 
@@ -33,24 +31,21 @@ impl Worker {
         handler: Arc<dyn ActivityHandler>,
         activity: &Activity,
         signals: Signals<'_>,
-        slot: &Slot,
+        slot: usize,
     ) -> Result<Handler, Ran> {
-        if signals.cancellation.reason().is_some() {
+        if signals.cancellation.is_unwanted() {
             // It was taken away on its way here.
             return Err(Ran::Unwanted);
         }
         if signals.lease.lost().is_cancelled() {
-            // It waited for a thread for so long: whoever has it now runs it.
-            signals.cancellation.cancel(self.why_gone(activity).await);
+            // Whoever has it now runs it, if it is wanted at all.
+            let _first = signals.cancellation.cancel(self.why_gone(activity).await);
             return Err(Ran::Unwanted);
         }
-        let cancelled = pin!(self.cancelled(activity, signals));
+        let cancelled = pin!(signals.cancellation.unwanted());
         let asker = match select(pin!(self.asked_by(activity)), cancelled).await {
             Either::Left((asker, _)) => asker,
-            Either::Right((reason, _)) => {
-                signals.cancellation.cancel(reason);
-                return Err(Ran::Unwanted);
-            }
+            Either::Right(_) => return Err(Ran::Unwanted),
         };
         let is_given_up = self.core.stop.giving_up.is_cancelled();
         let Some(asker) = asker.filter(|_| !is_given_up) else { return Err(Ran::Interrupted) };
@@ -62,7 +57,7 @@ impl Worker {
             activity_name: activity.name.clone(),
             activity_id: activity.id,
             attempt: activity.attempt,
-            worker_id: format!("work-{}-{}", slot.number(), self.owner()),
+            worker_id: format!("work-{slot}-{}", self.owner()),
             session_id: activity.session.clone(),
             tag: activity.tag.clone(),
         };

@@ -1,0 +1,162 @@
+//! The activities that run, by the token of their lease: who is told that one was taken away.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use abide_provider::{StolenBecause, StolenLease};
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+use tracing::info;
+
+use super::activity::Activity;
+use crate::cancellation::{Cancellation, CancellationReason};
+use crate::dispatch::Slot;
+
+/// Of how many leases word is kept that came before their activity began, or that were never ours.
+const KEPT: usize = 4_096;
+
+/// The activities that run.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Running {
+    known: Arc<Mutex<Known>>,
+    /// Somebody was told something, or begins while the runtime ends.
+    pub(super) news: Arc<Notify>,
+}
+
+#[derive(Debug, Default)]
+struct Known {
+    by_token: BTreeMap<String, Told>,
+    /// What was told of leases under which nothing runs: they may be on their way here.
+    early: BTreeMap<String, StolenBecause>,
+    /// The tokens of `early`, oldest first.
+    order: VecDeque<String>,
+}
+
+/// A running activity, and by what it is told.
+#[derive(Debug, Clone)]
+pub(super) struct Told {
+    pub(super) activity: Arc<Activity>,
+    pub(super) cancellation: Cancellation,
+    /// Its lease is not held any more.
+    pub(super) lost: CancellationToken,
+    pub(super) place: Place,
+}
+
+/// What watching over an activity has come to.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Watched {
+    /// The store was asked why the lease is gone.
+    pub(super) was_asked_for: bool,
+    /// When it must have stopped.
+    pub(super) ends_by: Option<Duration>,
+}
+
+/// The slot of an activity: given up when it has returned, or taken from one that does not.
+#[derive(Debug, Clone)]
+pub(super) struct Place {
+    slot: Arc<Mutex<Option<Slot>>>,
+    watched: Arc<Mutex<Watched>>,
+}
+
+impl Place {
+    pub(super) fn new(slot: Slot) -> Self {
+        Self { slot: Arc::new(Mutex::new(Some(slot))), watched: Arc::default() }
+    }
+
+    /// Leaves the slot to the next; false if it was left already.
+    pub(super) fn leave(&self) -> bool {
+        self.slot.lock().unwrap_or_else(PoisonError::into_inner).take().is_some()
+    }
+
+    fn is_taken(&self) -> bool {
+        self.slot.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+    }
+
+    pub(super) fn watched(&self) -> MutexGuard<'_, Watched> {
+        self.watched.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// An activity runs until this is dropped.
+#[derive(Debug)]
+pub(super) struct Runs {
+    token: String,
+    running: Running,
+}
+
+impl Running {
+    /// An activity is about to begin; it is told at once if its lease was taken away on its way here.
+    pub(super) fn enter(&self, told: Told, ending: &CancellationToken) -> Runs {
+        let token = told.activity.token.clone();
+        let mut known = self.lock();
+        known.by_token.insert(token.clone(), told.clone());
+        let early = known.early.remove(&token);
+        drop(known);
+        if let Some(because) = early {
+            told.tell(&because);
+        }
+        // Looked at after it is known: whoever looks after the end has begun sees it, or it is told of here.
+        if ending.is_cancelled() {
+            self.news.notify_one();
+        }
+        Runs { token, running: self.clone() }
+    }
+
+    /// Tells whoever runs under a lease that it was taken away. If it is not said why, the store is asked, as after a renewal.
+    pub(super) fn tell(&self, lease: &StolenLease) {
+        let mut known = self.lock();
+        let Some(told) = known.by_token.get(&lease.token).cloned() else { return known.keep(lease) };
+        drop(known);
+        told.tell(&lease.because);
+        self.news.notify_one();
+    }
+
+    /// All of them.
+    pub(super) fn all(&self) -> Vec<Told> {
+        self.lock().by_token.values().cloned().collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Known {
+    fn keep(&mut self, lease: &StolenLease) {
+        if self.early.insert(lease.token.clone(), lease.because.clone()).is_none() {
+            self.order.push_back(lease.token.clone());
+        }
+        if self.order.len() > KEPT
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.early.remove(&oldest);
+        }
+    }
+}
+
+impl Told {
+    fn tell(&self, because: &StolenBecause) {
+        if *because == StolenBecause::Unknown {
+            self.lost.cancel();
+        } else {
+            self.stop(because.into());
+        }
+    }
+
+    /// Asks the activity to stop. The first reason counts.
+    pub(super) fn stop(&self, reason: CancellationReason) {
+        // What has returned already, and waits for its result to be written, has nothing to stop.
+        if self.cancellation.cancel(reason) && self.place.is_taken() {
+            let Activity { instance, name, id, .. } = &*self.activity;
+            info!(target: "abide::runtime", instance_id = %instance, activity_name = %name, activity_id = id, ?reason,
+                "the activity is asked to stop");
+        }
+    }
+}
+
+impl Drop for Runs {
+    fn drop(&mut self) {
+        self.running.lock().by_token.remove(&self.token);
+    }
+}
