@@ -195,6 +195,7 @@ impl Slots {
 pub(crate) async fn dispatch<L: Lane>(core: Arc<Core>, lane: Arc<L>) {
     let slots = Slots::new(lane.slots());
     let mut backoff = Backoff::default();
+    let _fetches = core.stop.fetching.token();
     while !core.stop.ending.is_cancelled() {
         let round = AssertUnwindSafe(one_round(&core, &lane, &slots, &mut backoff));
         if let Err(payload) = round.catch_unwind().await {
@@ -250,7 +251,7 @@ async fn one_round<L: Lane>(core: &Arc<Core>, lane: &Arc<L>, slots: &Slots, back
         // A store that gives more than it was asked for finds the rest of it back in its queue.
         match permits.split(1) {
             Some(permit) => start(core, lane, lease, granted, slots.slot(permit)),
-            None => give_back::<L>(core, L::token(&lease), GiveBack::UNTRIED).await,
+            None => give_back_at_once::<L>(core, L::token(&lease), GiveBack::UNTRIED).await,
         }
     }
 }
@@ -298,12 +299,17 @@ fn answer<T>(called: Called<Result<Vec<T>, StoreError>>) -> Result<Vec<T>, Store
 
 async fn give_all_back<L: Lane>(core: &Core, leased: Result<Vec<L::Lease>, StoreError>) {
     for lease in leased.into_iter().flatten() {
-        give_back::<L>(core, L::token(&lease), GiveBack::UNTRIED).await;
+        give_back_at_once::<L>(core, L::token(&lease), GiveBack::UNTRIED).await;
     }
 }
 
 /// Gives a lease back. If the store does not hear it, the lease runs out by itself.
 pub(crate) async fn give_back<L: Lane>(core: &Core, token: String, back: GiveBack) {
+    core.fetches_nothing_if_it_ends().await;
+    give_back_at_once::<L>(core, token, back).await;
+}
+
+async fn give_back_at_once<L: Lane>(core: &Core, token: String, back: GiveBack) {
     core.give_back(L::ABANDON, || L::abandon(Arc::clone(&core.store), token.clone(), back)).await;
 }
 

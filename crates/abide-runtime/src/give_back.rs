@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use abide_provider::{Operation, ProviderError, Rejection, StoreError};
 use futures_util::TryFutureExt;
-use futures_util::future::{BoxFuture, FutureExt};
+use futures_util::future::{BoxFuture, FutureExt, select};
 use tracing::{debug, warn};
 
 use crate::core::Core;
@@ -21,7 +21,18 @@ const OFFERS: u32 = 4;
 /// A runtime that gave up makes no new offer after this time.
 const LAST_OFFER: Duration = Duration::from_millis(2_500);
 
+/// So long a runtime that ends waits for its own calls for leases to be over before it gives anything back.
+const LAST_CALLS: Duration = Duration::from_millis(300);
+
 impl Core {
+    /// A runtime that ends would get back what it gives back, if a call for leases still waited in the store.
+    pub(crate) async fn fetches_nothing_if_it_ends(&self) {
+        if self.stop.ending.is_cancelled() {
+            let limit = self.clock.sleep_until(self.clock.monotonic().saturating_add(LAST_CALLS));
+            let _either = select(Box::pin(self.stop.fetching.wait()), limit).await;
+        }
+    }
+
     /// Gives a lease back. A store that does not know it any more has it back already.
     pub(crate) async fn give_back<F>(&self, operation: Operation, call: F)
     where

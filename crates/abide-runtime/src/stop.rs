@@ -26,6 +26,8 @@ pub(crate) struct Stop {
     pub(crate) drained: CancellationToken,
     /// Held by every task; when the last lets go of it, `drained` is raised.
     alive: Weak<DropGuard>,
+    /// The lanes that still ask for leases.
+    pub(crate) fetching: TaskTracker,
     /// What serves the tasks: renewals, and hearing of leases taken away.
     pub(crate) servants: TaskTracker,
 }
@@ -34,6 +36,8 @@ impl Stop {
     /// The signals, and what keeps `drained` down while it is held.
     pub(crate) fn new() -> (Self, Arc<DropGuard>) {
         let stop = Self::default();
+        // Nothing is added after the start: when the last lane ends, all have.
+        stop.fetching.close();
         let alive = Arc::new(stop.drained.clone().drop_guard());
         (Self { alive: Arc::downgrade(&alive), ..stop }, alive)
     }

@@ -1,7 +1,7 @@
 //! The activities that run, by the token of their lease: who is told that one was taken away.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use abide_provider::{StolenBecause, StolenLease};
@@ -43,25 +43,17 @@ pub(super) struct Told {
     pub(super) place: Place,
 }
 
-/// What watching over an activity has come to.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Watched {
-    /// The store was asked why the lease is gone.
-    pub(super) was_asked_for: bool,
-    /// When it must have stopped.
-    pub(super) ends_by: Option<Duration>,
-}
-
 /// The slot of an activity: given up when it has returned, or taken from one that does not.
 #[derive(Debug, Clone)]
 pub(super) struct Place {
     slot: Arc<Mutex<Option<Slot>>>,
-    watched: Arc<Mutex<Watched>>,
+    /// When the activity must have stopped.
+    pub(super) ends_by: Arc<OnceLock<Duration>>,
 }
 
 impl Place {
     pub(super) fn new(slot: Slot) -> Self {
-        Self { slot: Arc::new(Mutex::new(Some(slot))), watched: Arc::default() }
+        Self { slot: Arc::new(Mutex::new(Some(slot))), ends_by: Arc::default() }
     }
 
     /// Leaves the slot to the next; false if it was left already.
@@ -71,10 +63,6 @@ impl Place {
 
     fn is_taken(&self) -> bool {
         self.slot.lock().unwrap_or_else(PoisonError::into_inner).is_some()
-    }
-
-    pub(super) fn watched(&self) -> MutexGuard<'_, Watched> {
-        self.watched.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -4,7 +4,7 @@
 //! away, and [`watch`] finds out why where nothing was said, tells everybody of a shutdown, and takes the slot from whoever
 //! does not stop in time.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -40,15 +40,22 @@ pub(crate) async fn listen(worker: Arc<Worker>) {
     }
 }
 
+/// An execution that asked for activities.
+type Execution = (String, u64);
+
 /// Watches until nothing runs for the runtime any more.
 pub(crate) async fn watch(worker: Arc<Worker>) {
     let core = &worker.core;
-    let mut asked: FuturesUnordered<BoxFuture<'_, ()>> = FuturesUnordered::new();
+    // Of these the store is asked why leases are gone. Whatever is lost meanwhile is asked for in one go afterwards.
+    let mut asked: BTreeSet<Execution> = BTreeSet::new();
+    let mut answers: FuturesUnordered<BoxFuture<'_, Execution>> = FuturesUnordered::new();
     while !core.stop.drained.is_cancelled() {
         let is_ending = core.stop.ending.is_cancelled();
         let Round { lost, next } = worker.look(is_ending);
-        for told in lost {
-            asked.push(worker.find_out(told).boxed());
+        for (execution, lost) in lost {
+            if asked.insert(execution.clone()) {
+                answers.push(worker.find_out(lost).map(|()| execution).boxed());
+            }
         }
         let time = async {
             match next {
@@ -59,19 +66,22 @@ pub(crate) async fn watch(worker: Arc<Worker>) {
         let ending = async {
             if is_ending { std::future::pending().await } else { core.stop.ending.cancelled().await }
         };
-        let answer =
-            async { if asked.is_empty() { std::future::pending().await } else { asked.next().await } };
         let told =
             select(Box::pin(worker.running.news.notified()), Box::pin(core.renewals.losses.notified()));
-        let events = select(told, select(Box::pin(ending), Box::pin(core.stop.drained.cancelled())));
-        let _any = select(events, select(Box::pin(time), Box::pin(answer))).await;
+        let over = select(Box::pin(ending), Box::pin(core.stop.drained.cancelled()));
+        let events = select(select(told, over), Box::pin(time));
+        if answers.is_empty() {
+            let _any = events.await;
+        } else if let Either::Left((Some(execution), _)) = select(answers.next(), events).await {
+            asked.remove(&execution);
+        }
     }
 }
 
 /// What one look at all running activities came to.
 struct Round {
-    /// Their leases are gone, and nobody said why: by execution, so that the store is asked once for each.
-    lost: Vec<Vec<Told>>,
+    /// Their leases are gone, and nobody said why.
+    lost: BTreeMap<Execution, Vec<Told>>,
     /// When the next of them must have stopped.
     next: Option<Duration>,
 }
@@ -79,15 +89,12 @@ struct Round {
 impl Worker {
     fn look(&self, is_ending: bool) -> Round {
         let now = self.core.clock.monotonic();
-        let mut lost: BTreeMap<(String, u64), Vec<Told>> = BTreeMap::new();
-        let mut next: Option<Duration> = None;
+        let mut round = Round { lost: BTreeMap::new(), next: None };
         for told in self.running.all() {
             if told.cancellation.reason().is_none() {
                 if told.lost.is_cancelled() {
-                    if !std::mem::replace(&mut told.place.watched().was_asked_for, true) {
-                        let Activity { instance, execution_id, .. } = &*told.activity;
-                        lost.entry((instance.clone(), *execution_id)).or_default().push(told);
-                    }
+                    let Activity { instance, execution_id, .. } = &*told.activity;
+                    round.lost.entry((instance.clone(), *execution_id)).or_default().push(told);
                     continue;
                 }
                 if is_ending {
@@ -95,21 +102,20 @@ impl Worker {
                 }
             }
             if let Some(at) = self.ends_by(&told, now) {
-                next = Some(next.map_or(at, |next| next.min(at)));
+                round.next = Some(round.next.map_or(at, |next| next.min(at)));
             }
         }
-        Round { lost: lost.into_values().collect(), next }
+        round
     }
 
     /// When an activity must have stopped. One that has not, although it should have, loses its slot.
     fn ends_by(&self, told: &Told, now: Duration) -> Option<Duration> {
-        match told.cancellation.reason() {
-            // A shutdown waits for those that block.
-            None | Some(CancellationReason::Shutdown) => return None,
-            Some(_) => {}
+        // A shutdown waits for those that block.
+        if !told.cancellation.is_unwanted() {
+            return None;
         }
         let time = self.core.settings.activity_cancellation_grace_period.saturating_add(MARGIN);
-        let ends_by = *told.place.watched().ends_by.get_or_insert_with(|| now.saturating_add(time));
+        let ends_by = *told.place.ends_by.get_or_init(|| now.saturating_add(time));
         if now < ends_by {
             return Some(ends_by);
         }
@@ -126,10 +132,11 @@ impl Worker {
         let Some(first) = lost.first() else { return };
         let history = self.history_of(&first.activity).await;
         for told in &lost {
-            let reason = history
-                .as_deref()
-                .map_or(CancellationReason::LeaseLost, |history| why(history, told.activity.id));
-            told.stop(reason);
+            told.stop(
+                history
+                    .as_deref()
+                    .map_or(CancellationReason::LeaseLost, |history| why(history, told.activity.id)),
+            );
         }
     }
 }

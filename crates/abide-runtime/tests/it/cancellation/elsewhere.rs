@@ -19,13 +19,17 @@ fn decides(log: &Log) -> Node {
     node(log).with(|options| options.worker_concurrency = 0)
 }
 
-/// A runtime that takes no turn until the gate is opened.
-async fn works(world: &World, store: Arc<dyn Provider>, log: &Log, gate: &Gate) -> Arc<Runtime> {
+/// A store of which a runtime gets no turn until the gate is opened.
+fn without_turns(world: &World, store: Arc<dyn Provider>, gate: &Gate) -> Arc<FaultStore> {
     let store = Arc::new(FaultStore::new(store, world.clock.clone()));
     for operation in [Operation::LeaseInstances, Operation::FetchOrchestrationItem] {
         store.hold(operation, gate);
     }
-    world.run_on(store, node(log)).await
+    store
+}
+
+async fn works(world: &World, store: Arc<dyn Provider>, log: &Log, gate: &Gate) -> Arc<Runtime> {
+    world.run_on(without_turns(world, store, gate), node(log)).await
 }
 
 /// Both, on the store of this world.
@@ -73,6 +77,38 @@ fn an_activity_of_another_process_on_the_file_hears_well_before_a_renewal() {
         // A handle of its own is to SQLite what a process is.
         let other = Arc::new(SqliteProvider::new(&world.database(), None).await.unwrap());
         both(&world, &Log::new(), other, 3).await;
+    });
+}
+
+/// None of them is told why. That is asked for all of them at once.
+#[test]
+fn many_activities_of_one_execution_cost_few_reads_of_its_history() {
+    const MANY: usize = 60;
+    let many = |log: &Log| {
+        node(log).orchestration("Many", |ctx, _| async move {
+            let all = (0..MANY).map(|_| ctx.schedule_activity("Patient", ""));
+            let _results = ctx.join(all.collect()).await;
+            Ok(String::new())
+        })
+    };
+    on_a_file(async |world: World| {
+        let (log, gate) = (Log::new(), Gate::closed());
+        let other = Arc::new(SqliteProvider::new(&world.database(), None).await.unwrap());
+        let store = without_turns(&world, other, &gate);
+        let works = world.run_on(store.clone(), many(&log)).await;
+        let decides = world.run(many(&log).with(|options| options.worker_concurrency = 0)).await;
+        world.start("i", "Many", "").await;
+        log.has(MANY).await;
+        world.client().cancel_instance("i", "why").await.unwrap();
+        let lines = log.has(2 * MANY).await;
+        let heard = lines.iter().filter(|line| *line == "OrchestrationEnded { status: Failed }");
+        assert_eq!(heard.count(), MANY);
+        let reads = store.count(Operation::ReadWithExecution);
+        assert!(reads <= u64::try_from(MANY / 4).unwrap(), "{reads}: not one for each");
+        gate.open();
+        for runtime in [works, decides] {
+            runtime.shutdown(None).await;
+        }
     });
 }
 

@@ -48,6 +48,22 @@ fn who_stops_in_time_is_not_complained_of() {
     });
 }
 
+#[test]
+fn of_who_stops_at_once_the_log_tells_that_it_was_asked() {
+    every_way(|scene| async move {
+        let listener = Listener::default();
+        let hearing = set_default(listener.clone());
+        scene.node(slow(ms(0), "result")).await;
+        scene.start("i", "Open", "").await;
+        begun(&scene, "i").await;
+        cancel(&scene, "i").await;
+        scene.pass(seconds(60)).await;
+        drop(hearing);
+        assert_eq!(listener.count("the activity is asked to stop"), 1);
+        assert_eq!(listener.count(TOO_LATE), 0);
+    });
+}
+
 /// One slot, an activity in it that does not listen, and another that waits for the slot.
 async fn blocked(scene: &Scene) {
     let code = Code::new()

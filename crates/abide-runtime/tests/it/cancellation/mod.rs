@@ -29,7 +29,7 @@
 //! | 000.18 cancellation_token_triggered_on_orchestration_cancel | `abide-runtime::e2e::stopping::every_way_out_of_an_activity_has_its_reason`, `elsewhere::without_a_push_an_activity_of_another_runtime_hears_by_its_next_renewal` | at once; by the next renewal where the store does not push |
 //! | 000.19 cancellation_token_triggered_on_orchestration_complete | `abide-runtime::e2e::stopping::the_end_of_its_execution_is_a_reason`, `abide-runtime::e2e::stopping::an_activity_hears_at_once_that_it_was_dropped_and_why` | |
 //! | 000.20 cancellation_token_triggered_on_continue_as_new | `abide-runtime::e2e::stopping::the_end_of_its_execution_is_a_reason` | |
-//! | 000.21 activity_completes_within_grace_period | `grace::who_stops_in_time_is_not_complained_of` | |
+//! | 000.21 activity_completes_within_grace_period | `grace::who_stops_in_time_is_not_complained_of`, `grace::of_who_stops_at_once_the_log_tells_that_it_was_asked` | |
 //! | 000.22 activity_exceeds_grace_period | `grace::a_slot_whose_activity_ignores_its_token_is_free_after_the_grace_and_the_log_names_it`, `grace::it_is_a_warning`, `abide-runtime::e2e::stopping::an_activity_that_does_not_listen_is_aborted_after_its_grace`, `abide-runtime::e2e::stopping::the_grace_is_an_option_and_the_slot_is_free_after_it` | no ack: the row is gone |
 //! | 000.23 activity_completes_or_fails_after_cancellation_always_drops_message | `grace::whatever_a_cancelled_activity_comes_to_is_nobodys`, `abide-runtime::e2e::stopping::what_a_cancelled_activity_returns_is_not_recorded` | no ack: the row is gone |
 //! | 000.24 activity_completes_before_cancellation_check | `abide-runtime::e2e::stopping::a_completion_that_was_acknowledged_before_the_cancel_is_recorded`, `abide-runtime::e2e::cancelling::a_cancel_waits_its_turn_behind_what_came_before`, `abide-conformance::cancellation::held::test_completion_before_cancellation_stays`, `abide-conformance::cancellation::held::test_completion_and_cancellation_at_once_one_wins` | whichever commit is first wins |
@@ -66,8 +66,11 @@
 //! | 002.5 the loser of a select is in the stored history | `abide-runtime::e2e::traces::a_timer_that_wins_over_an_activity` | |
 //! | 002.6 the parent of a dropped child has recorded it | `abide-runtime::e2e::dropping::what_is_dropped_is_recorded_ascending_after_the_asks_of_its_poll` | |
 //! | 002.7 the dropped child ends as cancelled | `abide-runtime::e2e::dropping::what_is_dropped_is_recorded_ascending_after_the_asks_of_its_poll`, `abide-runtime::e2e::dropping::every_end_cancels_what_is_open_and_says_so_before_the_last_event` | always, not in the end perhaps |
-//! | here.1 an activity of another runtime hears by the store's push | `elsewhere::an_activity_of_another_runtime_on_the_store_hears_at_once`, `elsewhere::an_activity_of_another_process_on_the_file_hears_well_before_a_renewal`, `abide-sqlite::waiting::taken_away::it_hears_of_a_cancellation`, `abide-sqlite::waiting::taken_away::it_hears_of_a_deletion` | abide-bench cancel has the times |
+//! | here.1 an activity of another runtime hears by the store's push | `elsewhere::an_activity_of_another_runtime_on_the_store_hears_at_once`, `elsewhere::an_activity_of_another_process_on_the_file_hears_well_before_a_renewal`, `elsewhere::many_activities_of_one_execution_cost_few_reads_of_its_history`, `abide-sqlite::waiting::taken_away::it_hears_of_a_cancellation`, `abide-sqlite::waiting::taken_away::it_hears_of_a_deletion` | abide-bench cancel has the times |
+//! | here.2 an activity that never yields hears all the same | `busy::it_hears_what_this_process_cancels`, `busy::it_hears_what_another_process_cancels`, `busy::it_hears_what_a_renewal_finds_out`, `busy::it_hears_of_a_shutdown_and_what_it_returns_counts` | |
+//! | here.3 and does not keep its slot | `busy::the_slot_of_one_that_does_not_look_is_free_after_the_grace_and_the_log_names_it` | its thread is its own |
 
+mod busy;
 mod crowds;
 mod elsewhere;
 mod grace;
@@ -83,7 +86,7 @@ use crate::lessons::table;
 fn every_line_of_the_documents_has_a_test() {
     let lines =
         |document: &'static str, count: usize| (1..=count).map(move |line| format!("{document}.{line}"));
-    let all = lines("000", 32).chain(lines("001", 18)).chain(lines("002", 7)).chain(lines("here", 1));
+    let all = lines("000", 32).chain(lines("001", 18)).chain(lines("002", 7)).chain(lines("here", 3));
     let not_this = |name: &str| name != "every_line_of_the_documents_has_a_test";
     table::check(include_str!("mod.rs"), "cancellation", all, not_this);
 }

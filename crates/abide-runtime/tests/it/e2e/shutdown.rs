@@ -123,7 +123,9 @@ fn without_grace_everything_is_handed_back_at_once() {
         world.start("i", "Main", "x").await;
         log.has(1).await;
         let (took, ()) = world.time(runtime.shutdown(Some(0))).await;
-        assert!(took <= seconds(2), "{took:?}");
+        // At once; on a disk that is slow, as long as a runtime waits for a lease to be taken back.
+        let most = if world.is_virtual() { millis(101) } else { seconds(4) };
+        assert!(took <= most, "{took:?}");
         assert_eq!(world.left().await, Left { messages: 0, work: 1, leases: 0 });
         let node =
             asks(Node::new().activity("Activity", |ctx, _| async move { Ok(ctx.attempt().to_string()) }));
