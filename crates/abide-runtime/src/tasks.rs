@@ -45,3 +45,21 @@ impl Spawn for TokioTasks {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+
+    use super::*;
+
+    /// A store may be anything: a database behind a socket, say.
+    #[test]
+    fn a_task_apart_may_wait_for_sockets_although_the_runtime_it_was_made_in_may_not() {
+        let runtime = Builder::new_current_thread().build().unwrap();
+        let tasks = runtime.block_on(async { TokioTasks::current() }).unwrap();
+        let (say, hear) = std::sync::mpsc::channel();
+        let task = async move { say.send(tokio::net::UdpSocket::bind("127.0.0.1:0").await.is_ok()).unwrap() };
+        tasks.spawn_apart("apart", task.boxed());
+        assert_eq!(hear.recv(), Ok(true));
+    }
+}

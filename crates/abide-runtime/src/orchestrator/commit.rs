@@ -16,7 +16,8 @@ use futures_util::FutureExt;
 use crate::core::Core;
 use crate::insist::Told;
 
-/// Every event of a history that cannot be read is taken for an activity that may be under way; of absurdly many, the last.
+/// Every event of a history that cannot be read is taken for an activity that may be under way, which costs less than reading them
+/// would have. The number of the last is read from what is damaged: of absurdly many, only so many are.
 const PERHAPS_UNDER_WAY: u64 = 1_000_000;
 
 /// The event that ends an execution whose history cannot be read has at least this id.

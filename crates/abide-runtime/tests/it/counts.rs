@@ -60,6 +60,15 @@ fn a_step_is_one_commit_and_one_result() {
 }
 
 #[test]
+fn an_instance_that_is_heavier_than_all_room_together_is_not_replayed_at_every_turn() {
+    ways(&[Way::Resident], |scene| async move {
+        scene.node(chain().options(|options| options.instance_cache_bytes = 1_000)).await;
+        assert_eq!(scene.run("i", "Chain", "").await.unwrap(), "done");
+        assert_eq!(scene.faults.count(Operation::ReadHistoryAfter), 0);
+    });
+}
+
+#[test]
 fn results_that_the_store_does_not_take_hold_their_slots_when_there_are_four_for_each() {
     ways(&[Way::Resident, Way::Plain], |scene| async move {
         let runs = Arc::new(AtomicU64::new(0));

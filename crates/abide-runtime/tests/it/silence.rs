@@ -171,6 +171,22 @@ fn silence_is_counted_and_told_when_it_begins_and_ends() {
 }
 
 #[test]
+fn a_shutdown_blames_no_store_that_answers() {
+    let listener = Listener::of_warnings();
+    with_default(listener.clone(), || {
+        every_way(|scene| async move {
+            scene.node(Code::new()).await;
+            scene.start("i", "Hello", "you").await;
+            scene.end_of("i").await.unwrap();
+            scene.start("waits", "Wait", "").await;
+            scene.until_idle("waits").await;
+            scene.close().await;
+        });
+    });
+    assert!(listener.lines().is_empty(), "{:#?}", listener.lines());
+}
+
+#[test]
 fn a_failure_without_its_code_has_a_duration_too() {
     let shown = Shown::default();
     with_local_recorder(&shown, || {

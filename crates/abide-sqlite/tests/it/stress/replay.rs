@@ -106,6 +106,12 @@ impl<'a> Replay<'a> {
                 let ours = block_on(self.model.lease_instances(one_instance())).unwrap().pop();
                 let ours = ours.ok_or_else(|| format!("there is nothing to lease, but {theirs:?}"))?;
                 self.tokens.insert(theirs.token.clone(), ours.token.clone());
+                if theirs.store_time < ours.store_time {
+                    return Err(format!(
+                        "handed over before it was granted: {theirs:?}, {:?}",
+                        ours.store_time
+                    ));
+                }
                 (plain_lease(theirs), plain_lease(&ours))
             }
             Outcome::Work(leases) => {
