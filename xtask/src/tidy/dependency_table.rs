@@ -172,6 +172,7 @@ pub(crate) const DIRECT: &[CrateRows] = &[
             row("abide-model", "the seams it stands behind"),
             row("abide-provider", "the store it makes fail"),
             row("async-trait", "a store is an async trait object"),
+            without_defaults("futures-executor", "a store with threads of its own, in virtual time"),
             without_defaults("futures-util", "waiting for whichever comes first"),
             without_defaults("tokio", "its paused clock is the virtual time"),
         ],

@@ -10,6 +10,7 @@ use abide_model::{Clock, Sleep};
 use abide_provider::{
     Abilities, Ability, ErrorKind, Operation, Provider, ProviderError, Rejection, RequestKey, StoreError,
 };
+use futures_executor::block_on;
 use futures_util::future::{Either, select};
 
 use super::record::{Record, Side};
@@ -56,7 +57,15 @@ pub struct FaultStore {
     pub(super) inner: Arc<dyn Provider>,
     clock: Arc<dyn Clock>,
     mask: Option<Abilities>,
+    answers: Answers,
     record: Mutex<Record>,
+}
+
+/// When a call has its answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Answers {
+    WhenReady,
+    AtOnce,
 }
 
 /// A lease that a call names.
@@ -70,7 +79,7 @@ impl FaultStore {
     /// A store around another, by the same clock, with which nothing goes wrong yet.
     #[must_use]
     pub fn new(inner: Arc<dyn Provider>, clock: Arc<dyn Clock>) -> Self {
-        Self { inner, clock, mask: None, record: Mutex::default() }
+        Self { inner, clock, mask: None, answers: Answers::WhenReady, record: Mutex::default() }
     }
 
     /// The same, but things go wrong by this plan.
@@ -88,6 +97,15 @@ impl FaultStore {
     #[must_use]
     pub fn with_abilities(self, abilities: Abilities) -> Self {
         Self { mask: Some(abilities), ..self }
+    }
+
+    /// The same, but every call has its answer in the poll that makes it, and none waits for something to come.
+    ///
+    /// Time that is virtual passes when all tasks wait, also for a store that works in threads of its own. Only like this can such
+    /// a store be used in it. Its own clock must be set by hand, with every [`Call`].
+    #[must_use]
+    pub fn answering_at_once(self) -> Self {
+        Self { answers: Answers::AtOnce, ..self }
     }
 
     /// From now on things go wrong by this plan. Counting begins anew; gates stay.
@@ -144,7 +162,8 @@ impl FaultStore {
 
     /// How long to wait in the store, unless it waits for nobody.
     pub(super) fn wait(&self, wait: Duration) -> Duration {
-        if self.masked_abilities().has(Ability::Parking) { wait } else { Duration::ZERO }
+        let waits = self.answers == Answers::WhenReady && self.masked_abilities().has(Ability::Parking);
+        if waits { wait } else { Duration::ZERO }
     }
 
     /// A call of a required method.
@@ -266,7 +285,12 @@ impl FaultStore {
         effect: impl FnOnce() -> F + Send,
     ) -> Option<T> {
         let plan = self.record().plan.clone();
-        let Some(outage) = plan.next_outage(self.clock.monotonic()) else { return Some(effect().await) };
+        let Some(outage) = plan.next_outage(self.clock.monotonic()) else {
+            return Some(match self.answers {
+                Answers::WhenReady => effect().await,
+                Answers::AtOnce => block_on(effect()),
+            });
+        };
         // An answer that is there when the outage begins is given.
         match select(pin!(effect()), self.clock.sleep_until(outage)).await {
             Either::Left((answer, _)) => Some(answer),

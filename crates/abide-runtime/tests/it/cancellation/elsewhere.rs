@@ -39,7 +39,7 @@ async fn both(world: &World, log: &Log, other: Arc<dyn Provider>, times: usize) 
     for number in 0..times {
         let took = cancelled(world, log, &format!("i{number}")).await;
         // The first renewal is after ten seconds.
-        let soon = if world.place == Place::RequiredOnly { seconds(10) } else { seconds(5) };
+        let soon = if world.place != Place::Memory && world.is_virtual() { seconds(10) } else { seconds(5) };
         assert!(took <= soon, "{took:?}");
     }
     gate.open();

@@ -48,7 +48,7 @@ fn an_activity_hears_at_once_that_it_was_dropped_and_why() {
 fn without_a_push_it_hears_by_the_next_renewal() {
     virtually(async |world: World| {
         let log = Log::new();
-        let store = Arc::new(abide_sim::RequiredOnly::new(world.memory().clone()));
+        let store = Arc::new(abide_sim::RequiredOnly::new(world.store.clone()));
         let runtime = world.run_on(store, gives_up(Node::new().patient("Activity", &log))).await;
         world.start("i", "Main", "").await;
         log.has(1).await;

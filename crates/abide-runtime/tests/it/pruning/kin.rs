@@ -276,6 +276,6 @@ fn who_started_whom_can_be_said_in_a_line_that_outlives_the_history() {
             runtime.shutdown(None).await;
         });
     });
-    // Once for each of the two stores, however often it is replayed.
-    assert_eq!(heard.count("starts child-7"), 2, "{:#?}", heard.lines());
+    // Once for each of the three stores, however often it is replayed.
+    assert_eq!(heard.count("starts child-7"), 3, "{:#?}", heard.lines());
 }

@@ -2,6 +2,14 @@
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use abide_model::{Clock, Sleep, Timestamp};
+use abide_provider::Provider;
+use abide_sim::{FaultPlan, FaultStore, RequiredOnly, SeededEntropy, VirtualClock};
+use abide_sqlite::SqliteProvider;
+use futures::executor::block_on;
 
 /// An empty folder that is removed with everything in it.
 #[derive(Debug)]
@@ -28,4 +36,41 @@ impl Drop for Folder {
             eprintln!("{} stays behind: {error}", self.0.display());
         }
     }
+}
+
+/// What time it is for a store with threads of its own, which cannot see the virtual time: that of the last call.
+#[derive(Debug, Clone, Default)]
+struct Hands(Arc<Mutex<Duration>>);
+
+impl Clock for Hands {
+    fn wall(&self) -> Timestamp {
+        VirtualClock::EPOCH.saturating_add(self.monotonic())
+    }
+
+    fn monotonic(&self) -> Duration {
+        *self.0.lock().unwrap()
+    }
+
+    /// Calls under it do not wait.
+    fn sleep_until(&self, _: Duration) -> Sleep {
+        Box::pin(std::future::pending())
+    }
+}
+
+/// A store on a file, and what is seen of it in virtual time: the required methods, each with its answer at once.
+pub(crate) fn open_at(
+    folder: &Folder,
+    clock: &Arc<VirtualClock>,
+    entropy: &Arc<SeededEntropy>,
+) -> (Arc<SqliteProvider>, Arc<dyn Provider>) {
+    let hands = Hands::default();
+    *hands.0.lock().unwrap() = clock.monotonic();
+    let builder = SqliteProvider::builder(&folder.database()).clock(Arc::new(hands.clone()));
+    let sqlite = Arc::new(block_on(builder.entropy(entropy.clone()).open()).unwrap());
+    let in_time = FaultPlan::none().when(move |call| {
+        *hands.0.lock().unwrap() = call.at;
+        None
+    });
+    let seen = FaultStore::new(sqlite.clone(), clock.clone()).answering_at_once().with_plan(in_time);
+    (sqlite, Arc::new(RequiredOnly::new(Arc::new(seen))))
 }

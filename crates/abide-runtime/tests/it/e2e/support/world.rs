@@ -2,7 +2,7 @@
 //!
 //! Each is written once and runs over three stores: the one in memory, the same with the required methods of a provider
 //! only, both in virtual time and on one thread; and a SQLite file in real time, on several threads, put together as a
-//! user's program does it.
+//! user's program does it. What takes long runs on a file in virtual time instead.
 //!
 //! Nothing sleeps in order to wait: scenarios wait for what they are about, and fail if it does not come.
 
@@ -19,9 +19,10 @@ use abide_runtime::registry::{ActivityRegistry, OrchestrationRegistry};
 use abide_runtime::{Runtime, RuntimeOptions};
 use abide_sim::{LocalTasks, RequiredOnly, SeededEntropy, VirtualClock, simulate};
 use abide_sqlite::SqliteProvider;
+use futures::executor::block_on;
 use futures::future::{Either, select};
 
-use super::file::Folder;
+use super::file::{Folder, open_at};
 use super::{LONG, Node, millis, seconds, trace};
 
 /// Which store a scenario runs on.
@@ -33,6 +34,8 @@ pub(crate) enum Place {
     RequiredOnly,
     /// A SQLite file, in real time.
     File,
+    /// A SQLite file, in virtual time, seen through the required methods only.
+    FileInVirtualTime,
 }
 
 /// How long a scenario may take in real time. It is over long before, unless it hangs.
@@ -56,10 +59,11 @@ pub(crate) fn on_own_stores(scenario: impl AsyncFn(World)) {
     on_a_file(scenario);
 }
 
-/// Runs a scenario in virtual time, over both stores that can be had there: what it shows takes long.
+/// Runs a scenario in virtual time, over all stores that can be had there: what it shows takes long.
 pub(crate) fn virtually(scenario: impl AsyncFn(World)) {
     in_virtual_time(Place::Memory, &scenario);
     in_virtual_time(Place::RequiredOnly, &scenario);
+    in_virtual_time(Place::FileInVirtualTime, &scenario);
 }
 
 fn in_virtual_time(place: Place, scenario: &impl AsyncFn(World)) {
@@ -92,9 +96,22 @@ pub(crate) struct World {
 
 /// What the store stands on, to look inside.
 enum Ground {
-    Virtual { clock: Arc<VirtualClock>, entropy: Arc<SeededEntropy>, memory: Arc<InMemoryProvider> },
+    Virtual {
+        clock: Arc<VirtualClock>,
+        entropy: Arc<SeededEntropy>,
+        memory: Arc<InMemoryProvider>,
+    },
     // The store is closed before its folder is removed.
-    File { sqlite: Arc<SqliteProvider>, folder: Folder },
+    File {
+        sqlite: Arc<SqliteProvider>,
+        folder: Folder,
+    },
+    VirtualFile {
+        clock: Arc<VirtualClock>,
+        entropy: Arc<SeededEntropy>,
+        sqlite: Arc<SqliteProvider>,
+        folder: Folder,
+    },
 }
 
 /// What is left in the queues of a store.
@@ -119,9 +136,17 @@ impl World {
         let store: Arc<dyn Provider> = match place {
             Place::Memory => memory.clone(),
             Place::RequiredOnly => Arc::new(RequiredOnly::new(memory.clone())),
+            Place::FileInVirtualTime => return Self::on_virtual_file(clock, entropy),
             Place::File => panic!("a file lives in real time"),
         };
         Self { place, clock: clock.clone(), store, ground: Ground::Virtual { clock, entropy, memory } }
+    }
+
+    fn on_virtual_file(clock: Arc<VirtualClock>, entropy: Arc<SeededEntropy>) -> Self {
+        let folder = Folder::new();
+        let (sqlite, store) = open_at(&folder, &clock, &entropy);
+        let ground = Ground::VirtualFile { clock: clock.clone(), entropy, sqlite, folder };
+        Self { place: Place::FileInVirtualTime, clock, store, ground }
     }
 
     async fn on_file() -> Self {
@@ -140,6 +165,11 @@ impl World {
                 drop((sqlite, store));
                 let sqlite = Arc::new(SqliteProvider::new(&folder.database(), None).await.unwrap());
                 (sqlite.clone(), Ground::File { sqlite, folder })
+            }
+            Ground::VirtualFile { clock, entropy, sqlite, folder } => {
+                drop((sqlite, store));
+                let (sqlite, store) = open_at(&folder, &clock, &entropy);
+                (store, Ground::VirtualFile { clock, entropy, sqlite, folder })
             }
         };
         Self { place, clock, store, ground }
@@ -176,7 +206,7 @@ impl World {
             .with_orchestrations(orchestrations)
             .with_options(options);
         let builder = match &self.ground {
-            Ground::Virtual { clock, entropy, .. } => builder
+            Ground::Virtual { clock, entropy, .. } | Ground::VirtualFile { clock, entropy, .. } => builder
                 .with_clock(clock.clone())
                 .with_entropy(entropy.clone())
                 .with_spawn(Arc::new(LocalTasks::new())),
@@ -208,16 +238,23 @@ impl World {
     pub(crate) fn client(&self) -> Client {
         let builder = Client::builder(self.store.clone());
         match &self.ground {
-            Ground::Virtual { clock, entropy, .. } => {
+            Ground::Virtual { clock, entropy, .. } | Ground::VirtualFile { clock, entropy, .. } => {
                 builder.clock(clock.clone()).entropy(entropy.clone()).build()
             }
             Ground::File { .. } => builder.build(),
         }
     }
 
+    pub(crate) fn is_file(&self) -> bool {
+        match self.place {
+            Place::File | Place::FileInVirtualTime => true,
+            Place::Memory | Place::RequiredOnly => false,
+        }
+    }
+
     pub(crate) fn is_virtual(&self) -> bool {
         match self.place {
-            Place::Memory | Place::RequiredOnly => true,
+            Place::Memory | Place::RequiredOnly | Place::FileInVirtualTime => true,
             Place::File => false,
         }
     }
@@ -226,7 +263,7 @@ impl World {
     pub(crate) fn memory(&self) -> &Arc<InMemoryProvider> {
         match &self.ground {
             Ground::Virtual { memory, .. } => memory,
-            Ground::File { .. } => panic!("this world is a file"),
+            Ground::File { .. } | Ground::VirtualFile { .. } => panic!("this world is a file"),
         }
     }
 
@@ -234,7 +271,7 @@ impl World {
     pub(crate) fn database(&self) -> String {
         match &self.ground {
             Ground::Virtual { .. } => panic!("this world is in memory"),
-            Ground::File { folder, .. } => folder.database(),
+            Ground::File { folder, .. } | Ground::VirtualFile { folder, .. } => folder.database(),
         }
     }
 
@@ -242,7 +279,7 @@ impl World {
     pub(crate) fn sqlite(&self) -> &Arc<SqliteProvider> {
         match &self.ground {
             Ground::Virtual { .. } => panic!("this world is in memory"),
-            Ground::File { sqlite, .. } => sqlite,
+            Ground::File { sqlite, .. } | Ground::VirtualFile { sqlite, .. } => sqlite,
         }
     }
 }
@@ -344,21 +381,34 @@ impl World {
                     leases: instances.count() + work.count(),
                 }
             }
-            Ground::File { sqlite, .. } => {
+            Ground::File { .. } | Ground::VirtualFile { .. } => {
                 let now = self.clock.wall().as_millis();
-                let count = async |query: String| -> usize {
-                    let look =
-                        sqlite.inspect(move |rows| rows.query_row(&query, [], |row| row.get::<_, i64>(0)));
-                    usize::try_from(look.await.unwrap().unwrap()).unwrap()
-                };
                 let leased = |table: &str| format!("SELECT count(*) FROM {table} WHERE leased_until > {now}");
                 Left {
-                    messages: count("SELECT count(*) FROM message".to_owned()).await,
-                    work: count("SELECT count(*) FROM work".to_owned()).await,
-                    leases: count(leased("mailbox")).await + count(leased("work")).await,
+                    messages: self.number("SELECT count(*) FROM message").await,
+                    work: self.number("SELECT count(*) FROM work").await,
+                    leases: self.number(&leased("mailbox")).await + self.number(&leased("work")).await,
                 }
             }
         }
+    }
+
+    /// A number that is asked for in SQL. Only on a file.
+    pub(crate) async fn number(&self, query: &str) -> usize {
+        let query = query.to_owned();
+        let look = self.sqlite().inspect(move |rows| rows.query_row(&query, [], |row| row.get::<_, i64>(0)));
+        usize::try_from(self.outside_of_time(look).await.unwrap().unwrap()).unwrap()
+    }
+
+    /// How many rows a statement changes. Only on a file.
+    pub(crate) async fn change(&self, statement: String) -> usize {
+        let change = self.sqlite().inspect(move |rows| rows.execute(&statement, []));
+        self.outside_of_time(change).await.unwrap().unwrap()
+    }
+
+    /// Virtual time would pass while everybody waits for a thread of the store.
+    async fn outside_of_time<T>(&self, something: impl Future<Output = T>) -> T {
+        if self.is_virtual() { block_on(something) } else { something.await }
     }
 
     /// Waits until nothing is left in the queues.
@@ -377,5 +427,10 @@ impl World {
     pub(crate) async fn pass(&self, time: Duration) {
         assert!(self.is_virtual() || time <= millis(100), "not in real time");
         self.clock.sleep_until(self.clock.monotonic().saturating_add(time)).await;
+    }
+
+    /// Lets more time pass than anything lasts. On a file, minutes are enough: there, every look takes its time.
+    pub(crate) async fn pass_hours(&self, hours: u64) {
+        self.pass(seconds(hours * if self.is_file() { 60 } else { 3_600 })).await;
     }
 }
