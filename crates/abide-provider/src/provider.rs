@@ -275,7 +275,9 @@ pub trait Provider: Any + Send + Sync {
         Ok(None)
     }
 
-    /// Leases on activities that are taken away from now on, by cancellation or deletion.
+    /// Leases on activities that are taken away from now on, by cancellation, deletion or pruning: each is told once. What is
+    /// finished, given back or runs out is not. What another process takes away comes later, or not at all, and without its
+    /// reason ([`StolenBecause::Unknown`](crate::StolenBecause::Unknown)): a renewal finds out in any case.
     ///
     /// The default has none: the next renewal finds out.
     fn stolen_leases(&self) -> Option<StolenLeases> {

@@ -90,6 +90,7 @@ statements! {
     ExpiredWork = "expired_work",
     WorkOfOwner = "work_of_owner",
     HeldWork = "held_work",
+    LeaseOfWork = "lease_of_work",
     NextWorkDue = "next_work_due",
     RevokeWork = "revoke_work",
     WorkOfExecutions = "work_of_executions",
