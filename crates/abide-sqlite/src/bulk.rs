@@ -15,7 +15,7 @@ use crate::encode::column;
 use crate::job::{Kind, Phase, job};
 use crate::statements::{Sql, Statements};
 use crate::store::delete::{Before, Deleted, Meant};
-use crate::store::prune::{Chosen, PruneWish, PrunedPart};
+use crate::store::prune::{Chosen, Progress, PruneWish, PrunedPart};
 use crate::text::lossy;
 
 /// How many candidates one transaction deals with, at most.
@@ -191,14 +191,14 @@ impl SqliteProvider {
         };
         let wish = PruneWish { before, options, candidates: chosen };
         let mut total = PruneResult::default();
-        let (mut left, mut is_begun) = (limit, false);
+        let (mut left, mut first) = (limit, Progress::Untouched);
         while left > 0 {
-            match self.prune_part(&mut candidates, &wish, left, is_begun).await {
+            match self.prune_part(&mut candidates, &wish, left, first).await {
                 Ok(None) => break,
                 Ok(Some(part)) => {
                     total.add(&part.result);
                     left = left.saturating_sub(part.used);
-                    is_begun = part.next_is_begun;
+                    first = part.next;
                 }
                 Err(error) => {
                     return Err(half_way(error, total.executions_deleted, "executions were pruned"));
@@ -213,7 +213,7 @@ impl SqliteProvider {
         candidates: &mut Candidates,
         wish: &PruneWish,
         limit: u32,
-        first_is_begun: bool,
+        first: Progress,
     ) -> Result<Option<PrunedPart>, StoreError> {
         let operation = Operation::PruneExecutionsBulk;
         let part = candidates.next(self, operation).await?;
@@ -222,7 +222,7 @@ impl SqliteProvider {
         }
         let (wish, mine) = (wish.clone(), part.clone());
         let kind = Kind::write(operation, Phase::Commit);
-        let prune = job(kind, move |tx| Ok(tx.prune_meant(&mine, &wish, limit, first_is_begun)?));
+        let prune = job(kind, move |tx| Ok(tx.prune_meant(&mine, &wish, limit, first)?));
         let pruned = self.run(prune).await?;
         candidates.put_back(part.into_iter().skip(pruned.done));
         Ok(Some(pruned))

@@ -34,6 +34,14 @@ pub(crate) enum Chosen {
     BySearch,
 }
 
+/// Whether a transaction before this one has pruned some of a candidate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Progress {
+    #[default]
+    Untouched,
+    Begun,
+}
+
 /// What a part of a bulk prune deleted.
 #[derive(Debug, Default)]
 pub(crate) struct PrunedPart {
@@ -42,8 +50,8 @@ pub(crate) struct PrunedPart {
     pub(crate) used: u32,
     /// How many are done with; the others are for another transaction.
     pub(crate) done: usize,
-    /// Whether some executions of the next one are gone already.
-    pub(crate) next_is_begun: bool,
+    /// What has become of the next one.
+    pub(crate) next: Progress,
 }
 
 impl Tx<'_, '_> {
@@ -56,15 +64,15 @@ impl Tx<'_, '_> {
     }
 
     /// Prunes candidates until `limit` of them had something to prune, or until one transaction has done enough.
-    /// `first_is_begun`: another transaction had, with the first.
+    /// `first`: what has become of the first so far.
     pub(crate) fn prune_meant(
         &self,
         candidates: &[String],
         wish: &PruneWish,
         limit: u32,
-        first_is_begun: bool,
+        first: Progress,
     ) -> rusqlite::Result<PrunedPart> {
-        let mut part = PrunedPart { next_is_begun: first_is_begun, ..PrunedPart::default() };
+        let mut part = PrunedPart { next: first, ..PrunedPart::default() };
         let mut left = PRUNE_BATCH;
         for id in candidates {
             if part.used >= limit {
@@ -80,10 +88,11 @@ impl Tx<'_, '_> {
             part.result.events_deleted = part.result.events_deleted.saturating_add(pruned.events_deleted);
             left = left.saturating_sub(pruned.executions_deleted);
             if left == 0 {
-                part.next_is_begun = true;
+                part.next = Progress::Begun;
                 break;
             }
-            let had_something = std::mem::take(&mut part.next_is_begun) || pruned.executions_deleted > 0;
+            let so_far = std::mem::take(&mut part.next);
+            let had_something = so_far == Progress::Begun || pruned.executions_deleted > 0;
             let is_processed = had_something || (meant.is_some() && wish.candidates == Chosen::ByName);
             part.result.instances_processed += u64::from(is_processed);
             part.used += u32::from(had_something);

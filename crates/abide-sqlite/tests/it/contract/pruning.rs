@@ -95,12 +95,10 @@ fn other_instances_are_left_alone() {
     });
 }
 
-/// Appends an execution; one that is not to end stays as it is.
-fn append(store: &Store, execution: u64, ends: bool) {
+/// Appends an execution that ends as a new one, or never.
+fn append(store: &Store, execution: u64, end: Option<EventKind>) {
     let mut events = vec![event(1, started())];
-    if ends {
-        events.push(event(2, EventKind::OrchestrationContinuedAsNew { input: String::new() }));
-    }
+    events.extend(end.map(|kind| event(2, kind)));
     for event in &mut events {
         event.execution_id = execution;
     }
@@ -142,7 +140,8 @@ fn what_is_pruned_is_what_the_contract_says_whatever_is_missing() {
         for step in 0..6 {
             for _ in 0..=below(6) {
                 last += if below(5) == 0 { 1 + below(4) } else { 1 };
-                append(&store, last, below(8) > 0);
+                let end = EventKind::OrchestrationContinuedAsNew { input: String::new() };
+                append(&store, last, (below(8) > 0).then_some(end));
                 if below(3) == 0 {
                     let time = below(30);
                     let ended = format!("status <> 'Running' AND no = {last}");
