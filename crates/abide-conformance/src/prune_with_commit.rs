@@ -1,7 +1,7 @@
 //! Past executions are deleted by the commit that asks for it.
 
 use abide_model::{EventKind, PruneOptions, PruneResult, WorkItem};
-use abide_provider::{Ability, InstanceLease, Rejection, TurnCommit};
+use abide_provider::{Ability, InstanceLease, PRUNE_BATCH, Rejection, TurnCommit};
 
 use crate::ProviderFactory;
 use crate::batches::calls::{assert_rejected_as, commit, lease, lease_job, signals, try_commit, under};
@@ -18,6 +18,7 @@ area! {
     test_commit_without_prune_prunes_nothing: Need::Ability(Ability::PruneWithCommit);
     test_refused_commit_prunes_nothing: Need::Ability(Ability::PruneWithCommit);
     test_pruned_executions_take_their_work_along: Need::Ability(Ability::PruneWithCommit);
+    test_commit_prunes_a_bounded_number: Need::Ability(Ability::PruneWithCommit);
     test_pruning_spares_everything_else: Need::Ability(Ability::PruneWithCommit);
 }
 
@@ -163,6 +164,31 @@ pub async fn test_pruned_executions_take_their_work_along<F: ProviderFactory>(fa
     assert_eq!(store.fetch_work().await.item, activity("b", 2));
     assert_eq!(store.fetch_work().await.item, own);
     store.assert_no_work("what was pruned does not come back").await;
+}
+
+/// A commit that finds many executions deletes the oldest 256, and the next one goes on: nobody waits for an instance that was
+/// never pruned before.
+pub async fn test_commit_prunes_a_bounded_number<F: ProviderFactory>(factory: &F) {
+    let store = Subject::new(factory).await;
+    let ended = PRUNE_BATCH + 3;
+    for execution in 1..=ended {
+        let past = Ack::first_of("a", execution).continuing(2).events;
+        store.append_with_execution("a", execution, past).await.expect("a past can be appended");
+    }
+    let current = ended + 1;
+    let past = Ack::first_of("a", current).events;
+    store.append_with_execution("a", current, past).await.expect("a past can be appended");
+
+    for (event_id, deleted, left) in [(2, PRUNE_BATCH, PRUNE_BATCH + 1), (3, 2, PRUNE_BATCH + 3)] {
+        store.post(signal("a", "next")).await;
+        let leased = lease(&store, "a").await;
+        let turn = Ack::of("a", current).signalled(event_id);
+        let committed = commit(&store, pruning(under(&leased, turn), keep(2))).await;
+        assert_eq!(committed.pruned, Some(pruned(deleted, deleted * 2)), "what one commit prunes");
+        let last_pruned = store.event_ids("a", left - 1).await;
+        assert!(last_pruned.is_empty(), "the oldest go first");
+        assert_eq!(store.event_ids("a", left).await.len(), 2, "what is left is the newest");
+    }
 }
 
 /// Pruning touches past executions of one instance: not its values, custom status, mail or name, and no other

@@ -113,7 +113,7 @@ impl ProviderAdmin for InMemoryProvider {
     ) -> Result<PruneResult, ProviderError> {
         self.change(|state, now| {
             state.existing(instance_id)?;
-            Ok(state.prune(instance_id, &options, now))
+            Ok(state.prune(instance_id, &options, u64::MAX, now))
         })
         .map_err(at(Operation::PruneExecutions))
     }

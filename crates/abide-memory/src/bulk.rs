@@ -66,7 +66,7 @@ impl State {
         let mut left = filter.at_most();
         for id in candidates {
             if left > 0 && is_meant(self, &id) {
-                let pruned = self.prune(&id, options, now);
+                let pruned = self.prune(&id, options, u64::MAX, now);
                 total.add(&pruned);
                 // What has nothing to prune does not use the limit up: others are behind it.
                 left -= u32::from(pruned.executions_deleted > 0);

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use abide_model::{Event, PruneResult, Timestamp};
+use abide_provider::PRUNE_BATCH;
 use abide_provider::rows::{CommitRows, InstanceRow, MessageClass, TimerRows};
 
 use crate::state::{Execution, Instance, Mailbox, State};
@@ -34,7 +35,7 @@ impl State {
             self.post(row);
         }
         self.remove_timers(name, execution_id, &timers);
-        prune.map(|options| self.prune(name, &options, now))
+        prune.map(|options| self.prune(name, &options, PRUNE_BATCH, now))
     }
 
     fn remove_timers(&mut self, name: &str, execution_id: u64, timers: &TimerRows) {

@@ -8,13 +8,21 @@ use abide_provider::StolenBecause;
 use crate::state::{Execution, Instance, State};
 
 impl State {
-    pub(crate) fn prune(&mut self, name: &str, options: &PruneOptions, now: Timestamp) -> PruneResult {
+    /// Prunes at most `most` executions of an instance, oldest first.
+    pub(crate) fn prune(
+        &mut self,
+        name: &str,
+        options: &PruneOptions,
+        most: u64,
+        now: Timestamp,
+    ) -> PruneResult {
         let mut result = PruneResult { instances_processed: 1, ..PruneResult::default() };
         let mailbox = self.mailboxes.get_mut(name);
         let Some(instance) = mailbox.and_then(|mailbox| mailbox.instance.as_mut()) else {
             return result;
         };
-        let pruned = instance.outdated(options);
+        let most = usize::try_from(most).unwrap_or(usize::MAX);
+        let pruned: BTreeSet<u64> = instance.outdated(options).into_iter().take(most).collect();
         for execution in pruned.iter().filter_map(|id| instance.executions.remove(id)) {
             result.executions_deleted += 1;
             result.events_deleted += u64::try_from(execution.events.len()).unwrap_or(u64::MAX);

@@ -108,7 +108,8 @@ pub trait ProviderAdmin: Any + Send + Sync {
         filter: InstanceFilter,
     ) -> Result<DeleteInstanceResult, ProviderError>;
 
-    /// Deletes finished executions of an instance; never the current one.
+    /// Deletes finished executions of an instance; never the current one. If there are many, not all of them at once: after an error,
+    /// or if nobody waits for the answer, some may be gone, and the same call again deletes the others.
     async fn prune_executions(
         &self,
         instance_id: &str,

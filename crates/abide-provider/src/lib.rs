@@ -59,7 +59,7 @@ pub use management::{
 };
 pub use provider::Provider;
 pub use rows::{CommitRows, InvalidTurn};
-pub use turn::{AppendConflict, Authority, Committed, Consumed, Position, Turn, TurnCommit};
+pub use turn::{AppendConflict, Authority, Committed, Consumed, PRUNE_BATCH, Position, Turn, TurnCommit};
 pub use work::{
     Changes, Enqueue, FinishedWork, Lane, LeaseWork, RequestKey, Start, StolenBecause, StolenLease,
     StolenLeases, WorkLease,

@@ -213,7 +213,9 @@ pub trait Provider: Any + Send + Sync {
     /// there is at most one of each instance.
     ///
     /// The default acks one after the other. What a turn did not consume it sends again: behind the successor's
-    /// start, or in its carry list.
+    /// start, or in its carry list. It prunes after the ack, by the administrative side: if the successor's first turn is
+    /// committed in between, that one counts too, and one execution fewer is kept. A prune that fails is no error of the
+    /// turn; see [`Committed::pruned`].
     async fn commit_turns(&self, turns: Vec<TurnCommit>) -> Vec<Result<Committed, StoreError>> {
         provider_defaults::commit_turns(self, turns).await
     }
@@ -273,7 +275,9 @@ pub trait Provider: Any + Send + Sync {
         Ok(None)
     }
 
-    /// Leases on activities that are taken away from now on, by cancellation or deletion.
+    /// Leases on activities that are taken away from now on, by cancellation, deletion or pruning: each is told once. What is
+    /// finished, given back or runs out is not. What another process takes away comes later, or not at all, and without its
+    /// reason ([`StolenBecause::Unknown`](crate::StolenBecause::Unknown)): a renewal finds out in any case.
     ///
     /// The default has none: the next renewal finds out.
     fn stolen_leases(&self) -> Option<StolenLeases> {

@@ -163,8 +163,8 @@ async fn commit_turn<P: Provider + ?Sized>(
     let (Some(options), Some(admin)) = (prune, provider.as_management_capability()) else {
         return Ok(Committed::default());
     };
-    // The turn is committed: an error here must not make its caller repeat it. What is left is pruned by the next
-    // commit that asks.
+    // The turn is committed: an error here must not make its caller repeat it, so all that it hears is that nothing was
+    // pruned. The next commit that asks catches up.
     Ok(Committed::with_pruned(admin.prune_executions(&instance, options).await.ok()))
 }
 

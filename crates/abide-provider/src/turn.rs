@@ -4,6 +4,9 @@ use abide_model::{Event, EventKind, PruneOptions, PruneResult, ScheduledActivity
 
 use crate::{ExecutionMetadata, MessageId, rows};
 
+/// A commit prunes at most this many executions, so that it does not keep others waiting. The next one that asks goes on.
+pub const PRUNE_BATCH: u64 = 256;
+
 /// Where an instance stands. Two readings that are equal mean that nothing was appended in between.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Position {
@@ -80,7 +83,7 @@ pub struct Turn {
     /// Timers that nobody waits for any more, by the event that created them. The end of an execution removes
     /// all of its timers without naming them.
     pub removed_timers: Vec<u64>,
-    /// Earlier executions to delete with the same commit.
+    /// Earlier executions to delete with the same commit: at most [`PRUNE_BATCH`] of them, oldest first.
     pub prune: Option<PruneOptions>,
 }
 
@@ -125,7 +128,8 @@ pub struct TurnCommit {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Committed {
-    /// What was pruned with it, if it asked for that and the store can tell.
+    /// What was pruned with it. If the turn asked for a prune, `None` means that there was none: the store has no administrative
+    /// side, or the prune failed after the turn was committed. The next commit that asks catches up.
     pub pruned: Option<PruneResult>,
 }
 

@@ -109,7 +109,8 @@ pub enum StolenBecause {
     },
     /// Its instance was deleted, or its execution was pruned.
     InstanceDeleted,
-    /// Another process did it; the history says why. The activity may also just have ended.
+    /// Another process did it, and the store sees that the activity is not there any more, but not why: the history says so. If the
+    /// lease ran out before, another holder may have finished it.
     Unknown,
 }
 

@@ -31,6 +31,7 @@ CREATE TABLE mailbox (
     created_at       INTEGER NOT NULL DEFAULT 0,
     updated_at       INTEGER NOT NULL DEFAULT 0,
     completed_at     INTEGER,           -- when it completed or failed
+    unbroken         INTEGER NOT NULL DEFAULT 1, -- no execution is missing from this one on
     ready            INTEGER,           -- its lowest visible message, while it can be leased
     due_at           INTEGER,           -- when its next hidden message becomes visible
     lease            INTEGER,           -- the nonce of the token
@@ -137,6 +138,7 @@ CREATE TABLE execution (
     completed_at INTEGER,
     PRIMARY KEY (mailbox, no)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX execution_ended ON execution (mailbox, completed_at) WHERE completed_at IS NOT NULL;
 
 CREATE TABLE custom_status (
     mailbox INTEGER PRIMARY KEY,

@@ -1,2 +1,3 @@
+-- Of executions, as a JSON array.
 -- Plan: turn_of_execution.
-SELECT CAST(total(length) AS INTEGER) FROM turn WHERE mailbox = ?1 AND execution = ?2
+SELECT CAST(total(length) AS INTEGER) FROM turn WHERE mailbox = ?1 AND execution IN (SELECT value FROM json_each(?2))

@@ -139,9 +139,7 @@ impl ProviderAdmin for SqliteProvider {
         instance_id: &str,
         options: PruneOptions,
     ) -> Result<PruneResult, ProviderError> {
-        let id = instance_id.to_owned();
-        let kind = Kind::write(Operation::PruneExecutions, Phase::Commit);
-        Ok(self.run(job(kind, move |tx| tx.prune_instance(&id, &options))).await?)
+        Ok(self.prune_one(instance_id, &options).await?)
     }
 
     async fn prune_executions_bulk(

@@ -1,12 +1,13 @@
-//! Deleting and pruning many instances, a few at a time.
+//! Deleting and pruning many instances, a few at a time; and pruning one that has many executions.
 //!
 //! The writer serves everybody, so one call must not keep it for long: candidates are found by a read, and then dealt with
-//! in parts, each a transaction of its own that looks again at what it deletes.
+//! in parts, each a transaction of its own that looks again at what it deletes. What one part did stays done, and is not
+//! done again if the call is repeated.
 
 use std::collections::{BTreeSet, VecDeque};
 
 use abide_model::{PruneOptions, PruneResult};
-use abide_provider::{DeleteInstanceResult, ErrorKind, Operation, StoreError};
+use abide_provider::{DeleteInstanceResult, ErrorKind, Operation, PRUNE_BATCH, Rejection, StoreError};
 use rusqlite::params;
 
 use crate::SqliteProvider;
@@ -14,6 +15,7 @@ use crate::encode::column;
 use crate::job::{Kind, Phase, job};
 use crate::statements::{Sql, Statements};
 use crate::store::delete::{Before, Deleted, Meant};
+use crate::store::prune::{Chosen, Progress, PruneWish, PrunedPart};
 use crate::text::lossy;
 
 /// How many candidates one transaction deals with, at most.
@@ -150,7 +152,7 @@ impl SqliteProvider {
                     total.add(&deleted.result);
                     left = left.saturating_sub(deleted.candidates);
                 }
-                Err(error) => return Err(half_way(error, total.instances_deleted, "deleted")),
+                Err(error) => return Err(half_way(error, total.instances_deleted, "instances were deleted")),
             }
         }
         Ok(total)
@@ -175,6 +177,7 @@ impl SqliteProvider {
         Ok(Some(deleted))
     }
 
+    /// Prunes many instances, up to `limit` of those that have something to prune.
     pub(crate) async fn prune_in_parts(
         &self,
         mut candidates: Candidates,
@@ -182,17 +185,24 @@ impl SqliteProvider {
         options: PruneOptions,
         limit: u32,
     ) -> Result<PruneResult, StoreError> {
-        let operation = Operation::PruneExecutionsBulk;
+        let chosen = match candidates {
+            Candidates::Named(_) => Chosen::ByName,
+            Candidates::Found(_) => Chosen::BySearch,
+        };
+        let wish = PruneWish { before, options, candidates: chosen };
         let mut total = PruneResult::default();
-        let mut left = limit;
+        let (mut left, mut first) = (limit, Progress::Untouched);
         while left > 0 {
-            match self.prune_part(operation, &mut candidates, before, (options.clone(), left)).await {
+            match self.prune_part(&mut candidates, &wish, left, first).await {
                 Ok(None) => break,
-                Ok(Some((pruned, used))) => {
-                    total.add(&pruned);
-                    left = left.saturating_sub(used);
+                Ok(Some(part)) => {
+                    total.add(&part.result);
+                    left = left.saturating_sub(part.used);
+                    first = part.next;
                 }
-                Err(error) => return Err(half_way(error, total.instances_processed, "pruned")),
+                Err(error) => {
+                    return Err(half_way(error, total.executions_deleted, "executions were pruned"));
+                }
             }
         }
         Ok(total)
@@ -200,27 +210,61 @@ impl SqliteProvider {
 
     async fn prune_part(
         &self,
-        operation: Operation,
         candidates: &mut Candidates,
-        before: Before,
-        (options, limit): (PruneOptions, u32),
-    ) -> Result<Option<(PruneResult, u32)>, StoreError> {
+        wish: &PruneWish,
+        limit: u32,
+        first: Progress,
+    ) -> Result<Option<PrunedPart>, StoreError> {
+        let operation = Operation::PruneExecutionsBulk;
         let part = candidates.next(self, operation).await?;
         if part.is_empty() {
             return Ok(None);
         }
+        let (wish, mine) = (wish.clone(), part.clone());
         let kind = Kind::write(operation, Phase::Commit);
-        let prune = job(kind, move |tx| Ok(tx.prune_meant(&part, before, &options, limit)?));
-        self.run(prune).await.map(Some)
+        let prune = job(kind, move |tx| Ok(tx.prune_meant(&mine, &wish, limit, first)?));
+        let pruned = self.run(prune).await?;
+        candidates.put_back(part.into_iter().skip(pruned.done));
+        Ok(Some(pruned))
+    }
+
+    /// Prunes one instance, however many executions it has.
+    pub(crate) async fn prune_one(
+        &self,
+        id: &str,
+        options: &PruneOptions,
+    ) -> Result<PruneResult, StoreError> {
+        let kind = Kind::write(Operation::PruneExecutions, Phase::Commit);
+        let mut total = PruneResult { instances_processed: 1, ..PruneResult::default() };
+        loop {
+            let (id, options) = (id.to_owned(), options.clone());
+            let part = match self.run(job(kind, move |tx| tx.prune_instance(&id, &options))).await {
+                Ok(part) => part,
+                // Deleted meanwhile: nothing is left to prune.
+                Err(error) if total.executions_deleted > 0 && is_not_found(&error) => return Ok(total),
+                Err(error) => {
+                    return Err(half_way(error, total.executions_deleted, "executions were pruned"));
+                }
+            };
+            total.executions_deleted = total.executions_deleted.saturating_add(part.executions_deleted);
+            total.events_deleted = total.events_deleted.saturating_add(part.events_deleted);
+            if part.executions_deleted < PRUNE_BATCH {
+                return Ok(total);
+            }
+        }
     }
 }
 
+fn is_not_found(error: &StoreError) -> bool {
+    error.kind == ErrorKind::Rejected(Rejection::NotFound)
+}
+
 /// An error behind parts that are done: what is done stays done.
-fn half_way(error: StoreError, done: u64, how: &str) -> StoreError {
+fn half_way(error: StoreError, done: u64, what: &str) -> StoreError {
     if done == 0 {
         return error;
     }
     let kind = if error.kind == ErrorKind::NotApplied { ErrorKind::Unknown } else { error.kind };
-    let message = format!("{done} instances were {how} before this: {}", error.message);
+    let message = format!("{done} {what} before this: {}", error.message);
     StoreError { kind, message, ..error }
 }

@@ -64,6 +64,11 @@ impl Shared {
         self.location == Location::Memory
     }
 
+    /// Whether somebody wants to know what other processes take away. In memory there are none.
+    pub(crate) fn watches_leases(&self) -> bool {
+        !self.in_memory() && !self.stolen.is_empty()
+    }
+
     /// This process, in leases.
     pub(crate) fn owner(&self) -> i64 {
         self.owner.load(Ordering::Relaxed)

@@ -30,6 +30,15 @@ pub(crate) struct WorkToken {
     pub(crate) affinity: Affinity,
 }
 
+/// What a transaction did to a lease on an activity.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LeaseChange {
+    /// It was granted.
+    Granted(WorkToken),
+    /// It was finished, given back, taken away, or ran out. There is one lease on a row at most, so its key says which.
+    Ended(WorkKey),
+}
+
 /// Whether an activity belongs to a session, so that whoever finishes it need not look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Affinity {

@@ -1,6 +1,8 @@
 //! Pruning with a commit.
 
-use abide_model::{ExecutionStatus, PruneOptions};
+use abide_model::{EventKind, ExecutionStatus, PruneOptions};
+use abide_provider::{PRUNE_BATCH, Provider as _, ProviderAdmin as _};
+use futures::executor::block_on;
 
 use crate::support::*;
 
@@ -72,4 +74,22 @@ fn an_execution_that_never_ended_stays() {
     let lease = store.lease();
     store.commit(TurnBuilder::starting(2).pruning(PruneOptions::default()).under(&lease));
     assert_eq!(store.dump().executions.len(), 2);
+}
+
+#[test]
+fn a_commit_prunes_a_batch_and_who_asks_prunes_all() {
+    let store = Store::with_instance("a");
+    let current = PRUNE_BATCH * 3;
+    for execution in 1..=current {
+        let mut end = event(2, EventKind::OrchestrationContinuedAsNew { input: String::new() });
+        end.execution_id = execution;
+        block_on(store.provider.append_with_execution("a", execution, vec![end])).unwrap();
+    }
+    store.enqueue(signal("a", ""));
+    let lease = store.lease();
+    store.commit(TurnBuilder::of_execution(current).pruning(PruneOptions::default()).under(&lease));
+    let lowest = store.dump().executions.into_keys().map(|(_, execution)| execution).min();
+    assert_eq!(lowest, Some(PRUNE_BATCH + 1), "the oldest");
+    let pruned = block_on(store.provider.prune_executions("a", PruneOptions::default())).unwrap();
+    assert_eq!(pruned.executions_deleted, current - PRUNE_BATCH - 1);
 }

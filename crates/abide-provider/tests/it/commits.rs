@@ -161,7 +161,7 @@ fn every_turn_has_its_own_answer() {
 }
 
 #[test]
-fn a_prune_follows_the_ack_and_its_failure_is_nobodys() {
+fn a_prune_follows_the_ack_and_one_that_fails_is_not_said_to_be_done() {
     let prune = PruneOptions { keep_last: Some(2), completed_before: None };
     let pruning = || {
         let mut pruning = commit(vec![]);

@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use abide_model::{ExecutionStatus, PruneResult};
 use abide_provider::rows::{CustomStatus, InstanceRow, TimerRows};
-use abide_provider::{Authority, Committed, Consumed, Operation, Position, Rejection, StoreError};
+use abide_provider::{
+    Authority, Committed, Consumed, Operation, PRUNE_BATCH, Position, Rejection, StoreError,
+};
 use rusqlite::params;
 
 use super::Tx;
@@ -125,8 +127,8 @@ impl Tx<'_, '_> {
         self.change_kv(mailbox.no, &rows.kv)?;
         self.enqueue_all(&mailbox, turn)?;
         self.remove_timers(mailbox.no, execution, &rows.timers)?;
-        let prune = rows.prune.as_ref().map(|options| self.prune(mailbox.no, mailbox.execution, options));
-        let pruned = prune.transpose()?;
+        let prune = |options| self.prune(mailbox.no, mailbox.execution, options, PRUNE_BATCH);
+        let pruned = rows.prune.as_ref().map(prune).transpose()?;
         self.progress(&mailbox)?;
         Ok(pruned)
     }
@@ -188,6 +190,9 @@ impl Tx<'_, '_> {
         let execution = column(turn.rows.execution_id);
         if execution > mailbox.execution {
             self.sql.execute(Sql::CreateExecution, params![mailbox.no, execution, self.now])?;
+            if execution > mailbox.execution.saturating_add(1) {
+                self.sql.execute(Sql::BreakExecutions, [mailbox.no, execution])?;
+            }
             if mailbox.execution == 0 {
                 mailbox.created_at = self.now;
             }

@@ -32,6 +32,7 @@ use abide_provider::{ChangeListeners, StolenLease};
 
 use crate::encode::column;
 use crate::statements::{Sql, Statements};
+use crate::token::{LeaseChange, WorkKey, WorkToken};
 
 /// One write transaction.
 pub(crate) struct Tx<'a, 'c> {
@@ -46,6 +47,8 @@ pub(crate) struct Tx<'a, 'c> {
     /// Leases taken away, to be told of after the commit.
     stolen: RefCell<Vec<StolenLease>>,
     changed: RefCell<Changed>,
+    /// Leases on activities that begin or end; `None` if nobody wants to know.
+    leases: RefCell<Option<Vec<LeaseChange>>>,
 }
 
 /// What is to be told after the commit.
@@ -53,6 +56,7 @@ pub(crate) struct Tx<'a, 'c> {
 pub(crate) struct News {
     pub(crate) stolen: Vec<StolenLease>,
     pub(crate) changed: Changed,
+    pub(crate) leases: Option<Vec<LeaseChange>>,
 }
 
 /// Instances that those who look at them may find changed.
@@ -99,6 +103,7 @@ impl<'a, 'c> Tx<'a, 'c> {
             saved,
             stolen: RefCell::default(),
             changed: RefCell::new(Changed::Something),
+            leases: RefCell::new(None),
         })
     }
 
@@ -107,13 +112,22 @@ impl<'a, 'c> Tx<'a, 'c> {
         Self { changed: RefCell::new(Changed::These(BTreeSet::new())), ..self }
     }
 
+    /// The same, for somebody who must know which leases on activities begin and end.
+    pub(crate) fn watched(self) -> Self {
+        Self { leases: RefCell::new(Some(Vec::new())), ..self }
+    }
+
     /// To be called right before `COMMIT`. Says what to tell after it.
     pub(crate) fn finish(self) -> rusqlite::Result<News> {
         let counter = self.counter.get();
         if counter != self.saved {
             self.sql.execute(Sql::SaveCounter, [counter.number, counter.mailbox])?;
         }
-        Ok(News { stolen: self.stolen.into_inner(), changed: self.changed.into_inner() })
+        Ok(News {
+            stolen: self.stolen.into_inner(),
+            changed: self.changed.into_inner(),
+            leases: self.leases.into_inner(),
+        })
     }
 
     /// The next number for a message or work.
@@ -149,6 +163,21 @@ impl<'a, 'c> Tx<'a, 'c> {
 
     fn tell_stolen(&self, lease: StolenLease) {
         self.stolen.borrow_mut().push(lease);
+    }
+
+    fn note_granted(&self, token: WorkToken) {
+        self.note_lease(LeaseChange::Granted(token));
+    }
+
+    /// To be called for every row of work that loses its lease; for others it does no harm.
+    fn note_ended(&self, key: WorkKey) {
+        self.note_lease(LeaseChange::Ended(key));
+    }
+
+    fn note_lease(&self, change: LeaseChange) {
+        if let Some(leases) = &mut *self.leases.borrow_mut() {
+            leases.push(change);
+        }
     }
 
     fn tell_changed(&self, instance: impl Into<String>) {

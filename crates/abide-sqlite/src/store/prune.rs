@@ -1,79 +1,167 @@
 //! Deleting finished executions of one instance.
+//!
+//! What it costs depends on what is deleted, not on what is kept. That takes two numbers per instance: the current execution, and
+//! the one from which on none is missing (`unbroken`). With both, the last that may go is found by counting down, without going
+//! through those that stay.
 
 use abide_model::{PruneOptions, PruneResult};
-use abide_provider::{AdminRefusal, Operation, StolenBecause};
+use abide_provider::{AdminRefusal, Operation, PRUNE_BATCH, StolenBecause};
 use rusqlite::params;
 
 use super::Tx;
 use super::delete::Before;
-use super::mailbox::MailboxRow;
+use super::mailbox::{MailboxRow, format_batch};
 use super::work::RemovedWork;
 use crate::encode::{column, number};
 use crate::error::Failure;
 use crate::statements::Sql;
 
+/// What a bulk prune wants of each candidate.
+#[derive(Debug, Clone)]
+pub(crate) struct PruneWish {
+    /// Only of instances that ended before this time.
+    pub(crate) before: Before,
+    pub(crate) options: PruneOptions,
+    pub(crate) candidates: Chosen,
+}
+
+/// Who chose the candidates of a bulk prune.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Chosen {
+    /// The caller named them: each is processed, whether or not it has something to prune.
+    ByName,
+    /// A search found them. What has nothing to prune after all was not meant.
+    BySearch,
+}
+
+/// Whether a transaction before this one has pruned some of a candidate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Progress {
+    #[default]
+    Untouched,
+    Begun,
+}
+
+/// What a part of a bulk prune deleted.
+#[derive(Debug, Default)]
+pub(crate) struct PrunedPart {
+    pub(crate) result: PruneResult,
+    /// How many candidates had something to prune.
+    pub(crate) used: u32,
+    /// How many are done with; the others are for another transaction.
+    pub(crate) done: usize,
+    /// What has become of the next one.
+    pub(crate) next: Progress,
+}
+
 impl Tx<'_, '_> {
-    /// Prunes an instance that must exist.
+    /// Prunes an instance that must exist: as much as one transaction may.
     pub(crate) fn prune_instance(&self, id: &str, options: &PruneOptions) -> Result<PruneResult, Failure> {
         let mailbox = self.mailbox_by_id(id)?.filter(MailboxRow::is_instance);
         let refusal = || AdminRefusal::not_found(id).store_error(Operation::PruneExecutions);
         let mailbox = mailbox.ok_or_else(refusal)?;
-        Ok(self.prune(mailbox.no, mailbox.execution, options)?)
+        Ok(self.prune(mailbox.no, mailbox.execution, options, PRUNE_BATCH)?)
     }
 
-    /// Prunes those candidates that ended before a time, if there is one, until `limit` of them had something to prune; says
-    /// how many had.
+    /// Prunes candidates until `limit` of them had something to prune, or until one transaction has done enough.
+    /// `first`: what has become of the first so far.
     pub(crate) fn prune_meant(
         &self,
         candidates: &[String],
-        before: Before,
-        options: &PruneOptions,
+        wish: &PruneWish,
         limit: u32,
-    ) -> rusqlite::Result<(PruneResult, u32)> {
-        let mut total = PruneResult::default();
-        let mut used = 0;
+        first: Progress,
+    ) -> rusqlite::Result<PrunedPart> {
+        let mut part = PrunedPart { next: first, ..PrunedPart::default() };
+        let mut left = PRUNE_BATCH;
         for id in candidates {
-            if used >= limit {
+            if part.used >= limit {
                 break;
             }
             let mailbox = self.mailbox_by_id(id)?.filter(MailboxRow::is_instance);
-            if let Some(mailbox) = mailbox.filter(|mailbox| before.admits(mailbox)) {
-                let pruned = self.prune(mailbox.no, mailbox.execution, options)?;
-                total.add(&pruned);
-                used += u32::from(pruned.executions_deleted > 0);
+            let meant = mailbox.filter(|mailbox| wish.before.admits(mailbox));
+            let pruned = match &meant {
+                Some(mailbox) => self.prune(mailbox.no, mailbox.execution, &wish.options, left)?,
+                None => PruneResult::default(),
+            };
+            part.result.executions_deleted += pruned.executions_deleted;
+            part.result.events_deleted = part.result.events_deleted.saturating_add(pruned.events_deleted);
+            left = left.saturating_sub(pruned.executions_deleted);
+            if left == 0 {
+                part.next = Progress::Begun;
+                break;
             }
+            let so_far = std::mem::take(&mut part.next);
+            let had_something = so_far == Progress::Begun || pruned.executions_deleted > 0;
+            let is_processed = had_something || (meant.is_some() && wish.candidates == Chosen::ByName);
+            part.result.instances_processed += u64::from(is_processed);
+            part.used += u32::from(had_something);
+            part.done += 1;
         }
-        Ok((total, used))
+        Ok(part)
     }
 
-    /// Never deletes the current execution or a running one.
+    /// Deletes at most so many executions, oldest first; never the current one or one that runs.
     pub(crate) fn prune(
         &self,
         mailbox: i64,
         current: i64,
         options: &PruneOptions,
+        most: u64,
     ) -> rusqlite::Result<PruneResult> {
-        let keep = i64::from(options.kept());
-        let before = options.completed_before.map_or(i64::MAX, column);
-        let doomed: Vec<i64> =
-            self.sql
-                .rows(Sql::PrunableExecutions, params![mailbox, current, keep, before], |row| row.get(0))?;
         let mut result = PruneResult { instances_processed: 1, ..PruneResult::default() };
-        for execution in doomed {
-            result.executions_deleted += 1;
-            let events = self.delete_execution(mailbox, execution)?;
-            result.events_deleted = result.events_deleted.saturating_add(events);
+        let Some((last, ended_at)) = self.last_prunable(mailbox, current, i64::from(options.kept()))? else {
+            return Ok(result);
+        };
+        let before = options.completed_before.map_or(i64::MAX, column);
+        // Executions end one after the other. If the last that may go ended early enough, so did the others, and they are
+        // taken by number; if not, those that did are few, or none. A clock that was set back makes either way longer, not wrong.
+        let sql = if options.completed_before.is_none() || ended_at.is_some_and(|ended_at| ended_at < before)
+        {
+            Sql::PrunableExecutions
+        } else {
+            Sql::PrunableByEnd
+        };
+        let doomed: Vec<i64> =
+            self.sql.rows(sql, params![mailbox, last, before, column(most)], |row| row.get(0))?;
+        if let Some(highest) = doomed.iter().max() {
+            result.executions_deleted = u64::try_from(doomed.len()).unwrap_or(u64::MAX);
+            result.events_deleted = self.delete_executions(mailbox, &doomed)?;
+            self.sql.execute(Sql::BreakExecutions, [mailbox, highest.saturating_add(1)])?;
         }
         Ok(result)
     }
 
-    fn delete_execution(&self, mailbox: i64, execution: i64) -> rusqlite::Result<u64> {
-        let at = (mailbox, execution);
-        let events = self.sql.row(Sql::CountEvents, at, |row| row.get::<_, i64>(0))?.unwrap_or(0);
-        self.sql.execute(Sql::DeleteTurns, at)?;
-        self.sql.execute(Sql::DeleteExecution, at)?;
-        let removed = self.sql.rows(Sql::WorkOfExecution, at, |row| RemovedWork::read(row, at))?;
+    /// The last execution that is not among the last `keep`, and when it ended.
+    fn last_prunable(
+        &self,
+        mailbox: i64,
+        current: i64,
+        keep: i64,
+    ) -> rusqlite::Result<Option<(i64, Option<i64>)>> {
+        let unbroken = self.sql.row(Sql::Unbroken, [mailbox], |row| row.get::<_, i64>(0))?;
+        let Some(unbroken) = unbroken else { return Ok(None) };
+        let in_a_row = current.saturating_sub(unbroken).saturating_add(1);
+        // Of those before a gap, as many are kept as are missing behind it. Hardly anything is left there: prunes begin with
+        // the oldest.
+        let (from, kept_before_it) = if in_a_row >= keep {
+            (current.saturating_sub(keep), 0)
+        } else {
+            (unbroken.saturating_sub(1), keep.saturating_sub(in_a_row))
+        };
+        self.sql.row(Sql::LastPrunable, [mailbox, from, kept_before_it], |row| Ok((row.get(0)?, row.get(1)?)))
+    }
+
+    /// With their events and their work. Says how many events there were.
+    fn delete_executions(&self, mailbox: i64, executions: &[i64]) -> rusqlite::Result<u64> {
+        let these = format!("[{}]", format_batch(executions.iter().copied()));
+        let events = self.sql.row(Sql::CountEvents, params![mailbox, these], |row| row.get::<_, i64>(0))?;
+        self.sql.execute(Sql::DeleteTurns, params![mailbox, these])?;
+        self.sql.execute(Sql::DeleteExecutions, params![mailbox, these])?;
+        let removed = self.sql.rows(Sql::WorkOfExecutions, params![mailbox, these], |row| {
+            RemovedWork::read(row, (mailbox, row.get(5)?))
+        })?;
         self.tell_removed(&removed, |_| StolenBecause::InstanceDeleted)?;
-        Ok(number(events))
+        Ok(events.map_or(0, number))
     }
 }

@@ -91,6 +91,7 @@ impl Tx<'_, '_> {
         if self.sql.execute(Sql::FinishWork, at)? == 0 {
             return Ok(None);
         }
+        self.note_ended(token.key);
         self.use_session(session.as_ref())?;
         Ok(Some(()))
     }
@@ -155,6 +156,7 @@ impl Tx<'_, '_> {
     fn set_free(&self, key: WorkKey, visible_at: i64, attempts: i64) -> rusqlite::Result<()> {
         let [mailbox, execution, activity, no] = key.columns();
         self.sql.execute(Sql::FreeWork, [mailbox, execution, activity, no, visible_at, attempts])?;
+        self.note_ended(key);
         Ok(())
     }
 
@@ -194,6 +196,7 @@ impl Tx<'_, '_> {
                 let affinity = Affinity::of(work.session.as_ref());
                 let token = WorkToken { key: work.key, nonce, affinity }.to_string();
                 self.tell_stolen(StolenLease { token, because: because(work.key.activity) });
+                self.note_ended(work.key);
             }
             lanes.insert((work.session.as_ref(), &work.tag));
         }

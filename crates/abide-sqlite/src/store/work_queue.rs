@@ -201,9 +201,11 @@ impl Tx<'_, '_> {
         self.sql.execute(Sql::LeaseWork, [mailbox, execution, activity, no, nonce, until, self.owner])?;
         self.update_lane(work.session.as_ref(), &work.tag)?;
         let affinity = Affinity::of(work.session.as_ref());
-        let token = WorkToken { key: work.key, nonce, affinity }.to_string();
+        let token = WorkToken { key: work.key, nonce, affinity };
+        self.note_granted(token);
         let attempt = u32::try_from(work.attempts + 1).unwrap_or(u32::MAX);
         let WorkRow { item, orchestration_name, orchestration_version, .. } = work;
+        let token = token.to_string();
         Ok(item.map(|item| WorkLease { item, orchestration_name, orchestration_version, token, attempt }))
     }
 }

@@ -183,7 +183,8 @@ impl<'a, 'c> WriterGround<'a, 'c> {
         self.statements.execute(Sql::Begin, [])?;
         self.shared.counts.transaction();
         let tx = Tx::begin(self.statements, self.now(), self.shared.owner(), &*self.shared.entropy)?;
-        Ok(if self.shared.changes.is_empty() { tx } else { tx.listened_to() })
+        let tx = if self.shared.changes.is_empty() { tx } else { tx.listened_to() };
+        Ok(if self.shared.watches_leases() { tx.watched() } else { tx })
     }
 
     /// Whether the file that was written is still the one that its path names.

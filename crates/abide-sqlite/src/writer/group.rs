@@ -14,21 +14,35 @@ use crate::job::{Durable, Job, JobError, Ran};
 use crate::statements::{Sql, Statements};
 use crate::store::promote::More;
 use crate::store::{News, Tx};
-use crate::token::WorkToken;
+use crate::token::LeaseChange;
 
 /// What became of a group.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Outcome {
     /// Leases that were taken away.
     pub(crate) stolen: Vec<StolenLease>,
-    /// Leases on activities that were granted.
-    pub(crate) granted: Vec<WorkToken>,
+    /// Leases on activities that began and ended, in this order; `None` if that was not noted.
+    pub(crate) leases: Option<Vec<LeaseChange>>,
     /// Whether there is more to do at once.
     pub(crate) again: bool,
     /// Whether the connection must be replaced.
     pub(crate) broken: bool,
     /// Whether anything was committed.
     pub(crate) committed: bool,
+}
+
+impl Outcome {
+    const fn nothing_yet() -> Self {
+        Self { stolen: Vec::new(), leases: Some(Vec::new()), again: false, broken: false, committed: false }
+    }
+
+    fn add_leases(&mut self, changes: Option<Vec<LeaseChange>>) {
+        let before = self.leases.take();
+        self.leases = before.zip(changes).map(|(mut before, changes)| {
+            before.extend(changes);
+            before
+        });
+    }
 }
 
 /// Runs jobs and serves calls; calls that found nothing stay in `parked`.
@@ -39,7 +53,7 @@ pub(crate) fn run(
 ) -> Outcome {
     jobs.sort_by_key(|job| job.phase());
     parked.retain(|call| !call.is_abandoned());
-    let mut outcome = Outcome::default();
+    let mut outcome = Outcome::nothing_yet();
     match attempt(ground, &mut jobs, parked) {
         Ok(done) => settle(ground, done, jobs, parked, &mut outcome),
         Err(stopped) if jobs.len() + parked.len() > 1 && stopped.may_be_one_job() => {
@@ -161,11 +175,11 @@ fn settle(
     outcome.committed |= done.changed;
     outcome.again |= done.more == More::Maybe;
     outcome.stolen.extend(done.news.stolen);
+    outcome.add_leases(done.news.leases);
     for job in jobs {
         job.answer();
     }
     for call in parked.extract_if(.., |call| call.is_served()) {
-        outcome.granted.extend(call.granted_work());
         call.answer();
     }
     if done.changed {

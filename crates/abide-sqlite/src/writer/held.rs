@@ -1,50 +1,71 @@
 //! Leases on activities that another process may take away.
 //!
 //! A turn that cancels an activity removes its row, whoever runs it. Who commits the turn tells its own listeners; another process
-//! finds out by looking: what it was granted, and is not there any more after somebody else has written, was taken away, or is
-//! over. What is over nobody listens for, so both are told.
+//! finds out by looking. So this process knows what it was granted and has not ended itself: every transaction says so
+//! ([`LeaseChange`]). What of that is not there any more after somebody else has written was taken away by them.
+//!
+//! Nothing is noted while nobody listens; who begins to listen finds what is held by then in the database.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use abide_provider::{StolenBecause, StolenLease};
 use rusqlite::Row;
 
 use super::ground::WriterGround;
 use crate::statements::Sql;
-use crate::token::{Affinity, WorkKey, WorkToken};
+use crate::token::{Affinity, LeaseChange, WorkKey, WorkToken};
 
-/// So many grants are noted between two looks.
-const MOST: usize = 4_096;
-
-/// What this process was granted, while somebody listens.
+/// What this process holds; `None` while nobody wants to know.
 #[derive(Debug, Default)]
 pub(crate) struct HeldWork {
-    known: BTreeSet<WorkToken>,
+    known: Option<BTreeMap<WorkKey, WorkToken>>,
 }
 
 impl HeldWork {
-    /// Notes what was granted.
-    pub(crate) fn granted(&mut self, tokens: &[WorkToken]) {
-        self.known.extend(tokens);
-    }
-
-    /// Whether so much was granted that it is time to forget what is over.
-    pub(crate) fn is_full(&self) -> bool {
-        self.known.len() > MOST
-    }
-
-    /// Nobody wants to know.
-    pub(crate) fn forget(&mut self) {
-        self.known.clear();
-    }
-
-    /// Looks what is left; gives what is not. On an error nothing changes, and the next look finds it.
-    pub(crate) fn look(&mut self, ground: &WriterGround<'_, '_>) -> Vec<StolenLease> {
+    /// Somebody listens. What is known already stays; otherwise it is what the database says. On an error the next look
+    /// tries again.
+    pub(crate) fn begin(&mut self, ground: &WriterGround<'_, '_>) {
+        if self.known.is_some() || !ground.shared().watches_leases() {
+            return;
+        }
         let owner = ground.shared().owner();
-        let Ok(held) = ground.statements().rows(Sql::HeldWork, [owner], read) else { return Vec::new() };
-        let before = std::mem::replace(&mut self.known, held.into_iter().collect());
-        let gone = before.difference(&self.known);
-        gone.map(|token| StolenLease { token: token.to_string(), because: StolenBecause::Unknown }).collect()
+        let held = ground.statements().rows(Sql::HeldWork, [owner], read);
+        self.known = held.ok().map(|held| held.into_iter().map(|token| (token.key, token)).collect());
+    }
+
+    /// What transactions did, in their order; `None` if one of them did not say.
+    pub(crate) fn note(&mut self, changes: Option<Vec<LeaseChange>>) {
+        let Some(changes) = changes else {
+            self.known = None;
+            return;
+        };
+        let Some(known) = &mut self.known else { return };
+        for change in changes {
+            match change {
+                LeaseChange::Granted(token) => known.insert(token.key, token),
+                LeaseChange::Ended(key) => known.remove(&key),
+            };
+        }
+    }
+
+    /// Looks what is left; gives what others took. On an error the next look goes on.
+    pub(crate) fn look(&mut self, ground: &WriterGround<'_, '_>) -> Vec<StolenLease> {
+        self.begin(ground);
+        let Some(known) = &mut self.known else { return Vec::new() };
+        let mut stolen = Vec::new();
+        known.retain(|key, token| {
+            let lease =
+                ground.statements().row(Sql::LeaseOfWork, key.columns(), |row| row.get::<_, Option<i64>>(0));
+            match lease {
+                Ok(Some(lease)) => lease == Some(token.nonce), // if not, it ran out
+                Ok(None) => {
+                    stolen.push(StolenLease { token: token.to_string(), because: StolenBecause::Unknown });
+                    false
+                }
+                Err(_) => true,
+            }
+        });
+        stolen
     }
 }
 

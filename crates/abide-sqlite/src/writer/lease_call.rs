@@ -14,7 +14,6 @@ use crate::job::{Job, JobError, Kind, Phase, job, tell};
 use crate::store::Tx;
 use crate::store::lease::{Abandon, Attempt};
 use crate::store::read::{StoredHistory, StoredKv};
-use crate::token::WorkToken;
 
 /// A call that wants leases.
 pub(crate) struct LeaseCall {
@@ -189,15 +188,6 @@ impl LeaseCall {
             Wanted::Instances(call, _) => !call.given.is_empty(),
             Wanted::Work(call) => !call.given.is_empty(),
         }
-    }
-
-    /// The leases on activities that it was given.
-    pub(crate) fn granted_work(&self) -> impl Iterator<Item = WorkToken> {
-        let given = match &self.wanted {
-            Wanted::Instances(..) => &[],
-            Wanted::Work(call) => call.given.as_slice(),
-        };
-        given.iter().filter_map(|lease| WorkToken::parse(&lease.token))
     }
 
     pub(crate) fn answer(self) {

@@ -50,7 +50,7 @@ pub(crate) enum Request {
     Lease(LeaseCall),
     /// Something on the writer's own connection, between two transactions.
     Read(Box<dyn FnOnce(&Statements<'_>) + Send>),
-    /// Somebody listens for changes now, and nobody did before: other processes are to be watched.
+    /// Somebody listens now, for changes or for leases that are taken away: other processes are to be watched.
     Listen,
     Close,
 }
@@ -189,6 +189,7 @@ impl Thread {
             }
         };
         let mut neighbours = Neighbours::new();
+        neighbours.listen(&ground);
         // What was committed before an error may not have been told of.
         shared.changes.tell_all();
         loop {
@@ -223,7 +224,7 @@ impl Thread {
     fn group(&mut self, ground: &WriterGround<'_, '_>, neighbours: &mut Neighbours) -> Outcome {
         let mut outcome = group::run(ground, std::mem::take(&mut self.backlog), &mut self.parked);
         self.shared.stolen.tell(std::mem::take(&mut outcome.stolen));
-        neighbours.note_granted(ground, &outcome.granted);
+        neighbours.note_leases(outcome.leases.take());
         if outcome.again {
             self.backlog.push(nothing());
         }
@@ -247,7 +248,7 @@ impl Thread {
         let mut taken = Taken { closed: false, reason_to_run: !self.backlog.is_empty() };
         while self.backlog.len() < GROUP_LIMIT {
             match self.requests.try_recv() {
-                Ok(request) => self.accept(request, ground, &mut taken),
+                Ok(request) => self.accept(request, ground, neighbours, &mut taken),
                 Err(_) => break,
             }
         }
@@ -255,7 +256,7 @@ impl Thread {
             return taken;
         }
         match self.wait(ground, neighbours) {
-            Ok(request) => self.accept(request, ground, &mut taken),
+            Ok(request) => self.accept(request, ground, neighbours, &mut taken),
             Err(RecvTimeoutError::Timeout) => {
                 taken.reason_to_run = neighbours.have_written(ground) || neighbours.is_due(ground.now());
             }
@@ -264,7 +265,13 @@ impl Thread {
         taken
     }
 
-    fn accept(&mut self, request: Request, ground: &WriterGround<'_, '_>, taken: &mut Taken) {
+    fn accept(
+        &mut self,
+        request: Request,
+        ground: &WriterGround<'_, '_>,
+        neighbours: &mut Neighbours,
+        taken: &mut Taken,
+    ) {
         match request {
             Request::Jobs(jobs) => {
                 self.backlog.extend(jobs);
@@ -275,7 +282,7 @@ impl Thread {
                 taken.reason_to_run = true;
             }
             Request::Read(read) => read(ground.statements()),
-            Request::Listen => {}
+            Request::Listen => neighbours.listen(ground),
             Request::Close => taken.closed = true,
         }
     }

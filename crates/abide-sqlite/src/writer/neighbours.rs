@@ -11,7 +11,7 @@ use crate::encode::column;
 use crate::job::{Job, Kind, Phase, job};
 use crate::owner::{Life, look_for, sweep};
 use crate::statements::Sql;
-use crate::token::WorkToken;
+use crate::token::LeaseChange;
 
 /// How often to look whether others have written, while there are others.
 const IN_COMPANY: Duration = Duration::from_millis(100);
@@ -47,11 +47,14 @@ impl Neighbours {
         }
     }
 
-    /// Notes what was granted to this process: others may take it away.
-    pub(crate) fn note_granted(&mut self, ground: &WriterGround<'_, '_>, tokens: &[WorkToken]) {
-        if !ground.shared().in_memory() && !ground.shared().stolen.is_empty() {
-            self.held.granted(tokens);
-        }
+    /// Notes which leases this process began and ended itself: others may take away what is left.
+    pub(crate) fn note_leases(&mut self, changes: Option<Vec<LeaseChange>>) {
+        self.held.note(changes);
+    }
+
+    /// Somebody listens now. What was granted before may be taken away from now on, too.
+    pub(crate) fn listen(&mut self, ground: &WriterGround<'_, '_>) {
+        self.held.begin(ground);
     }
 
     /// How long to sleep before something must be looked at: what is due next, or what others may have done.
@@ -92,18 +95,8 @@ impl Neighbours {
         if version != self.told {
             self.told = version;
             ground.shared().changes.tell_all();
-            self.find_stolen(ground);
-        } else if self.held.is_full() {
-            self.find_stolen(ground);
+            ground.shared().stolen.tell(self.held.look(ground));
         }
-    }
-
-    fn find_stolen(&mut self, ground: &WriterGround<'_, '_>) {
-        let shared = ground.shared();
-        if shared.stolen.is_empty() {
-            return self.held.forget();
-        }
-        shared.stolen.tell(self.held.look(ground));
     }
 
     /// Whether the time that was waited for has come.

@@ -21,7 +21,7 @@ const MAY_SCAN: &[(&str, &str)] = &[
     ("next_work_due", "stops at the first entry of each index, which is in the order of time"),
     ("mailboxes_of_owner", "only leased mailboxes are in this index, and only when a process has died"),
     ("work_of_owner", "only leased work is in this index, and only when a process has died"),
-    ("held_work", "only leased work is in this index, and only when another process has written"),
+    ("held_work", "only leased work is in this index, and only when somebody begins to listen"),
     ("list_owners", "as many rows as processes have the file open"),
     ("forget_sessions", "housekeeping: who asks for it wants every session looked at"),
     ("list_newest", "who asks for it wants every instance; pages are for those who do not"),

@@ -1,8 +1,9 @@
 //! Deleting earlier executions with a commit.
 
-use abide_model::{ExecutionStatus, PruneOptions};
-use abide_provider::Provider as _;
+use abide_model::{EventKind, ExecutionStatus, PruneOptions, PruneResult};
+use abide_provider::{InstanceFilter, PRUNE_BATCH, Provider as _, ProviderAdmin as _};
 use futures::executor::block_on;
+use rusqlite::Row;
 
 use crate::support::items::*;
 use crate::support::store::*;
@@ -92,4 +93,107 @@ fn other_instances_are_left_alone() {
         assert_eq!(block_on(store.provider.read_with_execution("a", 1)).unwrap().len(), 0);
         assert_eq!(block_on(store.provider.read_with_execution("a", 3)).unwrap().len(), 1);
     });
+}
+
+/// Appends an execution that ends as a new one, or never.
+fn append(store: &Store, execution: u64, end: Option<EventKind>) {
+    let mut events = vec![event(1, started())];
+    events.extend(end.map(|kind| event(2, kind)));
+    for event in &mut events {
+        event.execution_id = execution;
+    }
+    block_on(store.provider.append_with_execution("a", execution, events)).unwrap();
+}
+
+/// What is left after a prune, by the words of the contract and by looking at everything.
+fn left_by_the_contract(store: &Store, options: &PruneOptions) -> Vec<i64> {
+    let read = |row: &Row<'_>| Ok((row.get(0)?, row.get::<_, String>(1)?, row.get::<_, Option<i64>>(2)?));
+    let all: Vec<(i64, String, Option<i64>)> = block_on(store.provider.inspect(move |connection| {
+        let query = "SELECT no, status, completed_at FROM execution ORDER BY no DESC";
+        let mut statement = connection.prepare(query).unwrap();
+        statement.query_map([], read).unwrap().map(Result::unwrap).collect()
+    }))
+    .unwrap();
+    let keep = usize::try_from(options.kept()).unwrap();
+    let before = options.completed_before.map_or(i64::MAX, |before| i64::try_from(before).unwrap());
+    let mut left = all;
+    let mut position = 0;
+    left.retain(|(_, status, completed_at)| {
+        position += 1;
+        let goes = position > keep && status != "Running" && completed_at.is_some_and(|at| at < before);
+        !goes
+    });
+    left.iter().rev().map(|(no, ..)| *no).collect()
+}
+
+/// Numbers are skipped, executions never end, the clock is set back, and prunes leave gaps.
+#[test]
+fn what_is_pruned_is_what_the_contract_says_whatever_is_missing() {
+    let mut chance: u64 = 1;
+    let mut below = |limit: u64| {
+        chance = chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (chance >> 33) % limit
+    };
+    for round in 0..150 {
+        let store = Store::in_memory();
+        let mut last = 0;
+        for step in 0..6 {
+            for _ in 0..=below(6) {
+                last += if below(5) == 0 { 1 + below(4) } else { 1 };
+                let end = EventKind::OrchestrationContinuedAsNew { input: String::new() };
+                append(&store, last, (below(8) > 0).then_some(end));
+                if below(3) == 0 {
+                    let time = below(30);
+                    let ended = format!("status <> 'Running' AND no = {last}");
+                    let set = format!("UPDATE execution SET completed_at = {time} WHERE {ended}");
+                    block_on(store.provider.inspect(move |connection| connection.execute(&set, [])))
+                        .unwrap()
+                        .unwrap();
+                }
+            }
+            let keep_last = [None, Some(1), Some(2), Some(4), Some(7), Some(99)];
+            let keep_last = keep_last[usize::try_from(below(6)).unwrap()];
+            let completed_before = [None, Some(below(30)), Some(u64::MAX >> 2)];
+            let completed_before = completed_before[usize::try_from(below(3)).unwrap()];
+            let options = PruneOptions { keep_last, completed_before };
+            let expected = left_by_the_contract(&store, &options);
+            let before = store.count("execution");
+            let pruned = block_on(store.provider.prune_executions("a", options.clone())).unwrap();
+            let left: String =
+                store.value("SELECT group_concat(no) FROM (SELECT no FROM execution ORDER BY no)");
+            let expected = expected.iter().map(i64::to_string).collect::<Vec<_>>().join(",");
+            assert_eq!(left, expected, "round {round}, step {step}, {options:?}");
+            assert_eq!(i64::try_from(pruned.executions_deleted).unwrap(), before - store.count("execution"));
+        }
+    }
+}
+
+/// One that has more than a transaction may delete counts once, however many transactions it takes.
+#[test]
+fn a_bulk_prune_counts_instances_and_not_transactions() {
+    let ended = PRUNE_BATCH + 44;
+    for (named, processed) in [(None, 2), (Some(["b", "a", "idle"]), 3)] {
+        let store = Store::in_memory();
+        for name in ["a", "b", "c", "idle"] {
+            store.create_idle(name);
+        }
+        for no in 1..=3 {
+            store.damage(&format!("DELETE FROM execution WHERE mailbox = {no}"));
+            store.damage(&format!(
+                "WITH RECURSIVE counted (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM counted WHERE i <= {ended})
+                 INSERT INTO execution (mailbox, no, status, started_at, completed_at)
+                 SELECT {no}, i, 'ContinuedAsNew', i, i FROM counted"
+            ));
+            store.damage(&format!("UPDATE mailbox SET execution = {ended} + 1 WHERE no = {no}"));
+        }
+        let instance_ids = named.map(|names| names.map(str::to_owned).to_vec());
+        let limit = Some(if instance_ids.is_some() { 9 } else { 2 });
+        let filter = InstanceFilter { instance_ids, limit, ..InstanceFilter::default() };
+        let pruned = block_on(store.provider.prune_executions_bulk(filter, PruneOptions::default())).unwrap();
+        let expected =
+            PruneResult { instances_processed: processed, executions_deleted: 2 * ended, events_deleted: 2 };
+        assert_eq!(pruned, expected);
+        let left: i64 = store.value("SELECT count(*) FROM execution WHERE mailbox = 3");
+        assert_eq!(left.unsigned_abs(), ended + 1, "the third is not touched");
+    }
 }

@@ -11,7 +11,7 @@ use crate::support::store::*;
 const FEW: usize = 2_000;
 
 /// Inserts rows for the mailbox of `a`: `{i}` is counted, `{no}` the next number.
-fn crowd(store: &Store, rows: usize, columns: &str, values: &str) {
+pub(super) fn crowd(store: &Store, rows: usize, columns: &str, values: &str) {
     let values = values.replace("{no}", "((SELECT number FROM counter) + i)");
     store.damage(&format!(
         "WITH RECURSIVE counted (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM counted WHERE i < {rows})
@@ -33,7 +33,7 @@ fn timers(store: &Store, rows: usize) {
     store.damage("UPDATE mailbox SET due_at = 9000000000000 WHERE no = 1");
 }
 
-fn flat(situation: &str, run: impl Fn(&Store, usize) -> Costs) {
+pub(super) fn flat(situation: &str, run: impl Fn(&Store, usize) -> Costs) {
     let [few, many] = [FEW, many()].map(|rows| run(&Store::in_memory(), rows));
     assert_flat(situation, &few, &many);
 }

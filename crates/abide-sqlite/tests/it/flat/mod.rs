@@ -7,6 +7,7 @@
 mod crowded;
 mod front;
 mod pages;
+mod pruning;
 
 use std::collections::BTreeMap;
 

@@ -37,6 +37,8 @@ bugs! {
     CommitPrunesInSilence => "prune_with_commit::test_commit_prunes_all_but_the_last";
     /// Every commit prunes.
     CommitAlwaysPrunes => "prune_with_commit::test_commit_without_prune_prunes_nothing";
+    /// A commit prunes all there is, however much.
+    CommitPrunesWithoutEnd => "prune_with_commit::test_commit_prunes_a_bounded_number";
     /// A refused commit prunes.
     RefusedCommitPrunes => "prune_with_commit::test_refused_commit_prunes_nothing";
 }
@@ -198,6 +200,21 @@ impl Bug for CommitAlwaysPrunes {
     async fn commit(&self, store: &Store, mut commit: TurnCommit) -> StoreAnswer<Committed> {
         commit.turn.prune.get_or_insert_default();
         store.commit(commit).await
+    }
+}
+
+#[async_trait]
+impl Bug for CommitPrunesWithoutEnd {
+    async fn commit(&self, store: &Store, commit: TurnCommit) -> StoreAnswer<Committed> {
+        let (instance, prune) = (commit.instance.clone(), commit.turn.prune.clone());
+        let committed = store.commit(commit).await?;
+        let (Some(mut pruned), Some(options)) = (committed.pruned.clone(), prune) else {
+            return Ok(committed);
+        };
+        let rest = store.prune_executions(&instance, options).await.expect("the instance is there");
+        pruned.executions_deleted += rest.executions_deleted;
+        pruned.events_deleted += rest.events_deleted;
+        Ok(Committed::with_pruned(Some(pruned)))
     }
 }
 

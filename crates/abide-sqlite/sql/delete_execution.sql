@@ -1,1 +1,0 @@
-DELETE FROM execution WHERE mailbox = ?1 AND no = ?2

@@ -1,0 +1,1 @@
+SELECT lease FROM work WHERE mailbox = ?1 AND execution = ?2 AND activity = ?3 AND no = ?4

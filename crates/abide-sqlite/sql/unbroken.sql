@@ -1,0 +1,1 @@
+SELECT unbroken FROM mailbox WHERE no = ?1
