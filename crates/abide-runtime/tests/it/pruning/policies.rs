@@ -9,8 +9,8 @@ use abide_runtime::{InvalidOptions, Runtime, StartError};
 use abide_sim::{Fault, FaultPlan};
 use metrics::with_local_recorder;
 
-use super::{MINUTE, code, configured, keeps, left_of_ten, registered, repeats};
-use crate::lessons::scene::{Code, Way, every_way, ways};
+use super::{MINUTE, code, configured, keep, keeps, left_of_ten, registered, repeats};
+use crate::lessons::scene::{Code, Scene, Way, every_way, ways};
 use crate::recorder::Shown;
 
 #[test]
@@ -145,22 +145,69 @@ fn a_policy_that_never_prunes_is_a_mistake() {
     });
 }
 
+/// Three executions; what the first asks to be pruned when it continues is refused.
+async fn refused_once(scene: &Scene, code: Code) {
+    // The second turn of the first execution continues as new: its commit prunes, or a call behind it.
+    let (operation, ordinal) = match scene.way {
+        Way::Resident | Way::Cold => (Operation::CommitTurn, 2),
+        Way::Plain => (Operation::PruneExecutions, 1),
+    };
+    let refused = Fault::Rejected(Rejection::Invalid);
+    scene.faults.set_plan(FaultPlan::none().at(operation, ordinal, refused));
+    scene.node(code).await;
+    assert_eq!(scene.run("i", "Repeats", "3").await.unwrap(), "3");
+    assert!(scene.faults.fired());
+    assert_eq!(scene.world.memory.list_executions("i").await.unwrap(), [2, 3]);
+}
+
 #[test]
 fn a_store_that_refuses_to_prune_does_not_hold_up_the_orchestration() {
     let shown = Shown::default();
     with_local_recorder(&shown, || {
-        ways(&[Way::Resident, Way::Cold], |scene| async move {
-            // The second turn of the first execution continues as new: its commit prunes.
-            let refused = Fault::Rejected(Rejection::Invalid);
-            scene.faults.set_plan(FaultPlan::none().at(Operation::CommitTurn, 2, refused));
-            scene.node(registered(keeps(1))).await;
-            assert_eq!(scene.run("i", "Repeats", "3").await.unwrap(), "3");
-            assert_eq!(scene.world.memory.list_executions("i").await.unwrap(), [2, 3]);
+        every_way(|scene| async move { refused_once(&scene, registered(keeps(1))).await });
+    });
+    let text = shown.text();
+    assert!(text.contains("abide_auto_prunes_refused_total{} 3"), "{text}");
+    assert!(text.contains("abide_executions_pruned_total{} 3"), "{text}");
+}
+
+#[test]
+fn nor_if_it_was_the_code_that_asked() {
+    let shown = Shown::default();
+    with_local_recorder(&shown, || {
+        every_way(|scene| async move {
+            let code = Code::bare().orchestration("Repeats", |ctx, input| async move {
+                ctx.schedule_timer(MINUTE).await;
+                if ctx.execution_id() < 3 {
+                    ctx.continue_as_new_pruned(input, keep(1)).await
+                } else {
+                    Ok(input)
+                }
+            });
+            refused_once(&scene, code).await;
         });
     });
     let text = shown.text();
-    assert!(text.contains("abide_auto_prunes_refused_total{} 2"), "{text}");
-    assert!(text.contains("abide_executions_pruned_total{} 2"), "{text}");
+    assert!(text.contains("abide_auto_prunes_refused_total{} 3"), "{text}");
+    assert!(text.contains("abide_executions_pruned_total{} 3"), "{text}");
+}
+
+#[test]
+fn what_is_refused_anyway_is_not_blamed_on_the_prune() {
+    let shown = Shown::default();
+    with_local_recorder(&shown, || {
+        ways(&[Way::Resident, Way::Cold], |scene| async move {
+            let refused = Fault::Rejected(Rejection::Invalid);
+            let plan =
+                FaultPlan::none().at(Operation::CommitTurn, 2, refused).at(Operation::CommitTurn, 3, refused);
+            scene.faults.set_plan(plan);
+            scene.node(registered(keeps(1))).await;
+            let failed = scene.run("i", "Repeats", "3").await.unwrap_err();
+            assert!(!failed.contains("prune"), "{failed}");
+        });
+    });
+    let text = shown.text();
+    assert!(!text.contains("abide_auto_prunes_refused_total{} "), "{text}");
 }
 
 #[test]
