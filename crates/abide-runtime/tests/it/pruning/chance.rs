@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use abide_model::{AutoPruneConfig, AutoPrunePolicy, PruneOptions, PruneTrigger};
+use abide_model::PruneOptions;
 use abide_provider::ProviderAdmin as _;
-use abide_runtime::RetentionConfig;
 use abide_runtime::registry::OrchestrationOptions;
+use abide_runtime::{AutoPruneConfig, AutoPrunePolicy, PruneTrigger, RetentionConfig};
 use abide_sim::{VirtualClock, simulate};
 use proptest::prelude::*;
 use proptest::test_runner::{RngSeed, TestRunner};

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use abide_client::Client;
-use abide_model::{AutoPruneConfig, OrchestrationStatus};
+use abide_model::OrchestrationStatus;
 use abide_runtime::registry::{ActivityRegistry, OrchestrationOptions, OrchestrationRegistry};
-use abide_runtime::{Runtime, RuntimeOptions};
+use abide_runtime::{AutoPruneConfig, Runtime, RuntimeOptions};
 use abide_sqlite::SqliteProvider;
 
 use super::keeps;

@@ -1,7 +1,8 @@
 //! Pruning that the code asks for itself.
 
-use abide_model::{AutoPruneConfig, EventKind, PruneOptions};
+use abide_model::{EventKind, PruneOptions};
 use abide_provider::{Operation, ProviderAdmin as _, Rejection};
+use abide_runtime::AutoPruneConfig;
 use abide_sim::{Fault, FaultPlan};
 use metrics::with_local_recorder;
 

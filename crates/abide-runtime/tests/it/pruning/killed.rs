@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use abide_client::Client;
 use abide_host::{SystemClock, SystemEntropy};
-use abide_model::{AutoPruneConfig, Clock as _, Entropy as _, EventKind};
+use abide_model::{Clock as _, Entropy as _, EventKind};
 use abide_provider::ProviderAdmin as _;
-use abide_runtime::Runtime;
+use abide_runtime::{AutoPruneConfig, Runtime};
 use abide_sqlite::SqliteProvider;
 
 use super::past::Past;

@@ -1,15 +1,20 @@
 //! Pruning that nobody calls: where a policy is given, which one counts, and when the store does not want to.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use abide_model::{AutoPruneConfig, AutoPrunePolicy, PruneOptions, PruneTrigger};
+use abide_engine::OrchestrationContext;
+use abide_model::PruneOptions;
 use abide_provider::{Operation, ProviderAdmin as _, Rejection};
 use abide_runtime::registry::{OrchestrationOptions, OrchestrationRegistry};
-use abide_runtime::{InvalidOptions, Runtime, StartError};
+use abide_runtime::{AutoPruneConfig, AutoPrunePolicy, InvalidOptions, PruneTrigger, Runtime, StartError};
 use abide_sim::{Fault, FaultPlan};
 use metrics::with_local_recorder;
+use tracing::subscriber::with_default;
 
 use super::{MINUTE, code, configured, keep, keeps, left_of_ten, registered, repeats};
+use crate::e2e::support::ThirdParty;
+use crate::lessons::listener::Listener;
 use crate::lessons::scene::{Code, Scene, Way, every_way, ways};
 use crate::recorder::Shown;
 
@@ -81,7 +86,7 @@ fn an_execution_may_opt_out_and_explicit_calls_always_work() {
         let options = OrchestrationOptions { auto_prune: Some(keeps(1)) };
         code.orchestrations = code.orchestrations.register_with_options(
             "Repeats",
-            |ctx: abide_engine::OrchestrationContext, input: String| async move {
+            |ctx: OrchestrationContext, input: String| async move {
                 ctx.set_auto_prune(false);
                 match ctx.execution_id() {
                     10 => Ok("10".to_owned()),
@@ -116,14 +121,67 @@ fn a_version_has_the_policy_it_was_registered_with() {
 }
 
 #[test]
+fn a_typed_version_may_have_one_too_and_a_merge_takes_it_over() {
+    every_way(|scene| async move {
+        let mut typed = registered(keeps(1));
+        typed.orchestrations = typed.orchestrations.register_versioned_typed_with_options(
+            "Repeats",
+            "2.0.0",
+            |ctx: OrchestrationContext, last: u64| async move {
+                let number = ctx.execution_id();
+                if number < last {
+                    ctx.continue_as_new_typed(&last).await?;
+                }
+                Ok(number)
+            },
+            OrchestrationOptions { auto_prune: Some(keeps(3)) },
+        );
+        let mut code = Code::bare();
+        code.orchestrations = code.orchestrations.merge(typed.orchestrations.build());
+        assert_eq!(left_of_ten(&scene, code).await, [7, 8, 9, 10]);
+    });
+}
+
+#[test]
+fn a_store_without_an_administrative_side_prunes_nothing_and_that_is_told() {
+    let shown = Shown::default();
+    with_local_recorder(&shown, || {
+        ways(&[Way::Resident], |scene| async move {
+            let store = Arc::new(ThirdParty::new(scene.store()));
+            scene.node_on(store, scene.world.clock.clone(), registered(keeps(1))).await;
+            assert_eq!(scene.run("i", "Repeats", "3").await.unwrap(), "3");
+            assert_eq!(scene.world.memory.list_executions("i").await.unwrap(), [1, 2, 3]);
+        });
+    });
+    let text = shown.text();
+    assert!(text.contains("abide_auto_prunes_refused_total{} 2"), "{text}");
+}
+
+#[test]
+fn an_operator_may_override_a_policy_by_none() {
+    every_way(|scene| async move {
+        let overrides = BTreeMap::from([("Repeats".to_owned(), keeps(u32::MAX))]);
+        let config = AutoPruneConfig { overrides, ..AutoPruneConfig::default() };
+        assert_eq!(left_of_ten(&scene, configured(registered(keeps(1)), config)).await.len(), 10);
+    });
+}
+
+#[test]
 fn a_policy_that_never_prunes_is_a_mistake() {
     let never = AutoPrunePolicy { on: PruneTrigger::EveryNExecutions(0), ..keeps(1) };
     let options = OrchestrationOptions { auto_prune: Some(never.clone()) };
     let mistake = OrchestrationRegistry::builder()
-        .register_with_options("Repeats", repeats, options)
+        .register_with_options("Repeats", repeats, options.clone())
         .build_result()
         .unwrap_err();
     assert!(mistake.starts_with("orchestration Repeats@1.0.0: a policy that prunes every 0"), "{mistake}");
+    // Without insisting, the orchestration is there, and its policy is not.
+    let listener = Listener::default();
+    let registry = with_default(listener.clone(), || {
+        OrchestrationRegistry::builder().register_with_options("Repeats", repeats, options).build()
+    });
+    assert!(registry.has("Repeats"));
+    assert_eq!(listener.count("a registration has a mistake"), 1);
 
     let overrides = BTreeMap::from([("Repeats".to_owned(), never)]);
     ways(&[Way::Resident], |scene| async {
