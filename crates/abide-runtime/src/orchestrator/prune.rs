@@ -188,8 +188,8 @@ const fn take(from: &mut PruneResult, told: &PruneResult) {
 mod tests {
     use super::*;
 
-    fn keep(keep_last: u32, completed_before: Option<u64>) -> Option<PruneOptions> {
-        Some(PruneOptions { keep_last: Some(keep_last), completed_before })
+    fn keep(keep_last: u32, completed_before: Option<u64>) -> PruneOptions {
+        PruneOptions { keep_last: Some(keep_last), completed_before }
     }
 
     /// The eighth execution promised that these are gone, which ended at a hundred times their number.
@@ -204,20 +204,20 @@ mod tests {
     #[test]
     fn without_a_promise_the_commit_prunes_what_it_would() {
         assert_eq!(promised(&[]).and(None, 8), None);
-        assert_eq!(promised(&[]).and(keep(3, Some(7)), 8), keep(3, Some(7)));
+        assert_eq!(promised(&[]).and(Some(keep(3, Some(7))), 8), Some(keep(3, Some(7))));
     }
 
     #[test]
     fn the_wish_that_takes_more_does_what_both_would() {
-        assert_eq!(promised(&[7]).and(None, 8), keep(1, None));
-        assert_eq!(promised(&[4, 6]).and(None, 8), keep(2, None));
+        assert_eq!(promised(&[7]).and(None, 8), Some(keep(1, None)));
+        assert_eq!(promised(&[4, 6]).and(None, 8), Some(keep(2, None)));
         // Another wish that keeps more, or takes less because of its time.
-        assert_eq!(promised(&[7]).and(keep(5, None), 8), keep(1, None));
-        assert_eq!(promised(&[6]).and(keep(1, Some(600)), 8), keep(2, None));
+        assert_eq!(promised(&[7]).and(Some(keep(5, None)), 8), Some(keep(1, None)));
+        assert_eq!(promised(&[6]).and(Some(keep(1, Some(600))), 8), Some(keep(2, None)));
         // One that takes what was promised too.
-        assert_eq!(promised(&[6]).and(keep(1, Some(601)), 8), keep(1, Some(601)));
-        assert_eq!(promised(&[6]).and(keep(1, None), 8), keep(1, None));
-        assert_eq!(promised(&[6]).and(keep(2, None), 8), keep(2, None));
+        assert_eq!(promised(&[6]).and(Some(keep(1, Some(601))), 8), Some(keep(1, Some(601))));
+        assert_eq!(promised(&[6]).and(Some(keep(1, None)), 8), Some(keep(1, None)));
+        assert_eq!(promised(&[6]).and(Some(keep(2, None)), 8), Some(keep(2, None)));
     }
 
     #[test]

@@ -270,10 +270,7 @@ fn registries_show_names_and_versions() {
         format!("{:?}", builder.build()),
         r#"Registry { handlers: {"A": ["1.0.0", "1.1.0"]}, policies: {"A": Latest} }"#
     );
-    assert_eq!(
-        format!("{:?}", ActivityRegistry::default()),
-        "Registry { handlers: {}, policies: {} }"
-    );
+    assert_eq!(format!("{:?}", ActivityRegistry::default()), "Registry { handlers: {}, policies: {} }");
     let empty: RegistryBuilder<dyn ActivityHandler> = ActivityRegistryBuilder::default();
     assert_eq!(empty.build().count(), 0);
 }
