@@ -33,7 +33,7 @@
 //! | crash, prune with continue | `crashes::continue_with_prune`, `crashes::continue_by_policy`, `killed::processes_that_prune_and_cancel_are_killed` |
 //! | crash, prune then continue | `crashes::prune_then_continue`, `crashes::prune_before_anything_else`, `crashes::between_the_prune_and_its_record`, `abide-engine::micro::prune::replay_does_not_prune_again` |
 //! | crash, cancel | `crashes::cancel`, `killed::processes_that_prune_and_cancel_are_killed` |
-//! | growth without bounds | `forever::what_it_costs_and_takes_stays_the_same`, `forever::without_a_policy_it_grows` |
+//! | growth without bounds | `forever::what_it_costs_and_takes_stays_the_same`, `forever::a_file_stays_as_small_as_it_was`, `forever::without_a_policy_it_grows` |
 //! | question 1, who waits for it | `in_code::code_prunes_and_hears_what_was_deleted`, `in_code::a_prune_costs_no_activity` |
 //! | question 2, when it fails | `in_code::a_prune_that_fails_is_an_answer`, `policies::a_store_that_refuses_to_prune_does_not_hold_up_the_orchestration`, `policies::nor_if_it_was_the_code_that_asked`, `policies::a_store_without_an_administrative_side_prunes_nothing_and_that_is_told`, `policies::what_is_refused_anyway_is_not_blamed_on_the_prune`, `policies::a_store_that_cannot_prune_now_is_asked_until_it_can` |
 //! | question 3, metrics | `in_code::every_form_is_counted`, `policies::a_store_that_refuses_to_prune_does_not_hold_up_the_orchestration` |
@@ -58,10 +58,12 @@ mod killed;
 mod past;
 mod stores;
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use abide_engine::OrchestrationContext;
-use abide_model::PruneOptions;
+use abide_host::SystemEntropy;
+use abide_model::{Entropy as _, PruneOptions};
 use abide_provider::ProviderAdmin as _;
 use abide_runtime::registry::OrchestrationOptions;
 use abide_runtime::{AutoPruneConfig, AutoPrunePolicy};
@@ -147,6 +149,13 @@ fn registered(policy: AutoPrunePolicy) -> Code {
 
 fn configured(code: Code, config: AutoPruneConfig) -> Code {
     code.options(|options| options.auto_prune = config)
+}
+
+/// A new folder for a file.
+fn folder() -> PathBuf {
+    let folder = std::env::temp_dir().join(format!("abide-pruning-{:x}", SystemEntropy.next_u64()));
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
 }
 
 /// Runs it ten times; gives what is left.
