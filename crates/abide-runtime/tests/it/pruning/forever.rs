@@ -116,19 +116,19 @@ async fn what_it_costs_and_takes_stays_the_same() {
 async fn a_file_stays_as_small_as_it_was() {
     let folder = folder();
     let file = folder.join("data.db");
-    let log = || std::fs::metadata(folder.join("data.db-wal")).map_or(0, |log| log.len());
+    let log_bytes = || std::fs::metadata(folder.join("data.db-wal")).map_or(0, |log| log.len());
     let store = SqliteProvider::new(&format!("sqlite:{}", file.display()), None).await.unwrap();
     let place = Place::with(store, AutoPruneConfig::default()).await;
     let few = place.run("few", FEW).await;
     let long = place.run("long", many()).await;
-    println!("{FEW}: {few:?}\n{}: {long:?}, log {}", many(), log());
+    println!("{FEW}: {few:?}\n{}: {long:?}, log {}", many(), log_bytes());
     assert_eq!(long.executions, [many() - 2, many() - 1, many()]);
     assert!(long.all_pages <= few.all_pages + 8, "{few:?} became {long:?}");
-    assert!(log() <= MOST_LOG, "{}", log());
+    assert!(log_bytes() <= MOST_LOG, "{}", log_bytes());
     let Place { store, runtime, client } = place;
     runtime.shutdown(None).await;
     store.checkpoint().await.unwrap();
-    assert_eq!(log(), 0);
+    assert_eq!(log_bytes(), 0);
     drop((store, client));
     std::fs::remove_dir_all(folder).unwrap();
 }
