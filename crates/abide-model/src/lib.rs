@@ -23,7 +23,6 @@ mod error;
 mod retry;
 mod status;
 
-mod auto_prune;
 mod child_id;
 mod id;
 mod kv;
@@ -44,7 +43,6 @@ pub use action::Action;
 #[doc(hidden)]
 pub use action::CompletionResult;
 pub use action::ScheduleKind;
-pub use auto_prune::{AutoPruneConfig, AutoPrunePolicy, NeverPrunes, PruneTrigger};
 pub use child_id::{
     SUB_ORCH_AUTO_PREFIX, auto_child_suffix, build_child_instance_id, is_auto_generated_sub_orch_id,
     is_reserved_root_id, pending_child_suffix,

@@ -41,6 +41,7 @@ mod handler;
 mod syscall;
 
 mod options;
+mod prune_policy;
 mod settings;
 
 mod clock;
@@ -60,5 +61,6 @@ pub use cancellation::CancellationReason;
 pub use handler::{ActivityHandler, FnActivity};
 pub use health::{Health, Stalled};
 pub use options::{RetentionConfig, RuntimeOptions, UnregisteredBackoffConfig};
+pub use prune_policy::{AutoPruneConfig, AutoPrunePolicy, NeverPrunes, PruneTrigger};
 pub use runtime::Runtime;
 pub use settings::InvalidOptions;

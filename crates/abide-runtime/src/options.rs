@@ -5,9 +5,11 @@
 
 use std::time::Duration;
 
-use abide_model::{AutoPruneConfig, SemverRange};
+use abide_model::SemverRange;
 use abide_provider::TagFilter;
+use serde::{Deserialize, Serialize};
 
+use crate::AutoPruneConfig;
 use crate::observability::ObservabilityConfig;
 
 /// What can be chosen about a runtime.
@@ -65,13 +67,27 @@ pub struct RuntimeOptions {
 /// How long finished instances are kept.
 ///
 /// A root goes with everything below it, and only if all of that has ended. Several nodes may have the same rule.
-#[derive(Debug, Clone, PartialEq, Eq)]
+///
+/// In a file a time is written as serde does it, in seconds and nanoseconds:
+///
+/// ```
+/// # use std::time::Duration;
+/// use abide_runtime::RetentionConfig;
+///
+/// let text = r#"{ "keep_finished_for": { "secs": 86400, "nanos": 0 } }"#;
+/// let read: RetentionConfig = serde_json::from_str(text).unwrap();
+/// assert_eq!(read, RetentionConfig::keeping_for(Duration::from_secs(86_400)));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct RetentionConfig {
     /// For how long after their end.
     pub keep_finished_for: Duration,
-    /// How often they are looked for.
+    /// How often they are looked for; for the first time within a minute.
+    #[serde(default = "RetentionConfig::once_a_minute")]
     pub every: Duration,
     /// How many roots are removed at once; more are removed one batch after the other.
+    #[serde(default = "RetentionConfig::a_hundred")]
     pub batch: u32,
 }
 
@@ -79,7 +95,15 @@ impl RetentionConfig {
     /// Keeps finished instances for this long; looks once a minute, and removes a hundred at once.
     #[must_use]
     pub const fn keeping_for(time: Duration) -> Self {
-        Self { keep_finished_for: time, every: Duration::from_secs(60), batch: 100 }
+        Self { keep_finished_for: time, every: Self::once_a_minute(), batch: Self::a_hundred() }
+    }
+
+    const fn once_a_minute() -> Duration {
+        Duration::from_secs(60)
+    }
+
+    const fn a_hundred() -> u32 {
+        100
     }
 }
 

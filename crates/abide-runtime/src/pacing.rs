@@ -19,9 +19,7 @@ impl Backoff {
     pub(crate) fn after_failure(&mut self, chance: &dyn Entropy) -> Duration {
         let full = full_delay(self.failures);
         self.failures = self.failures.saturating_add(1);
-        let millis = u64::try_from(full.as_millis()).unwrap_or(u64::MAX);
-        let spread = chance.next_u64() % (millis / 2).saturating_add(1);
-        Duration::from_millis(millis.saturating_sub(spread))
+        some_of(full, chance)
     }
 
     /// Forgets the failures.
@@ -38,6 +36,12 @@ impl Backoff {
     pub(crate) const fn failures(self) -> u32 {
         self.failures
     }
+}
+
+/// Between half of it and all of it, by chance, so that those who begin to wait together do not come together.
+pub(crate) fn some_of(full: Duration, chance: &dyn Entropy) -> Duration {
+    let nanos = u64::try_from(full.as_nanos()).unwrap_or(u64::MAX);
+    full.saturating_sub(Duration::from_nanos(chance.next_u64() % (nanos / 2).saturating_add(1)))
 }
 
 fn full_delay(failures: u32) -> Duration {
@@ -71,10 +75,13 @@ mod tests {
 
     #[test]
     fn chance_shortens_by_at_most_a_half() {
-        for seed in [0, 1, 1_499, 1_500, 1_501, u64::MAX] {
+        for seed in [0, 1, 1_500_000_000, 1_500_000_001, u64::MAX] {
             let mut backoff = Backoff { failures: 40 };
             let delay = backoff.after_failure(&Fixed(seed));
             assert!(delay >= LONGEST / 2 && delay <= LONGEST, "{delay:?}");
         }
+        assert_eq!(some_of(LONGEST, &Fixed(1_500_000_000)), LONGEST / 2);
+        assert_eq!(some_of(Duration::ZERO, &Fixed(7)), Duration::ZERO);
+        assert!(some_of(Duration::MAX, &Fixed(u64::MAX)) > Duration::MAX / 2);
     }
 }

@@ -21,6 +21,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::debug;
 
 use crate::core::Core;
+use crate::pacing::some_of;
 use crate::store_call::Called;
 
 /// What a lease is on.
@@ -216,9 +217,7 @@ fn retry_delay(entry: &Entry, now: Duration, chance: &dyn Entropy) -> Duration {
     let left = entry.until.saturating_sub(now);
     let rarely = if left.is_zero() { entry.lease.interval } else { first.max(left / 2) };
     let full = first.saturating_mul(1 << entry.failures.min(4)).min(entry.lease.interval).min(rarely);
-    let nanos = u64::try_from(full.as_nanos()).unwrap_or(u64::MAX);
-    let spread = chance.next_u64() % (nanos / 2).saturating_add(1);
-    full.saturating_sub(Duration::from_nanos(spread)).max(Duration::from_millis(1))
+    some_of(full, chance).max(Duration::from_millis(1))
 }
 
 /// Renews leases until nothing is left that could hold one.

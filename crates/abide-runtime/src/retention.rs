@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use abide_provider::{Operation, Retention};
 use futures_util::FutureExt;
-use tracing::{debug, info};
+use tracing::{debug, info, warn};
 
 use crate::RetentionConfig;
 use crate::core::Core;
+use crate::pacing::some_of;
 use crate::store_call::{Called, Pause};
 
 /// A batch is removed within this time, or not by us.
@@ -17,44 +18,59 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Between two batches others have their turn.
 const BREATH: Duration = Duration::from_millis(10);
 
+/// The first round comes within this time: a node that is restarted often must not put it off for ever.
+const SOON: Duration = Duration::from_secs(60);
+
 /// Removes what is old enough, from time to time, until the runtime ends.
 pub(crate) async fn enforce(core: Arc<Core>) {
     let Some(retention) = core.settings.retention.clone() else { return };
     if core.store.as_management_capability().is_none() {
-        return debug!(target: "abide::runtime", "this store cannot remove instances: it has no administrative side");
+        return warn!(target: "abide::runtime",
+            "finished instances are not removed: this store has no administrative side");
     }
-    loop {
-        if core.caller.pause(some_of(&core, retention.every)).await == Pause::Ending {
-            return;
-        }
-        sweep(&core, &retention).await;
+    let mut wait = retention.every.min(SOON);
+    let mut last = Round::Done;
+    while core.caller.pause(some_of(wait, &*core.entropy)).await == Pause::Over {
+        last = sweep(&core, &retention, last).await;
+        wait = retention.every;
     }
 }
 
-/// Between half of it and all, so that nodes that started together do not come together.
-fn some_of(core: &Core, every: Duration) -> Duration {
-    let nanos = u64::try_from(every.as_nanos()).unwrap_or(u64::MAX);
-    every.saturating_sub(Duration::from_nanos(core.entropy.next_u64() % (nanos / 2).saturating_add(1)))
+/// What became of a round.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Round {
+    Done,
+    Failed,
 }
 
 /// One batch after the other, until there is nothing more.
-async fn sweep(core: &Arc<Core>, retention: &RetentionConfig) {
+async fn sweep(core: &Arc<Core>, retention: &RetentionConfig, last: Round) -> Round {
     let mut removed = 0_u64;
-    while let Some(batch) = remove(core, retention).await {
-        removed = removed.saturating_add(batch);
-        let is_full = batch >= u64::from(retention.batch);
-        if !is_full || core.caller.pause(BREATH).await == Pause::Ending {
-            break;
+    let round = loop {
+        let instances = match remove(core, retention).await {
+            Ok(instances) => instances,
+            Err(failure) => {
+                complain(core, last, &failure);
+                break Round::Failed;
+            }
+        };
+        removed = removed.saturating_add(instances);
+        // A root is at least one instance: with fewer instances than a batch may have roots, it was not full. Trees only make for
+        // one batch more than is needed.
+        let was_full = instances >= u64::from(retention.batch);
+        if !was_full || core.caller.pause(BREATH).await == Pause::Ending {
+            break Round::Done;
         }
-    }
+    };
     if removed > 0 {
         info!(target: "abide::runtime", instances = removed, keep_finished_for = ?retention.keep_finished_for,
             "instances that ended long ago were removed");
     }
+    round
 }
 
-/// Removes a batch; says how many instances it had. `None` if the store did not do it: the next round will.
-async fn remove(core: &Arc<Core>, retention: &RetentionConfig) -> Option<u64> {
+/// Removes a batch; says how many instances it had, or why the store did not do it.
+async fn remove(core: &Arc<Core>, retention: &RetentionConfig) -> Result<u64, String> {
     let (store, request) = (
         Arc::clone(&core.store),
         Retention {
@@ -67,12 +83,20 @@ async fn remove(core: &Arc<Core>, retention: &RetentionConfig) -> Option<u64> {
     match core.caller.call(Operation::EnforceRetention, PATIENCE, call.boxed()).await {
         Called::Answered(Some(Ok(deleted))) => {
             core.metrics.record_instances_removed(deleted.instances_deleted);
-            Some(deleted.instances_deleted)
+            Ok(deleted.instances_deleted)
         }
-        Called::Answered(Some(Err(error))) => {
-            debug!(target: "abide::runtime", %error, "old instances could not be removed; the next round will");
-            None
-        }
-        Called::Answered(None) | Called::Unanswered(_) => None,
+        Called::Answered(Some(Err(error))) => Err(error.to_string()),
+        Called::Answered(None) => Err("the store has no administrative side any more".to_owned()),
+        Called::Unanswered(error) => Err(error.to_string()),
+    }
+}
+
+/// Of failures in a row the first is told: until one round comes through, nothing is removed. A runtime that ends cuts it off
+/// itself.
+fn complain(core: &Core, last: Round, failure: &str) {
+    if last == Round::Done && !core.stop.ending.is_cancelled() {
+        warn!(target: "abide::runtime", failure, "old instances could not be removed; the next round will try again");
+    } else {
+        debug!(target: "abide::runtime", failure, "old instances could not be removed");
     }
 }

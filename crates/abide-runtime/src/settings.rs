@@ -9,11 +9,11 @@
 use std::time::Duration;
 
 use abide_model::limits::{MAX_TAG_NAME_BYTES, MAX_WORKER_TAGS};
-use abide_model::{AutoPruneConfig, NeverPrunes, SemverRange, current_build_version};
+use abide_model::{SemverRange, current_build_version};
 use abide_provider::{DispatcherCapabilityFilter, TagFilter};
 
 use crate::observability::ObservabilityConfig;
-use crate::{RetentionConfig, RuntimeOptions, UnregisteredBackoffConfig};
+use crate::{AutoPruneConfig, NeverPrunes, RetentionConfig, RuntimeOptions, UnregisteredBackoffConfig};
 
 /// A lease that is shorter may end before a busy disk has written what was done under it, and then again, for ever.
 const SHORTEST_LEASE: Duration = Duration::from_millis(30);
@@ -141,7 +141,7 @@ pub enum InvalidOptions {
     #[error("worker_node_id is empty; it must be a name that no other node has, or None")]
     EmptyNodeId,
     /// A policy makes no sense.
-    #[error("auto_prune, {}: {problem}", orchestration.as_deref().map_or("default_policy".to_owned(), |name| format!("overrides of {name:?}")))]
+    #[error("auto_prune, {}: {problem}", place_of(orchestration.as_deref()))]
     AutoPrune {
         /// For which orchestration it is; `None` for the default.
         orchestration: Option<String>,
@@ -292,6 +292,11 @@ fn check_counts(options: &RuntimeOptions) -> Result<(), InvalidOptions> {
         return Err(InvalidOptions::NoAttempts);
     }
     Ok(())
+}
+
+/// Where a policy for this orchestration is given, or the one for all.
+fn place_of(orchestration: Option<&str>) -> String {
+    orchestration.map_or_else(|| "default_policy".to_owned(), |name| format!("overrides of {name:?}"))
 }
 
 fn check_cleaning(options: &RuntimeOptions) -> Result<(), InvalidOptions> {

@@ -4,15 +4,15 @@
 //! about itself is in [`observability`] and [`Health`].
 
 pub use abide_engine::{FnOrchestration, OrchestrationHandler};
-pub use abide_model::{AutoPruneConfig, AutoPrunePolicy, NeverPrunes, PruneTrigger};
 pub use abide_model::{OrchestrationDescriptor, OrchestrationStatus, kind_of};
 pub use abide_runtime::observability::{LogFormat, ObservabilityConfig};
 pub use abide_runtime::registry::{
     OrchestrationOptions, OrchestrationRegistry, OrchestrationRegistryBuilder, VersionPolicy,
 };
 pub use abide_runtime::{
-    ActivityHandler, FnActivity, Health, InvalidOptions, RetentionConfig, Runtime, RuntimeBuilder,
-    RuntimeOptions, Stalled, StartError, UnregisteredBackoffConfig,
+    ActivityHandler, AutoPruneConfig, AutoPrunePolicy, FnActivity, Health, InvalidOptions, NeverPrunes,
+    PruneTrigger, RetentionConfig, Runtime, RuntimeBuilder, RuntimeOptions, Stalled, StartError,
+    UnregisteredBackoffConfig,
 };
 
 pub use abide_model::limits;

@@ -41,7 +41,8 @@ impl OrchestrationContext {
         pending()
     }
 
-    /// Continues as new and prunes earlier executions in the same commit: both happen, or neither.
+    /// Continues as new and prunes earlier executions in the same commit: both happen, or neither. Only if the store refuses
+    /// the prune for good, it continues without.
     pub fn continue_as_new_pruned(
         &self,
         input: impl Into<String>,

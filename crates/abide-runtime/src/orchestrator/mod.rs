@@ -1,7 +1,7 @@
 //! The lane of turns: a leased instance is run and committed.
 //!
 //! Start with [`Orchestrator::turn`]. What a lease is about is decided in `plan.rs`, how its execution is brought up to date
-//! in `load.rs`, what is written in `commit.rs`; ends that the code did not choose are in `failure.rs`, and whom to tell of
+//! in `load.rs`, what is written in `commit.rs`, what is pruned in `prune.rs` and `auto_prune.rs`; ends that the code did not choose are in `failure.rs`, and whom to tell of
 //! them in `parent.rs`.
 //!
 //! Deliberately absent: the rules of replay. They are the engine's.
@@ -13,6 +13,7 @@ mod failure;
 mod load;
 mod parent;
 mod plan;
+mod prune;
 mod report;
 mod weight;
 
@@ -20,23 +21,23 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use abide_engine::{HostCall, Identity, Outcome, Step, TurnOutput, answer_late_mail};
-use abide_model::{INITIAL_EXECUTION_ID, PruneOptions, PruneResult, Timestamp};
+use abide_model::{INITIAL_EXECUTION_ID, Timestamp};
 use abide_provider::{
-    InstanceLease, LeaseInstances, Operation, Position, Provider, ProviderError, Rejection, StoreError,
+    InstanceLease, LeaseInstances, Operation, Position, Provider, ProviderError, StoreError,
 };
 use futures_util::future::{BoxFuture, FutureExt};
 use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, debug, info_span, warn};
 
-use self::auto_prune::{Pruning, Share};
 use self::cache::{Cache, Life, Resident};
 use self::commit::{CommitEnd, commit, commit_of};
 use self::plan::{Stage, mail_of, resolve};
+use self::prune::Promises;
 use crate::OrchestrationHandler;
 use crate::chances::Verdict;
 use crate::core::Core;
 use crate::dispatch::{Attempt, GiveBack, Lane, Slot, give_back};
-use crate::insist::Told;
 use crate::renewal::{Lease, Leased};
 use crate::tally::Tally;
 
@@ -56,11 +57,13 @@ pub(crate) struct Orchestrator {
     conflicts: Tally<String>,
 }
 
-/// A leased instance, and the times that go with the lease.
+/// A leased instance, and what goes with the lease.
 #[derive(Debug, Clone)]
 pub(crate) struct Held {
     lease: Arc<InstanceLease>,
     granted: Duration,
+    /// Raised when it is known that somebody else may have it.
+    lost: CancellationToken,
 }
 
 impl Orchestrator {
@@ -125,17 +128,18 @@ impl Orchestrator {
         let lease = &held.lease;
         let mail = mail_of(&lease.messages);
         let mut step = resident.execution.turn(mail, self.now(held));
-        let mut rest = None;
+        let mut promises = Promises::default();
         let mut output = loop {
             match step {
                 Ok(Step::Done(output)) => break *output,
                 Ok(Step::HostCall(HostCall::Prune { options })) => {
-                    let share = Share::of(options, lease.position.execution_id, who.execution_id);
-                    let Some(answer) = self.prune_now(&who.instance, share.now).await else {
-                        return self.hand_back(lease, GiveBack::UNTRIED).await;
-                    };
-                    rest = share.with_commit.filter(|_| answer.is_ok()).or(rest);
-                    step = resident.execution.resume(answer);
+                    match self.prune_in_turn(held, &who, options, &mut promises).await {
+                        Ok(answer) => step = resident.execution.resume(answer),
+                        Err(end) => {
+                            let _nothing = self.settle(held, &who, end).await;
+                            return;
+                        }
+                    }
                 }
                 Err(error) => {
                     warn!(target: "abide::runtime", instance_id = %who.instance, %error, "a turn could not be run");
@@ -143,17 +147,11 @@ impl Orchestrator {
                 }
             }
         };
-        let pruning = self.prune_with_commit(&who, &mut output, rest, self.now(held));
-        self.finish(held, who, resident, (output, pruning)).await;
+        output.prune = self.prune_with_commit(&who, &output, &promises, self.now(held));
+        self.finish(held, who, resident, output).await;
     }
 
-    async fn finish(
-        &self,
-        held: &Held,
-        who: Identity,
-        mut resident: Resident,
-        (output, pruning): (TurnOutput, Pruning),
-    ) {
+    async fn finish(&self, held: &Held, who: Identity, mut resident: Resident, output: TurnOutput) {
         let lease = &held.lease;
         resident.life.turns = resident.life.turns.saturating_add(1);
         let mut answered = Vec::new();
@@ -166,7 +164,7 @@ impl Orchestrator {
         let told = report::Told::of(&output, &resident.life, last).with_children(answered);
         let turn = commit_of(lease, who.execution_id, output);
         let sends = (!turn.turn.orchestrator_items.is_empty(), !turn.turn.worker_items.is_empty());
-        let end = match self.commit_pruning(&who, turn, pruning).await {
+        let end = match self.commit_pruning(&who, turn).await {
             CommitEnd::Refused(error) => return self.refused(held, who, error).await,
             end @ (CommitEnd::Done(_) | CommitEnd::NotOurs | CommitEnd::Outdated | CommitEnd::GivenUp) => end,
         };
@@ -191,34 +189,6 @@ impl Orchestrator {
         let end = commit(&self.core, commit_of(lease, execution_id, output)).await;
         if let Some(committed) = self.settle(held, &who, end).await {
             told.tell(&self.core, &who, &committed);
-        }
-    }
-
-    /// Prunes earlier executions in the middle of a turn, under its lease; `None` if the runtime gave up before the store
-    /// answered.
-    async fn prune_now(
-        &self,
-        instance: &str,
-        options: Option<PruneOptions>,
-    ) -> Option<Result<PruneResult, String>> {
-        if self.core.store.as_management_capability().is_none() {
-            return Some(Err("this store cannot prune: it has no administrative side".to_owned()));
-        }
-        let Some(options) = options else {
-            return Some(Ok(PruneResult { instances_processed: 1, ..PruneResult::default() }));
-        };
-        let (store, instance) = (Arc::clone(&self.core.store), instance.to_owned());
-        let call = move || {
-            let (store, instance, options) = (Arc::clone(&store), instance.clone(), options.clone());
-            async move { prune(&*store, &instance, options).await }.boxed()
-        };
-        match self.core.insist(Operation::PruneExecutions, call).await {
-            Told::Done(pruned) => {
-                self.core.metrics.record_executions_pruned(pruned.executions_deleted);
-                Some(Ok(pruned))
-            }
-            Told::Refused { error, .. } => Some(Err(error.to_string())),
-            Told::GivenUp => None,
         }
     }
 
@@ -285,7 +255,7 @@ impl Lane for Orchestrator {
         // Here and not in the task, which may have to wait for a thread.
         let renewed = self.core.renewals.hold(keep, granted);
         let work = async move {
-            let held = Held { lease: Arc::new(lease), granted };
+            let held = Held { lease: Arc::new(lease), granted, lost: renewed.lost().clone() };
             crate::test_hooks::delay(&*self.core.clock, &held.lease.instance).await;
             if renewed.lost().is_cancelled() {
                 return self.core.chances.spoiled(&held.lease.instance);
@@ -321,24 +291,4 @@ impl Lane for Orchestrator {
     fn count_worked(core: &Core, millis: u64) {
         core.metrics.record_orch_dispatcher_processing_duration(millis);
     }
-}
-
-/// Pruning again what was pruned already does no harm, so a lost answer may be asked for again.
-async fn prune(
-    store: &dyn Provider,
-    instance: &str,
-    options: PruneOptions,
-) -> Result<PruneResult, StoreError> {
-    const PRUNE: Operation = Operation::PruneExecutions;
-
-    let Some(admin) = store.as_management_capability() else {
-        return Err(StoreError::rejected(PRUNE, Rejection::Invalid, "no administrative side"));
-    };
-    admin.prune_executions(instance, options).await.map_err(|error| {
-        if error.is_retryable() {
-            StoreError::unknown(PRUNE, error.message)
-        } else {
-            StoreError::rejected(PRUNE, Rejection::Invalid, error.message)
-        }
-    })
 }

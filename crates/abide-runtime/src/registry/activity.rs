@@ -64,7 +64,7 @@ impl ActivityRegistryBuilder {
         if name.starts_with(RESERVED_PREFIX) {
             self.mistakes.push(format!("activity name '{name}' uses reserved prefix '{RESERVED_PREFIX}'"));
         } else {
-            let _taken = self.put(name, version::FIRST, handler, TAKEN);
+            self.put(name, version::FIRST, handler.into(), TAKEN);
         }
         self
     }
@@ -75,7 +75,10 @@ impl ActivityRegistry {
     #[must_use]
     pub(crate) fn with_builtin(mut self, name: &str, handler: Arc<dyn ActivityHandler>) -> Self {
         debug_assert!(name.starts_with(RESERVED_PREFIX), "{name} could be a user's");
-        Arc::make_mut(&mut self.handlers).entry(name.to_owned()).or_default().insert(version::FIRST, handler);
+        Arc::make_mut(&mut self.handlers)
+            .entry(name.to_owned())
+            .or_default()
+            .insert(version::FIRST, handler.into());
         self
     }
 }

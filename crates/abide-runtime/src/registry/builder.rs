@@ -11,32 +11,27 @@ use std::sync::{Arc, Mutex};
 
 use semver::Version;
 
-use super::{Handlers, Names, Options, Policies, Registry};
+use super::{Handlers, Names, Policies, Registered, Registry};
 
 /// Collects handlers for a [`Registry`].
 pub struct RegistryBuilder<H: ?Sized> {
     pub(super) handlers: Handlers<H>,
     pub(super) policies: Policies,
-    pub(super) options: Options,
     pub(super) mistakes: Vec<String>,
 }
 
 impl<H: ?Sized> RegistryBuilder<H> {
     /// What was collected, mistakes aside.
     pub(super) fn registry(self) -> Registry<H> {
-        Registry {
-            handlers: Arc::new(self.handlers),
-            policies: Arc::new(Mutex::new(self.policies)),
-            options: Arc::new(self.options),
-        }
+        Registry { handlers: Arc::new(self.handlers), policies: Arc::new(Mutex::new(self.policies)) }
     }
 
-    /// The registry, whatever mistakes were made: each is logged as an error, and of two handlers with one name the first
-    /// stays. [`build_result`](Self::build_result) insists on none.
+    /// The registry, whatever mistakes were made: each is logged as an error. Of two handlers with one name the first stays, and
+    /// one whose options are wrong is there without them. [`build_result`](Self::build_result) insists on none.
     #[must_use]
     pub fn build(self) -> Registry<H> {
         for mistake in &self.mistakes {
-            tracing::error!(target: "abide::runtime::registry", mistake, "a handler was not registered");
+            tracing::error!(target: "abide::runtime::registry", mistake, "a registration has a mistake");
         }
         self.registry()
     }
@@ -50,19 +45,14 @@ impl<H: ?Sized> RegistryBuilder<H> {
         if self.mistakes.is_empty() { Ok(self.registry()) } else { Err(self.mistakes.join("; ")) }
     }
 
-    /// Adds what `other` has, without its policies. What is there already stays and is a mistake:
+    /// Adds what `other` has, the options of its orchestrations included, but not which versions it chooses. What is there already stays and is a mistake:
     /// `{error_prefix}: {name}@{version}`.
     #[must_use]
     pub fn merge_registry(mut self, other: Registry<H>, error_prefix: &str) -> Self {
         let handlers = Arc::unwrap_or_clone(other.handlers);
         for (name, versions) in handlers {
-            for (version, handler) in versions {
-                let options = other.options.get(&name).and_then(|versions| versions.get(&version)).cloned();
-                if self.put(&name, version.clone(), handler, error_prefix) == Put::Done
-                    && let Some(options) = options
-                {
-                    self.options.entry(name.clone()).or_default().insert(version, options);
-                }
+            for (version, registered) in versions {
+                self.put(&name, version, registered, error_prefix);
             }
         }
         self
@@ -82,34 +72,22 @@ impl<H: ?Sized> RegistryBuilder<H> {
     }
 
     /// Adds a handler, unless its place is taken.
-    pub(super) fn put(&mut self, name: &str, version: Version, handler: Arc<H>, taken: &str) -> Put {
+    pub(super) fn put(&mut self, name: &str, version: Version, registered: Registered<H>, taken: &str) {
         match self.handlers.entry(name.to_owned()).or_default().entry(version) {
-            Entry::Occupied(place) => {
-                self.mistakes.push(format!("{taken}: {name}@{}", place.key()));
-                Put::Taken
-            }
+            Entry::Occupied(place) => self.mistakes.push(format!("{taken}: {name}@{}", place.key())),
             Entry::Vacant(place) => {
-                place.insert(handler);
-                Put::Done
+                place.insert(registered);
             }
         }
     }
 }
 
-/// Whether a handler found its place.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Put {
-    Done,
-    Taken,
-}
-
-/// Names, versions, policies, options and mistakes.
+/// Names, versions, policies and mistakes.
 impl<H: ?Sized> fmt::Debug for RegistryBuilder<H> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RegistryBuilder")
             .field("handlers", &Names(&self.handlers))
             .field("policies", &self.policies)
-            .field("options", &self.options)
             .field("mistakes", &self.mistakes)
             .finish()
     }
@@ -117,11 +95,6 @@ impl<H: ?Sized> fmt::Debug for RegistryBuilder<H> {
 
 impl<H: ?Sized> Default for RegistryBuilder<H> {
     fn default() -> Self {
-        Self {
-            handlers: BTreeMap::new(),
-            policies: BTreeMap::new(),
-            options: BTreeMap::new(),
-            mistakes: Vec::new(),
-        }
+        Self { handlers: BTreeMap::new(), policies: BTreeMap::new(), mistakes: Vec::new() }
     }
 }

@@ -37,16 +37,19 @@ pub type OrchestrationRegistryBuilder = RegistryBuilder<dyn OrchestrationHandler
 /// Collects activities.
 pub type ActivityRegistryBuilder = RegistryBuilder<dyn ActivityHandler>;
 
-type Handlers<H> = BTreeMap<String, BTreeMap<Version, Arc<H>>>;
+type Handlers<H> = BTreeMap<String, BTreeMap<Version, Registered<H>>>;
 type Policies = BTreeMap<String, VersionPolicy>;
-type Options = BTreeMap<String, BTreeMap<Version, OrchestrationOptions>>;
+
+/// A handler, and what was said about it beside its code. About activities nothing can be said.
+struct Registered<H: ?Sized> {
+    handler: Arc<H>,
+    options: OrchestrationOptions,
+}
 
 /// Handlers by name and version. Clones share everything, the policies included.
 pub struct Registry<H: ?Sized> {
     handlers: Arc<Handlers<H>>,
     policies: Arc<Mutex<Policies>>,
-    /// Of orchestrations that were registered with any.
-    options: Arc<Options>,
 }
 
 impl<H: ?Sized> Registry<H> {
@@ -62,7 +65,6 @@ impl<H: ?Sized> Registry<H> {
         RegistryBuilder {
             handlers: (*reg.handlers).clone(),
             policies: reg.policies().clone(),
-            options: (*reg.options).clone(),
             mistakes: Vec::new(),
         }
     }
@@ -79,7 +81,7 @@ impl<H: ?Sized> Registry<H> {
         if chosen.is_none() {
             tracing::debug!(target: "abide::runtime::registry", name, ?policy, "no handler is registered");
         }
-        chosen.map(|(version, handler)| (version.clone(), Arc::clone(handler)))
+        chosen.map(|(version, found)| (version.clone(), Arc::clone(&found.handler)))
     }
 
     /// The version that the policy of `name` chooses.
@@ -91,7 +93,7 @@ impl<H: ?Sized> Registry<H> {
     /// The handler of exactly this version, whatever the policy.
     #[must_use]
     pub fn resolve_handler_exact(&self, name: &str, v: &Version) -> Option<Arc<H>> {
-        self.handlers.get(name)?.get(v).map(Arc::clone)
+        self.handlers.get(name)?.get(v).map(|found| Arc::clone(&found.handler))
     }
 
     /// Chooses which version of `name` runs from now on where none is asked for; every clone of this registry, and so a
@@ -138,11 +140,19 @@ impl<H: ?Sized> Registry<H> {
 // Written out: a derived impl would ask the same of `H`, which is a trait object.
 impl<H: ?Sized> Clone for Registry<H> {
     fn clone(&self) -> Self {
-        Self {
-            handlers: Arc::clone(&self.handlers),
-            policies: Arc::clone(&self.policies),
-            options: Arc::clone(&self.options),
-        }
+        Self { handlers: Arc::clone(&self.handlers), policies: Arc::clone(&self.policies) }
+    }
+}
+
+impl<H: ?Sized> From<Arc<H>> for Registered<H> {
+    fn from(handler: Arc<H>) -> Self {
+        Self { handler, options: OrchestrationOptions::default() }
+    }
+}
+
+impl<H: ?Sized> Clone for Registered<H> {
+    fn clone(&self) -> Self {
+        Self { handler: Arc::clone(&self.handler), options: self.options.clone() }
     }
 }
 
@@ -152,13 +162,12 @@ impl<H: ?Sized> Default for Registry<H> {
     }
 }
 
-/// Names, versions, policies and options.
+/// Names, versions and policies.
 impl<H: ?Sized> fmt::Debug for Registry<H> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Registry")
             .field("handlers", &Names(&self.handlers))
             .field("policies", &*self.policies())
-            .field("options", &self.options)
             .finish()
     }
 }
@@ -168,7 +177,7 @@ struct Names<'a, H: ?Sized>(&'a Handlers<H>);
 
 impl<H: ?Sized> fmt::Debug for Names<'_, H> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let versions = |versions: &BTreeMap<Version, Arc<H>>| -> Vec<String> {
+        let versions = |versions: &BTreeMap<Version, Registered<H>>| -> Vec<String> {
             versions.keys().map(Version::to_string).collect()
         };
         f.debug_map().entries(self.0.iter().map(|(name, handlers)| (name, versions(handlers)))).finish()

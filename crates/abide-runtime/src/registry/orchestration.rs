@@ -7,13 +7,13 @@ use std::future::Future;
 use std::sync::Arc;
 
 use abide_engine::{FnOrchestration, OrchestrationContext, OrchestrationHandler};
-use abide_model::{AutoPrunePolicy, codec};
+use abide_model::codec;
 use semver::Version;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::builder::Put;
-use super::{OrchestrationRegistry, OrchestrationRegistryBuilder, VersionPolicy, version};
+use super::{OrchestrationRegistry, OrchestrationRegistryBuilder, Registered, VersionPolicy, version};
+use crate::AutoPrunePolicy;
 
 /// What can be said about an orchestration beside its code.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -28,33 +28,31 @@ const TAKEN: &str = "duplicate orchestration registration";
 impl OrchestrationRegistryBuilder {
     /// Adds an orchestration, in version 1.0.0.
     #[must_use]
-    pub fn register<F, Fut>(mut self, name: impl Into<String>, f: F) -> Self
+    pub fn register<F, Fut>(self, name: impl Into<String>, f: F) -> Self
     where
         F: Fn(OrchestrationContext, String) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<String, String>> + Send + 'static,
     {
-        let _taken = self.put(&name.into(), version::FIRST, Arc::new(FnOrchestration(f)), TAKEN);
-        self
+        self.register_with_options(name, f, OrchestrationOptions::default())
     }
 
     /// Adds an orchestration with typed input and output, in version 1.0.0. An input that cannot be decoded fails it
     /// before its code runs.
     #[must_use]
-    pub fn register_typed<In, Out, F, Fut>(mut self, name: impl Into<String>, f: F) -> Self
+    pub fn register_typed<In, Out, F, Fut>(self, name: impl Into<String>, f: F) -> Self
     where
         In: DeserializeOwned + Send + 'static,
         Out: Serialize + Send + 'static,
         F: Fn(OrchestrationContext, In) -> Fut + Send + Sync + Clone + 'static,
         Fut: Future<Output = Result<Out, String>> + Send + 'static,
     {
-        let _taken = self.put(&name.into(), version::FIRST, typed(f), TAKEN);
-        self
+        self.register_typed_with_options(name, f, OrchestrationOptions::default())
     }
 
     /// Adds an orchestration, in version 1.0.0, and says more about it. A policy that would never prune is a mistake.
     #[must_use]
     pub fn register_with_options<F, Fut>(
-        mut self,
+        self,
         name: impl Into<String>,
         f: F,
         options: OrchestrationOptions,
@@ -63,17 +61,13 @@ impl OrchestrationRegistryBuilder {
         F: Fn(OrchestrationContext, String) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<String, String>> + Send + 'static,
     {
-        let name = name.into();
-        if self.put(&name, version::FIRST, Arc::new(FnOrchestration(f)), TAKEN) == Put::Done {
-            self.put_options(&name, version::FIRST, options);
-        }
-        self
+        self.put_with(&name.into(), version::FIRST, Arc::new(FnOrchestration(f)), options)
     }
 
     /// The same, with typed input and output.
     #[must_use]
     pub fn register_typed_with_options<In, Out, F, Fut>(
-        mut self,
+        self,
         name: impl Into<String>,
         f: F,
         options: OrchestrationOptions,
@@ -84,11 +78,7 @@ impl OrchestrationRegistryBuilder {
         F: Fn(OrchestrationContext, In) -> Fut + Send + Sync + Clone + 'static,
         Fut: Future<Output = Result<Out, String>> + Send + 'static,
     {
-        let name = name.into();
-        if self.put(&name, version::FIRST, typed(f), TAKEN) == Put::Done {
-            self.put_options(&name, version::FIRST, options);
-        }
-        self
+        self.put_with(&name.into(), version::FIRST, typed(f), options)
     }
 
     /// Adds a version of an orchestration, and says more about that version.
@@ -108,12 +98,29 @@ impl OrchestrationRegistryBuilder {
         F: Fn(OrchestrationContext, String) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<String, String>> + Send + 'static,
     {
-        let (name, version) = (name.into(), version.as_ref());
-        let (mut builder, put) = self.put_later(&name, version, Arc::new(FnOrchestration(f)));
-        if put == Put::Done {
-            builder.put_options(&name, version::parse(&name, version), options);
-        }
-        builder
+        self.put_later(&name.into(), version.as_ref(), Arc::new(FnOrchestration(f)), options)
+    }
+
+    /// Adds a version of an orchestration with typed input and output, and says more about that version.
+    ///
+    /// # Panics
+    ///
+    /// If the version is not a semantic one, or not later than all that are there.
+    #[must_use]
+    pub fn register_versioned_typed_with_options<In, Out, F, Fut>(
+        self,
+        name: impl Into<String>,
+        version: impl AsRef<str>,
+        f: F,
+        options: OrchestrationOptions,
+    ) -> Self
+    where
+        In: DeserializeOwned + Send + 'static,
+        Out: Serialize + Send + 'static,
+        F: Fn(OrchestrationContext, In) -> Fut + Send + Sync + Clone + 'static,
+        Fut: Future<Output = Result<Out, String>> + Send + 'static,
+    {
+        self.put_later(&name.into(), version.as_ref(), typed(f), options)
     }
 
     /// Adds a version of an orchestration.
@@ -127,7 +134,7 @@ impl OrchestrationRegistryBuilder {
         F: Fn(OrchestrationContext, String) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<String, String>> + Send + 'static,
     {
-        self.put_later(&name.into(), version.as_ref(), Arc::new(FnOrchestration(f))).0
+        self.register_versioned_with_options(name, version, f, OrchestrationOptions::default())
     }
 
     /// Adds a version of an orchestration with typed input and output.
@@ -148,10 +155,10 @@ impl OrchestrationRegistryBuilder {
         F: Fn(OrchestrationContext, In) -> Fut + Send + Sync + Clone + 'static,
         Fut: Future<Output = Result<Out, String>> + Send + 'static,
     {
-        self.put_later(&name.into(), version.as_ref(), typed(f)).0
+        self.register_versioned_typed_with_options(name, version, f, OrchestrationOptions::default())
     }
 
-    /// Adds what another registry has, without its policies.
+    /// Adds what another registry has, without its version policies: those of pruning come with what they are for.
     #[must_use]
     pub fn merge(self, other: OrchestrationRegistry) -> Self {
         self.merge_registry(other, "duplicate orchestration in merge")
@@ -176,22 +183,36 @@ impl OrchestrationRegistryBuilder {
 
     /// A version that is there already is a mistake like any other of its kind. One that is lower would change what is
     /// latest depending on the order of lines, and ends the program.
-    fn put_later(mut self, name: &str, text: &str, handler: Arc<dyn OrchestrationHandler>) -> (Self, Put) {
+    fn put_later(
+        self,
+        name: &str,
+        text: &str,
+        handler: Arc<dyn OrchestrationHandler>,
+        options: OrchestrationOptions,
+    ) -> Self {
         let version = version::parse(name, text);
         if let Some(latest) = self.later_than(name, &version) {
             panic!(
                 "non-monotonic orchestration version for {name}: {version} is not later than existing latest {latest}"
             );
         }
-        let put = self.put(name, version, handler, TAKEN);
-        (self, put)
+        self.put_with(name, version, handler, options)
     }
 
-    fn put_options(&mut self, name: &str, version: Version, options: OrchestrationOptions) {
+    /// Options that make no sense are a mistake, and left out.
+    fn put_with(
+        mut self,
+        name: &str,
+        version: Version,
+        handler: Arc<dyn OrchestrationHandler>,
+        mut options: OrchestrationOptions,
+    ) -> Self {
         if let Some(Err(problem)) = options.auto_prune.as_ref().map(AutoPrunePolicy::check) {
-            return self.mistakes.push(format!("orchestration {name}@{version}: {problem}"));
+            self.mistakes.push(format!("orchestration {name}@{version}: {problem}"));
+            options.auto_prune = None;
         }
-        self.options.entry(name.to_owned()).or_default().insert(version, options);
+        self.put(name, version, Registered { handler, options }, TAKEN);
+        self
     }
 
     /// The latest version of `name`, if `version` would have to come before it.
@@ -206,7 +227,7 @@ impl OrchestrationRegistry {
     /// The policy that a version of an orchestration was registered with.
     pub(crate) fn auto_prune(&self, name: &str, version: &str) -> Option<&AutoPrunePolicy> {
         let version = Version::parse(version).ok()?;
-        self.options.get(name)?.get(&version)?.auto_prune.as_ref()
+        self.handlers.get(name)?.get(&version)?.options.auto_prune.as_ref()
     }
 }
 

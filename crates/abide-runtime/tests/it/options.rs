@@ -50,7 +50,7 @@ fn defaults() {
     assert_eq!(worker_node_id, None);
     assert_eq!(worker_tag_filter, TagFilter::DefaultOnly);
     assert_eq!(instance_cache_bytes, 64 << 20);
-    assert!(auto_prune.enabled && auto_prune.policies().next().is_none(), "{auto_prune:?}");
+    assert!(auto_prune.enabled && auto_prune.default_policy.is_none() && auto_prune.overrides.is_empty());
     assert_eq!(retention, None);
 
     let ObservabilityConfig { log_format, log_level, service_name, service_version, gauge_poll_interval } =

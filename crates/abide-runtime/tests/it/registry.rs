@@ -264,16 +264,13 @@ fn registries_show_names_and_versions() {
         .set_policy("A", VersionPolicy::Latest);
     assert_eq!(
         format!("{builder:?}"),
-        r#"RegistryBuilder { handlers: {"A": ["1.0.0", "1.1.0"]}, policies: {"A": Latest}, options: {}, mistakes: ["duplicate orchestration registration: A@1.0.0"] }"#
+        r#"RegistryBuilder { handlers: {"A": ["1.0.0", "1.1.0"]}, policies: {"A": Latest}, mistakes: ["duplicate orchestration registration: A@1.0.0"] }"#
     );
     assert_eq!(
         format!("{:?}", builder.build()),
-        r#"Registry { handlers: {"A": ["1.0.0", "1.1.0"]}, policies: {"A": Latest}, options: {} }"#
+        r#"Registry { handlers: {"A": ["1.0.0", "1.1.0"]}, policies: {"A": Latest} }"#
     );
-    assert_eq!(
-        format!("{:?}", ActivityRegistry::default()),
-        "Registry { handlers: {}, policies: {}, options: {} }"
-    );
+    assert_eq!(format!("{:?}", ActivityRegistry::default()), "Registry { handlers: {}, policies: {} }");
     let empty: RegistryBuilder<dyn ActivityHandler> = ActivityRegistryBuilder::default();
     assert_eq!(empty.build().count(), 0);
 }

@@ -53,8 +53,8 @@ names! {
     ORCHESTRATION_PROCESSING_DURATION = histogram "abide_orchestration_dispatcher_processing_duration_ms": "From the lease of a turn to its commit";
     WORKER_EXECUTION_DURATION = histogram "abide_worker_dispatcher_execution_duration_ms": "From the lease of an activity to its answer";
 
-    EXECUTIONS_PRUNED = counter "abide_executions_pruned_total": "Ended executions whose history was removed";
-    AUTO_PRUNES_REFUSED = counter "abide_auto_prunes_refused_total": "Executions that continued without the pruning that their policy asks for";
+    EXECUTIONS_PRUNED = counter "abide_executions_pruned_total": "Ended executions whose history was removed by this runtime";
+    AUTO_PRUNES_REFUSED = counter "abide_auto_prunes_refused_total": "Commits that went without the pruning that a policy or the code had asked for";
     INSTANCES_REMOVED = counter "abide_instances_removed_total": "Finished instances that were removed because of their age";
     ACTIVE_ORCHESTRATIONS = gauge "abide_active_orchestrations": "Instances that run";
     INSTANCES_RESIDENT = gauge "abide_instances_resident": "Instances kept in memory between turns";

@@ -194,7 +194,7 @@ impl MetricsProvider {
         counter!(names::EXECUTIONS_PRUNED).increment(count);
     }
 
-    /// An execution continued without the pruning that its policy asks for.
+    /// A turn was committed without the pruning that a policy or the code had asked for.
     pub fn record_auto_prune_refused(&self) {
         counter!(names::AUTO_PRUNES_REFUSED).increment(1);
     }

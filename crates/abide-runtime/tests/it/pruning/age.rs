@@ -1,11 +1,16 @@
 //! Instances that are removed because of their age.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use abide_provider::Operation;
+use abide_provider::{Operation, Rejection};
 use abide_runtime::{InvalidOptions, RetentionConfig, Runtime, StartError};
+use abide_sim::{Fault, FaultPlan};
+use tracing::subscriber::set_default;
 
 use super::MINUTE;
+use crate::e2e::support::ThirdParty;
+use crate::lessons::listener::Listener;
 use crate::lessons::scene::{Code, Way, every_way, ways};
 
 const HOUR: Duration = Duration::from_secs(3_600);
@@ -66,6 +71,62 @@ fn a_tree_goes_as_a_whole_and_an_eternal_instance_never() {
         assert_eq!(scene.client().list_all_instances().await.unwrap().len(), 3);
         scene.pass(10 * HOUR).await;
         assert_eq!(scene.client().list_all_instances().await.unwrap(), ["eternal"]);
+    });
+}
+
+#[test]
+fn a_round_that_fails_is_told_once_and_a_later_one_catches_up() {
+    ways(&[Way::Resident, Way::Cold], |scene| async move {
+        let listener = Listener::of_warnings();
+        let hearing = set_default(listener.clone());
+        let refused = Fault::Rejected(Rejection::Invalid);
+        let fails = [(1, Fault::NotApplied), (2, Fault::HangBefore), (3, refused), (6, Fault::Panic)];
+        let plan = fails.into_iter().fold(FaultPlan::none(), |plan, (ordinal, fault)| {
+            plan.at(Operation::EnforceRetention, ordinal, fault)
+        });
+        scene.faults.set_plan(plan);
+        scene.node(Code::new().options(|options| options.retention = Some(keeping(MINUTE)))).await;
+        for number in 0..5 {
+            scene.run(&format!("old-{number}"), "Hello", "you").await.unwrap();
+        }
+        let told = || listener.count("old instances could not be removed; the next round will try again");
+        scene.until(|dump| dump.instances.is_empty()).await;
+        // Three rounds failed, and the next one had two batches.
+        assert_eq!((scene.faults.count(Operation::EnforceRetention), told()), (5, 1));
+        scene.pass(2 * MINUTE).await;
+        assert_eq!(told(), 2);
+        drop(hearing);
+    });
+}
+
+#[test]
+fn the_first_round_comes_soon_after_the_start() {
+    ways(&[Way::Resident, Way::Cold], |scene| async move {
+        scene.node(Code::new()).await;
+        scene.run("i", "Hello", "you").await.unwrap();
+        scene.pass(HOUR).await;
+        let daily = RetentionConfig { every: 24 * HOUR, ..keeping(HOUR / 2) };
+        scene.node(Code::new().options(|options| options.retention = Some(daily))).await;
+        scene.pass(MINUTE).await;
+        assert_eq!(scene.client().list_all_instances().await.unwrap(), [""; 0]);
+        // And then once a day.
+        scene.pass(10 * HOUR).await;
+        assert_eq!(scene.faults.count(Operation::EnforceRetention), 1);
+    });
+}
+
+#[test]
+fn who_asks_for_retention_where_there_is_none_is_told() {
+    ways(&[Way::Resident], |scene| async move {
+        let listener = Listener::of_warnings();
+        let hearing = set_default(listener.clone());
+        let store = Arc::new(ThirdParty::new(scene.store()));
+        let code = Code::new().options(|options| options.retention = Some(keeping(MINUTE)));
+        scene.node_on(store, scene.world.clock.clone(), code).await;
+        assert_eq!(scene.run("i", "Hello", "you").await.unwrap(), "hello you");
+        scene.pass(HOUR).await;
+        assert_eq!(listener.count("finished instances are not removed"), 1);
+        drop(hearing);
     });
 }
 

@@ -1,13 +1,14 @@
-//! Any policies, given anywhere: what is left is what a few lines say.
+//! Any policies, given anywhere, and any prunes: what is left, and what the code is told, is what a few lines say.
 
 use std::collections::BTreeMap;
-use std::time::{Duration, UNIX_EPOCH};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
-use abide_model::{AutoPruneConfig, AutoPrunePolicy, PruneOptions, PruneTrigger};
+use abide_model::PruneOptions;
 use abide_provider::ProviderAdmin as _;
-use abide_runtime::RetentionConfig;
 use abide_runtime::registry::OrchestrationOptions;
-use abide_sim::simulate;
+use abide_runtime::{AutoPruneConfig, AutoPrunePolicy, PruneTrigger, RetentionConfig};
+use abide_sim::{VirtualClock, simulate};
 use proptest::prelude::*;
 use proptest::test_runner::{RngSeed, TestRunner};
 
@@ -21,19 +22,37 @@ struct Case {
     default_policy: Option<AutoPrunePolicy>,
     configured: Option<AutoPrunePolicy>,
     registered: Option<AutoPrunePolicy>,
-    /// Each takes so many minutes, and does this when they are over. The last one just goes on.
-    executions: Vec<(u32, Act)>,
+    /// The last one just goes on.
+    executions: Vec<Run>,
     /// Finished instances are removed so soon that this one would go, if it counted as finished between two executions.
     retention: bool,
 }
 
-/// What an execution does about pruning.
+/// What an execution does.
+#[derive(Debug, Clone)]
+struct Run {
+    /// What it prunes in its first turn.
+    first: Option<Rule>,
+    /// How long it takes. Without a minute there is one turn only.
+    minutes: u32,
+    /// What it prunes when the minutes are over.
+    later: Option<Rule>,
+    act: Act,
+}
+
+/// So many are kept, and those of how many minutes.
+type Rule = (u32, Option<u32>);
+
+/// What code is told of each of its prunes: by execution, and whether it was in its first turn.
+type Answers = BTreeMap<(u64, bool), u64>;
+
+/// What an execution does about pruning at its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Act {
     LeavesItToPolicies,
     OptsOut,
-    /// Explicitly, with the commit: keeps so many, and what ended within so many minutes.
-    Prunes(u32, Option<u32>),
+    /// Explicitly, with the commit.
+    Prunes(Rule),
 }
 
 fn policies() -> impl Strategy<Value = AutoPrunePolicy> {
@@ -50,13 +69,27 @@ fn acts() -> impl Strategy<Value = Act> {
     prop_oneof![
         4 => Just(Act::LeavesItToPolicies),
         1 => Just(Act::OptsOut),
-        1 => (0_u32..5, proptest::option::of(0_u32..12)).prop_map(|(keep, age)| Act::Prunes(keep, age)),
+        1 => rules().prop_map(Act::Prunes),
     ]
+}
+
+fn rules() -> impl Strategy<Value = Rule> {
+    (0_u32..5, proptest::option::of(0_u32..12))
+}
+
+fn runs() -> impl Strategy<Value = Run> {
+    let perhaps = || proptest::option::weighted(0.3, rules());
+    (perhaps(), 0_u32..5, perhaps(), acts()).prop_map(|(first, minutes, later, act)| Run {
+        first,
+        minutes,
+        later,
+        act,
+    })
 }
 
 fn cases() -> impl Strategy<Value = Case> {
     let maybe = || proptest::option::of(policies());
-    let executions = proptest::collection::vec((1_u32..5, acts()), 1..12);
+    let executions = proptest::collection::vec(runs(), 1..12);
     (proptest::bool::weighted(0.8), maybe(), maybe(), maybe(), executions, any::<bool>()).prop_map(
         |(enabled, default_policy, configured, registered, executions, retention)| Case {
             enabled,
@@ -70,30 +103,35 @@ fn cases() -> impl Strategy<Value = Case> {
 }
 
 impl Case {
-    fn code(&self) -> Code {
-        let (mut code, executions) = (Code::bare(), self.executions.clone());
+    fn code(&self, told: &Arc<Mutex<Answers>>) -> Code {
+        let (mut code, executions, told) = (Code::bare(), self.executions.clone(), Arc::clone(told));
         code.orchestrations = code.orchestrations.register_with_options(
             "Chance",
             move |ctx: abide_engine::OrchestrationContext, input: String| {
-                let now = usize::try_from(ctx.execution_id()).unwrap() - 1;
-                let (minutes, act) = executions.get(now).cloned().unwrap_or((1, Act::OptsOut));
-                let is_last = now >= executions.len();
+                let before = usize::try_from(ctx.execution_id()).unwrap() - 1;
+                let begins = executions.iter().take(before).map(|run| run.minutes).sum();
+                let (run, told) = (executions.get(before).cloned(), Arc::clone(&told));
                 async move {
-                    ctx.schedule_timer(minutes * MINUTE).await;
-                    if is_last {
-                        return Ok(ctx.schedule_wait("never").await);
+                    let Some(run) = run else { return Ok(ctx.schedule_wait("never").await) };
+                    let ends = begins + run.minutes;
+                    if let Some(rule) = run.first {
+                        let pruned = ctx.prune_history(options(rule, begins)).await?;
+                        told.lock().unwrap().insert((ctx.execution_id(), true), pruned.executions_deleted);
                     }
-                    match act {
+                    if run.minutes > 0 {
+                        ctx.schedule_timer(run.minutes * MINUTE).await;
+                    }
+                    if let Some(rule) = run.later {
+                        let pruned = ctx.prune_history(options(rule, ends)).await?;
+                        told.lock().unwrap().insert((ctx.execution_id(), false), pruned.executions_deleted);
+                    }
+                    match run.act {
                         Act::LeavesItToPolicies => ctx.continue_as_new(input).await,
                         Act::OptsOut => {
                             ctx.set_auto_prune(false);
                             ctx.continue_as_new(input).await
                         }
-                        Act::Prunes(keep, age) => {
-                            let now = ctx.utc_now().await?.duration_since(UNIX_EPOCH).unwrap();
-                            let now = u64::try_from(now.as_millis()).unwrap();
-                            ctx.continue_as_new_pruned(input, options(keep, age, now)).await
-                        }
+                        Act::Prunes(rule) => ctx.continue_as_new_pruned(input, options(rule, ends)).await,
                     }
                 }
             },
@@ -108,25 +146,32 @@ impl Case {
         })
     }
 
-    /// What is left when the last one waits: the numbers of executions, and nothing else.
-    fn left(&self) -> Vec<u64> {
-        let mut ended: BTreeMap<u64, u32> = BTreeMap::new();
-        let mut now = 0;
-        for (number, (minutes, act)) in (1_u64..).zip(&self.executions) {
-            now += minutes;
-            ended.insert(number, now);
-            let Some((keep, age)) = self.rule(number, act) else { continue };
-            let counted = u64::from(keep.max(1));
-            ended.retain(|id, at| *id + counted > number || age.is_some_and(|age| now - *at <= age));
+    /// What is left when the last one waits, and what the code was told.
+    fn outcome(&self) -> (Vec<u64>, Answers) {
+        let mut past = Past::default();
+        let mut told = Answers::new();
+        for (number, run) in (1_u64..).zip(&self.executions) {
+            if let Some(rule) = run.first {
+                told.insert((number, true), past.prune(number, rule));
+            }
+            past.now += run.minutes;
+            if let Some(rule) = run.later {
+                told.insert((number, false), past.prune(number, rule));
+            }
+            past.ended.insert(number, past.now);
+            if let Some(rule) = self.rule(number, &run.act) {
+                past.prune(number, rule);
+            }
         }
-        ended.into_keys().chain([u64::try_from(self.executions.len()).unwrap() + 1]).collect()
+        let last = u64::try_from(self.executions.len()).unwrap() + 1;
+        (past.ended.into_keys().chain([last]).collect(), told)
     }
 
-    /// How many are kept, and those of how many minutes.
-    fn rule(&self, number: u64, act: &Act) -> Option<(u32, Option<u32>)> {
+    /// What is pruned when an execution continues.
+    fn rule(&self, number: u64, act: &Act) -> Option<Rule> {
         match act {
             Act::OptsOut => None,
-            Act::Prunes(keep, age) => Some((*keep, *age)),
+            Act::Prunes(rule) => Some(*rule),
             Act::LeavesItToPolicies => {
                 let policy =
                     [&self.configured, &self.registered, &self.default_policy].into_iter().flatten().next();
@@ -139,10 +184,28 @@ impl Case {
     }
 }
 
-fn options(keep: u32, age: Option<u32>, now_ms: u64) -> PruneOptions {
+/// Which executions ended when, in minutes.
+#[derive(Debug, Default)]
+struct Past {
+    now: u32,
+    ended: BTreeMap<u64, u32>,
+}
+
+impl Past {
+    /// Prunes while this execution is the current one; gives how many are gone.
+    fn prune(&mut self, current: u64, (keep, age): Rule) -> u64 {
+        let (before, counted, now) = (self.ended.len(), u64::from(keep.max(1)), self.now);
+        self.ended.retain(|id, at| *id + counted > current || age.is_some_and(|age| now - *at <= age));
+        u64::try_from(before - self.ended.len()).unwrap()
+    }
+}
+
+/// The same for the store, in which a run takes no time but its minutes.
+fn options((keep, age): Rule, minutes: u32) -> PruneOptions {
     // Half a minute more, so that nothing is on the border.
-    let kept = |minutes: u32| u64::from(minutes) * 60_000 + 30_000;
-    PruneOptions { keep_last: Some(keep), completed_before: age.map(|age| now_ms.saturating_sub(kept(age))) }
+    let now = VirtualClock::EPOCH.saturating_add(minutes * MINUTE);
+    let before = |age: u32| now.saturating_sub(age * MINUTE + MINUTE / 2).as_millis();
+    PruneOptions { keep_last: Some(keep), completed_before: age.map(before) }
 }
 
 /// The same cases in every run; `PROPTEST_RNG_SEED` asks for others, `PROPTEST_CASES` for more.
@@ -156,19 +219,20 @@ pub(super) fn config(cases: u32) -> ProptestConfig {
     ProptestConfig { cases, rng_seed, failure_persistence: None, ..ProptestConfig::default() }
 }
 
-/// Runs it until the last execution waits; gives what is left.
-fn left_of(case: &Case, way: Way) -> Vec<u64> {
+/// Runs it until the last execution waits; gives what is left, and what the code was told.
+fn outcome_of(case: &Case, way: Way) -> (Vec<u64>, Answers) {
     simulate(LONG, async {
         let scene = Scene::new(way);
-        scene.node(case.code()).await;
+        let told = Arc::default();
+        scene.node(case.code(&told)).await;
         scene.start("i", "Chance", "").await;
         let last = ("i".to_owned(), u64::try_from(case.executions.len()).unwrap() + 1);
-        scene.until(|dump| dump.executions.get(&last).is_some_and(|it| it.event_ids.len() > 3)).await;
+        scene.until(|dump| dump.executions.get(&last).is_some_and(|it| it.event_ids.len() > 1)).await;
         // Whatever retention thinks, it has had the time to do it.
         scene.pass(3 * MINUTE).await;
         let left = scene.world.memory.list_executions("i").await.unwrap();
         scene.close().await;
-        left
+        (left, told.lock().unwrap().clone())
     })
 }
 
@@ -176,7 +240,7 @@ fn left_of(case: &Case, way: Way) -> Vec<u64> {
 fn policies_prune_what_the_model_says() {
     let property = |case: Case| {
         for way in [Way::Resident, Way::Plain] {
-            prop_assert_eq!(left_of(&case, way), case.left(), "{:?}", way);
+            prop_assert_eq!(outcome_of(&case, way), case.outcome(), "{:?}", way);
         }
         Ok(())
     };

@@ -5,8 +5,9 @@
 use std::sync::{Arc, Mutex};
 
 use abide_memory::Dump;
-use abide_model::{AutoPruneConfig, EventKind};
+use abide_model::EventKind;
 use abide_provider::Operation;
+use abide_runtime::AutoPruneConfig;
 use abide_sim::{Fault, FaultPlan, LocalTasks, simulate};
 use futures::FutureExt as _;
 use futures::future::{BoxFuture, join};

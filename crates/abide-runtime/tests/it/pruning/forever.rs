@@ -1,4 +1,4 @@
-//! An instance that never ends, on SQLite: with a policy it neither grows nor gets slower.
+//! An instance that never ends, on SQLite, in memory and on a file: with a policy it neither grows nor gets slower.
 //!
 //! It runs 10,000 times, or as often as `ABIDE_EXECUTIONS` says.
 
@@ -6,12 +6,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use abide_client::Client;
-use abide_model::{AutoPruneConfig, OrchestrationStatus};
+use abide_model::OrchestrationStatus;
 use abide_runtime::registry::{ActivityRegistry, OrchestrationOptions, OrchestrationRegistry};
-use abide_runtime::{Runtime, RuntimeOptions};
+use abide_runtime::{AutoPruneConfig, Runtime, RuntimeOptions};
 use abide_sqlite::SqliteProvider;
 
-use super::keeps;
+use super::{folder, keeps};
 
 const PATIENCE: Duration = Duration::from_secs(600);
 
@@ -21,6 +21,9 @@ const FEW: u64 = 200;
 fn many() -> u64 {
     std::env::var("ABIDE_EXECUTIONS").ok().map_or(10_000, |many| many.parse().unwrap())
 }
+
+/// So large the log may become before it is copied.
+const MOST_LOG: u64 = 16 * 1024 * 1024;
 
 struct Place {
     store: Arc<SqliteProvider>,
@@ -35,12 +38,18 @@ struct Cost {
     instructions: u64,
     /// Pages of the database that are in use.
     pages: i64,
+    /// Pages that it has.
+    all_pages: i64,
     executions: Vec<u64>,
 }
 
 impl Place {
-    async fn with(auto_prune: AutoPruneConfig) -> Self {
-        let store = Arc::new(SqliteProvider::new_in_memory().await.unwrap());
+    async fn in_memory(auto_prune: AutoPruneConfig) -> Self {
+        Self::with(SqliteProvider::new_in_memory().await.unwrap(), auto_prune).await
+    }
+
+    async fn with(store: SqliteProvider, auto_prune: AutoPruneConfig) -> Self {
+        let store = Arc::new(store);
         let eternal = |ctx: abide_engine::OrchestrationContext, input: String| async move {
             let last: u64 = input.parse().map_err(|_| "no number")?;
             if ctx.execution_id() < last { ctx.continue_as_new(input).await } else { Ok(input) }
@@ -61,10 +70,14 @@ impl Place {
         costs.into_iter().filter(|(name, ..)| !name.starts_with("next_")).map(|(_, _, steps)| steps).sum()
     }
 
-    async fn pages(&self) -> i64 {
-        let query = "SELECT page_count - freelist_count FROM pragma_page_count, pragma_freelist_count";
-        let pages = self.store.inspect(move |rows| rows.query_row(query, [], |row| row.get::<_, i64>(0)));
-        pages.await.unwrap().unwrap()
+    /// How many are in use, and how many there are.
+    async fn pages(&self) -> (i64, i64) {
+        let query =
+            "SELECT page_count - freelist_count, page_count FROM pragma_page_count, pragma_freelist_count";
+        let both = self.store.inspect(move |rows| {
+            rows.query_row(query, [], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?)))
+        });
+        both.await.unwrap().unwrap()
     }
 
     /// Runs an instance so often.
@@ -74,9 +87,11 @@ impl Place {
         let end = self.client.wait_for_orchestration(instance, PATIENCE).await.unwrap();
         assert!(matches!(end, OrchestrationStatus::Completed { .. }), "{end:?}");
         let spent = self.steps().await - before;
+        let (pages, all_pages) = self.pages().await;
         Cost {
             instructions: spent / times,
-            pages: self.pages().await,
+            pages,
+            all_pages,
             executions: self.client.list_executions(instance).await.unwrap(),
         }
     }
@@ -84,7 +99,7 @@ impl Place {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_it_costs_and_takes_stays_the_same() {
-    let place = Place::with(AutoPruneConfig::default()).await;
+    let place = Place::in_memory(AutoPruneConfig::default()).await;
     let few = place.run("few", FEW).await;
     assert_eq!(few.executions, [FEW - 2, FEW - 1, FEW]);
     let long = place.run("long", many()).await;
@@ -97,13 +112,34 @@ async fn what_it_costs_and_takes_stays_the_same() {
     place.runtime.shutdown(None).await;
 }
 
-/// Whether the other test could fail.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_file_stays_as_small_as_it_was() {
+    let folder = folder();
+    let file = folder.join("data.db");
+    let log_bytes = || std::fs::metadata(folder.join("data.db-wal")).map_or(0, |log| log.len());
+    let store = SqliteProvider::new(&format!("sqlite:{}", file.display()), None).await.unwrap();
+    let place = Place::with(store, AutoPruneConfig::default()).await;
+    let few = place.run("few", FEW).await;
+    let long = place.run("long", many()).await;
+    println!("{FEW}: {few:?}\n{}: {long:?}, log {}", many(), log_bytes());
+    assert_eq!(long.executions, [many() - 2, many() - 1, many()]);
+    assert!(long.all_pages <= few.all_pages + 8, "{few:?} became {long:?}");
+    assert!(log_bytes() <= MOST_LOG, "{}", log_bytes());
+    let Place { store, runtime, client } = place;
+    runtime.shutdown(None).await;
+    store.checkpoint().await.unwrap();
+    assert_eq!(log_bytes(), 0);
+    drop((store, client));
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+/// Whether the other tests could fail.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_a_policy_it_grows() {
-    let place = Place::with(AutoPruneConfig { enabled: false, ..AutoPruneConfig::default() }).await;
+    let place = Place::in_memory(AutoPruneConfig { enabled: false, ..AutoPruneConfig::default() }).await;
     let few = place.run("few", FEW).await;
     let more = place.run("more", 3 * FEW).await;
     assert_eq!(more.executions.len(), 600);
-    assert!(more.pages > few.pages + 20, "{few:?} became {more:?}");
+    assert!(more.pages > few.pages + 20 && more.all_pages > few.all_pages + 20, "{few:?} became {more:?}");
     place.runtime.shutdown(None).await;
 }

@@ -1,7 +1,8 @@
 //! Pruning that the code asks for itself.
 
-use abide_model::{AutoPruneConfig, EventKind, PruneOptions};
+use abide_model::{EventKind, PruneOptions};
 use abide_provider::{Operation, ProviderAdmin as _, Rejection};
+use abide_runtime::AutoPruneConfig;
 use abide_sim::{Fault, FaultPlan};
 use metrics::with_local_recorder;
 
@@ -108,15 +109,25 @@ fn the_first_turn_of_an_execution_prunes_like_any_other() {
             if late == "late" {
                 ctx.schedule_activity("Echo", "").await?;
             }
-            ctx.prune_history(keep(keep_last.parse().unwrap())).await.map(|_| input)
+            let pruned = ctx.prune_history(keep(keep_last.parse().unwrap())).await?;
+            Ok(format!("{} executions, {} events", pruned.executions_deleted, pruned.events_deleted))
         });
         let runtime = world.run(node).await;
-        for (keep_last, left) in
-            [("1", vec![4]), ("2", vec![3, 4]), ("3", vec![2, 3, 4]), ("7", vec![1, 2, 3, 4])]
-        {
+        // The first three have four events each: their start, the prune and its answer, and their end.
+        for (keep_last, left, told) in [
+            ("0", vec![4], "3 executions, 12 events"),
+            ("1", vec![4], "3 executions, 12 events"),
+            ("2", vec![3, 4], "2 executions, 8 events"),
+            ("3", vec![2, 3, 4], "1 executions, 4 events"),
+            ("7", vec![1, 2, 3, 4], "0 executions, 0 events"),
+        ] {
             for when in ["early", "late"] {
                 let instance = format!("{keep_last} {when}");
-                world.start_and_end(&instance, "Main", &instance).await.unwrap();
+                assert_eq!(
+                    world.start_and_end(&instance, "Main", &instance).await.unwrap(),
+                    told,
+                    "{instance}"
+                );
                 assert_eq!(world.client().list_executions(&instance).await.unwrap(), left, "{instance}");
             }
         }
@@ -227,12 +238,20 @@ fn every_form_is_counted() {
                         4 => Ok(input),
                         _ => ctx.continue_as_new_pruned(input, keep(1)).await,
                     }
+                })
+                .orchestration("ByPolicy", |ctx, input| async move {
+                    if ctx.execution_id() < 5 { ctx.continue_as_new(input).await } else { Ok(input) }
+                })
+                .options(|options| {
+                    options.auto_prune.overrides = [("ByPolicy".to_owned(), keeps(1))].into();
                 });
             scene.node(code).await;
             scene.run("a", "InCode", "").await.unwrap();
             scene.run("b", "WithContinue", "").await.unwrap();
+            scene.run("c", "ByPolicy", "").await.unwrap();
         });
     });
+    // Two, two and three.
     let text = shown.text();
-    assert!(text.contains("abide_executions_pruned_total{} 4"), "{text}");
+    assert!(text.contains("abide_executions_pruned_total{} 7"), "{text}");
 }

@@ -8,10 +8,11 @@
 //! | scenario | tests |
 //! |---|---|
 //! | pruning by an activity | `in_code::an_activity_may_prune_its_own_instance` |
-//! | option A, in code | `in_code::code_prunes_and_hears_what_was_deleted`, `in_code::the_first_turn_of_an_execution_prunes_like_any_other`, `abide-engine::micro::prune::a_prune_is_recorded_with_its_result_in_the_turn_that_asks` |
+//! | option A, in code | `in_code::code_prunes_and_hears_what_was_deleted`, `in_code::the_first_turn_of_an_execution_prunes_like_any_other`, `fences::a_holder_that_lost_its_lease_takes_nothing_that_should_stay`, `fences::a_holder_that_knows_that_its_lease_is_lost_asks_for_nothing`, `abide-engine::micro::prune::a_prune_is_recorded_with_its_result_in_the_turn_that_asks` |
 //! | option B, with continue-as-new | `in_code::pruning_and_continuing_are_one_commit`, `abide-engine::micro::next::continue_as_new_with_a_prune_comes_plain_typed_and_versioned` |
-//! | option C, at registration | `policies::a_registered_policy_prunes_when_it_continues_as_new`, `policies::every_so_many_executions`, `policies::a_version_has_the_policy_it_was_registered_with`, `policies::a_policy_that_never_prunes_is_a_mistake` |
-//! | option D, by configuration | `policies::an_override_counts_for_more_than_the_registration_and_that_for_more_than_the_default`, `policies::an_operator_may_switch_all_policies_off`, `policies::without_a_policy_nothing_is_pruned` |
+//! | option C, at registration | `policies::a_registered_policy_prunes_when_it_continues_as_new`, `policies::every_so_many_executions`, `policies::a_version_has_the_policy_it_was_registered_with`, `policies::a_typed_version_may_have_one_too_and_a_merge_takes_it_over`, `policies::a_policy_that_never_prunes_is_a_mistake` |
+//! | option D, by configuration | `policies::an_override_counts_for_more_than_the_registration_and_that_for_more_than_the_default`, `policies::an_operator_may_switch_all_policies_off`, `policies::an_operator_may_override_a_policy_by_none`, `policies::without_a_policy_nothing_is_pruned` |
+//! | several of them at once | `wishes::a_promise_is_kept_whatever_else_is_pruned`, `wishes::a_promise_does_not_replace_a_policy`, `wishes::nothing_is_told_twice` |
 //! | all of them, on a file too | `in_code::every_form_leaves_the_same_on_every_store` |
 //! | replay needs the current execution only | `versions::what_is_current_replays_after_everything_else_is_pruned` |
 //! | version A, pruned in normal operation | `versions::a_executions_of_the_new_version_go_on_after_a_prune` |
@@ -32,21 +33,23 @@
 //! | crash, prune with continue | `crashes::continue_with_prune`, `crashes::continue_by_policy`, `killed::processes_that_prune_and_cancel_are_killed` |
 //! | crash, prune then continue | `crashes::prune_then_continue`, `crashes::prune_before_anything_else`, `crashes::between_the_prune_and_its_record`, `abide-engine::micro::prune::replay_does_not_prune_again` |
 //! | crash, cancel | `crashes::cancel`, `killed::processes_that_prune_and_cancel_are_killed` |
-//! | growth without bounds | `forever::what_it_costs_and_takes_stays_the_same`, `forever::without_a_policy_it_grows` |
+//! | growth without bounds | `forever::what_it_costs_and_takes_stays_the_same`, `forever::a_file_stays_as_small_as_it_was`, `forever::without_a_policy_it_grows` |
 //! | question 1, who waits for it | `in_code::code_prunes_and_hears_what_was_deleted`, `in_code::a_prune_costs_no_activity` |
-//! | question 2, when it fails | `in_code::a_prune_that_fails_is_an_answer`, `policies::a_store_that_refuses_to_prune_does_not_hold_up_the_orchestration`, `policies::a_store_that_cannot_prune_now_is_asked_until_it_can` |
+//! | question 2, when it fails | `in_code::a_prune_that_fails_is_an_answer`, `policies::a_store_that_refuses_to_prune_does_not_hold_up_the_orchestration`, `policies::nor_if_it_was_the_code_that_asked`, `policies::a_store_without_an_administrative_side_prunes_nothing_and_that_is_told`, `policies::what_is_refused_anyway_is_not_blamed_on_the_prune`, `policies::a_store_that_cannot_prune_now_is_asked_until_it_can` |
 //! | question 3, metrics | `in_code::every_form_is_counted`, `policies::a_store_that_refuses_to_prune_does_not_hold_up_the_orchestration` |
 //! | question 4, time in policies | `policies::what_ended_a_short_time_ago_is_kept_by_the_clock_of_the_store` |
 //! | question 5, opting out | `policies::an_execution_may_opt_out_and_explicit_calls_always_work` |
-//! | retention | `age::finished_instances_are_removed_when_they_are_old_enough`, `age::a_tree_goes_as_a_whole_and_an_eternal_instance_never`, `age::without_retention_nothing_is_removed`, `age::retention_that_makes_no_sense_is_refused` |
+//! | retention | `age::finished_instances_are_removed_when_they_are_old_enough`, `age::a_tree_goes_as_a_whole_and_an_eternal_instance_never`, `age::without_retention_nothing_is_removed`, `age::a_round_that_fails_is_told_once_and_a_later_one_catches_up`, `age::the_first_round_comes_soon_after_the_start`, `age::who_asks_for_retention_where_there_is_none_is_told`, `age::retention_that_makes_no_sense_is_refused` |
 //! | whatever is chosen | `chance::policies_prune_what_the_model_says`, `stores::nothing_that_is_needed_goes` |
 
 mod age;
+mod fences;
 mod in_code;
 mod kept;
 mod kin;
 mod policies;
 mod versions;
+mod wishes;
 
 mod chance;
 mod crashes;
@@ -55,12 +58,15 @@ mod killed;
 mod past;
 mod stores;
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use abide_engine::OrchestrationContext;
-use abide_model::{AutoPruneConfig, AutoPrunePolicy, PruneOptions};
+use abide_host::SystemEntropy;
+use abide_model::{Entropy as _, PruneOptions};
 use abide_provider::ProviderAdmin as _;
 use abide_runtime::registry::OrchestrationOptions;
+use abide_runtime::{AutoPruneConfig, AutoPrunePolicy};
 
 use crate::lessons::scene::{Code, Scene};
 use crate::lessons::table;
@@ -74,6 +80,7 @@ const SCENARIOS: &[&str] = &[
     "option B, with continue-as-new",
     "option C, at registration",
     "option D, by configuration",
+    "several of them at once",
     "all of them, on a file too",
     "replay needs the current execution only",
     "version A, pruned in normal operation",
@@ -142,6 +149,13 @@ fn registered(policy: AutoPrunePolicy) -> Code {
 
 fn configured(code: Code, config: AutoPruneConfig) -> Code {
     code.options(|options| options.auto_prune = config)
+}
+
+/// A new folder for a file.
+fn folder() -> PathBuf {
+    let folder = std::env::temp_dir().join(format!("abide-pruning-{:x}", SystemEntropy.next_u64()));
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
 }
 
 /// Runs it ten times; gives what is left.

@@ -1,16 +1,21 @@
 //! Pruning that nobody calls: where a policy is given, which one counts, and when the store does not want to.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use abide_model::{AutoPruneConfig, AutoPrunePolicy, PruneOptions, PruneTrigger};
+use abide_engine::OrchestrationContext;
+use abide_model::PruneOptions;
 use abide_provider::{Operation, ProviderAdmin as _, Rejection};
 use abide_runtime::registry::{OrchestrationOptions, OrchestrationRegistry};
-use abide_runtime::{InvalidOptions, Runtime, StartError};
+use abide_runtime::{AutoPruneConfig, AutoPrunePolicy, InvalidOptions, PruneTrigger, Runtime, StartError};
 use abide_sim::{Fault, FaultPlan};
 use metrics::with_local_recorder;
+use tracing::subscriber::with_default;
 
-use super::{MINUTE, code, configured, keeps, left_of_ten, registered, repeats};
-use crate::lessons::scene::{Code, Way, every_way, ways};
+use super::{MINUTE, code, configured, keep, keeps, left_of_ten, registered, repeats};
+use crate::e2e::support::ThirdParty;
+use crate::lessons::listener::Listener;
+use crate::lessons::scene::{Code, Scene, Way, every_way, ways};
 use crate::recorder::Shown;
 
 #[test]
@@ -81,7 +86,7 @@ fn an_execution_may_opt_out_and_explicit_calls_always_work() {
         let options = OrchestrationOptions { auto_prune: Some(keeps(1)) };
         code.orchestrations = code.orchestrations.register_with_options(
             "Repeats",
-            |ctx: abide_engine::OrchestrationContext, input: String| async move {
+            |ctx: OrchestrationContext, input: String| async move {
                 ctx.set_auto_prune(false);
                 match ctx.execution_id() {
                     10 => Ok("10".to_owned()),
@@ -116,14 +121,67 @@ fn a_version_has_the_policy_it_was_registered_with() {
 }
 
 #[test]
+fn a_typed_version_may_have_one_too_and_a_merge_takes_it_over() {
+    every_way(|scene| async move {
+        let mut typed = registered(keeps(1));
+        typed.orchestrations = typed.orchestrations.register_versioned_typed_with_options(
+            "Repeats",
+            "2.0.0",
+            |ctx: OrchestrationContext, last: u64| async move {
+                let number = ctx.execution_id();
+                if number < last {
+                    ctx.continue_as_new_typed(&last).await?;
+                }
+                Ok(number)
+            },
+            OrchestrationOptions { auto_prune: Some(keeps(3)) },
+        );
+        let mut code = Code::bare();
+        code.orchestrations = code.orchestrations.merge(typed.orchestrations.build());
+        assert_eq!(left_of_ten(&scene, code).await, [7, 8, 9, 10]);
+    });
+}
+
+#[test]
+fn a_store_without_an_administrative_side_prunes_nothing_and_that_is_told() {
+    let shown = Shown::default();
+    with_local_recorder(&shown, || {
+        ways(&[Way::Resident], |scene| async move {
+            let store = Arc::new(ThirdParty::new(scene.store()));
+            scene.node_on(store, scene.world.clock.clone(), registered(keeps(1))).await;
+            assert_eq!(scene.run("i", "Repeats", "3").await.unwrap(), "3");
+            assert_eq!(scene.world.memory.list_executions("i").await.unwrap(), [1, 2, 3]);
+        });
+    });
+    let text = shown.text();
+    assert!(text.contains("abide_auto_prunes_refused_total{} 2"), "{text}");
+}
+
+#[test]
+fn an_operator_may_override_a_policy_by_none() {
+    every_way(|scene| async move {
+        let overrides = BTreeMap::from([("Repeats".to_owned(), keeps(u32::MAX))]);
+        let config = AutoPruneConfig { overrides, ..AutoPruneConfig::default() };
+        assert_eq!(left_of_ten(&scene, configured(registered(keeps(1)), config)).await.len(), 10);
+    });
+}
+
+#[test]
 fn a_policy_that_never_prunes_is_a_mistake() {
     let never = AutoPrunePolicy { on: PruneTrigger::EveryNExecutions(0), ..keeps(1) };
     let options = OrchestrationOptions { auto_prune: Some(never.clone()) };
     let mistake = OrchestrationRegistry::builder()
-        .register_with_options("Repeats", repeats, options)
+        .register_with_options("Repeats", repeats, options.clone())
         .build_result()
         .unwrap_err();
     assert!(mistake.starts_with("orchestration Repeats@1.0.0: a policy that prunes every 0"), "{mistake}");
+    // Without insisting, the orchestration is there, and its policy is not.
+    let listener = Listener::default();
+    let registry = with_default(listener.clone(), || {
+        OrchestrationRegistry::builder().register_with_options("Repeats", repeats, options).build()
+    });
+    assert!(registry.has("Repeats"));
+    assert_eq!(listener.count("a registration has a mistake"), 1);
 
     let overrides = BTreeMap::from([("Repeats".to_owned(), never)]);
     ways(&[Way::Resident], |scene| async {
@@ -145,22 +203,69 @@ fn a_policy_that_never_prunes_is_a_mistake() {
     });
 }
 
+/// Three executions; what the first asks to be pruned when it continues is refused.
+async fn refused_once(scene: &Scene, code: Code) {
+    // The second turn of the first execution continues as new: its commit prunes, or a call behind it.
+    let (operation, ordinal) = match scene.way {
+        Way::Resident | Way::Cold => (Operation::CommitTurn, 2),
+        Way::Plain => (Operation::PruneExecutions, 1),
+    };
+    let refused = Fault::Rejected(Rejection::Invalid);
+    scene.faults.set_plan(FaultPlan::none().at(operation, ordinal, refused));
+    scene.node(code).await;
+    assert_eq!(scene.run("i", "Repeats", "3").await.unwrap(), "3");
+    assert!(scene.faults.fired());
+    assert_eq!(scene.world.memory.list_executions("i").await.unwrap(), [2, 3]);
+}
+
 #[test]
 fn a_store_that_refuses_to_prune_does_not_hold_up_the_orchestration() {
     let shown = Shown::default();
     with_local_recorder(&shown, || {
-        ways(&[Way::Resident, Way::Cold], |scene| async move {
-            // The second turn of the first execution continues as new: its commit prunes.
-            let refused = Fault::Rejected(Rejection::Invalid);
-            scene.faults.set_plan(FaultPlan::none().at(Operation::CommitTurn, 2, refused));
-            scene.node(registered(keeps(1))).await;
-            assert_eq!(scene.run("i", "Repeats", "3").await.unwrap(), "3");
-            assert_eq!(scene.world.memory.list_executions("i").await.unwrap(), [2, 3]);
+        every_way(|scene| async move { refused_once(&scene, registered(keeps(1))).await });
+    });
+    let text = shown.text();
+    assert!(text.contains("abide_auto_prunes_refused_total{} 3"), "{text}");
+    assert!(text.contains("abide_executions_pruned_total{} 3"), "{text}");
+}
+
+#[test]
+fn nor_if_it_was_the_code_that_asked() {
+    let shown = Shown::default();
+    with_local_recorder(&shown, || {
+        every_way(|scene| async move {
+            let code = Code::bare().orchestration("Repeats", |ctx, input| async move {
+                ctx.schedule_timer(MINUTE).await;
+                if ctx.execution_id() < 3 {
+                    ctx.continue_as_new_pruned(input, keep(1)).await
+                } else {
+                    Ok(input)
+                }
+            });
+            refused_once(&scene, code).await;
         });
     });
     let text = shown.text();
-    assert!(text.contains("abide_auto_prunes_refused_total{} 2"), "{text}");
-    assert!(text.contains("abide_executions_pruned_total{} 2"), "{text}");
+    assert!(text.contains("abide_auto_prunes_refused_total{} 3"), "{text}");
+    assert!(text.contains("abide_executions_pruned_total{} 3"), "{text}");
+}
+
+#[test]
+fn what_is_refused_anyway_is_not_blamed_on_the_prune() {
+    let shown = Shown::default();
+    with_local_recorder(&shown, || {
+        ways(&[Way::Resident, Way::Cold], |scene| async move {
+            let refused = Fault::Rejected(Rejection::Invalid);
+            let plan =
+                FaultPlan::none().at(Operation::CommitTurn, 2, refused).at(Operation::CommitTurn, 3, refused);
+            scene.faults.set_plan(plan);
+            scene.node(registered(keeps(1))).await;
+            let failed = scene.run("i", "Repeats", "3").await.unwrap_err();
+            assert!(!failed.contains("prune"), "{failed}");
+        });
+    });
+    let text = shown.text();
+    assert!(!text.contains("abide_auto_prunes_refused_total{} "), "{text}");
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! Pruning while code changes.
 
 use abide_engine::OrchestrationContext;
-use abide_model::{AutoPruneConfig, Event, EventKind};
+use abide_model::{Event, EventKind};
+use abide_runtime::AutoPruneConfig;
 
 use super::{keep, keeps};
 use crate::e2e::support::{Node, World, millis, on_every_store};

@@ -1,4 +1,4 @@
-//! Pruning that nobody calls: a policy, and which one counts. Pure.
+//! Pruning that nobody calls: a policy, when it is due, and which one counts. Pure.
 //!
 //! A policy is given where an orchestration is registered, or by the operator, for all or for some of them by name. It is looked
 //! at when an execution continues as new.
@@ -6,14 +6,16 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use abide_model::{PruneOptions, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use crate::{PruneOptions, Timestamp};
+/// A commit prunes at most so many executions, the oldest first, so that it is never long.
+const MOST_PRUNED_WITH_A_COMMIT: u64 = 256;
 
 /// Which ended executions of an instance are kept when it continues as new.
 ///
 /// ```
-/// use abide_model::{AutoPrunePolicy, PruneTrigger};
+/// use abide_runtime::{AutoPrunePolicy, PruneTrigger};
 ///
 /// let policy = AutoPrunePolicy { keep_last: 10, on: PruneTrigger::EveryNExecutions(10), ..AutoPrunePolicy::default() };
 /// let read: AutoPrunePolicy = serde_json::from_str(r#"{ "keep_last": 10, "on": { "EveryNExecutions": 10 } }"#).unwrap();
@@ -22,9 +24,10 @@ use crate::{PruneOptions, Timestamp};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AutoPrunePolicy {
-    /// So many of the latest are kept: the one that ends counts, its successor does not. 0 is as good as 1.
+    /// So many of the latest are kept: the one that ends counts, its successor does not. 0 is as good as 1, and with
+    /// [`u32::MAX`] nothing is ever pruned: that is how an operator overrides a policy by none.
     pub keep_last: u32,
-    /// And all that ended within this time, by the clock of the store.
+    /// And all that ended within this time, by the clock of the store. In a file: `{ "secs": 3600, "nanos": 0 }`.
     pub keep_for: Option<Duration>,
     /// When it is looked at.
     pub on: PruneTrigger,
@@ -43,11 +46,12 @@ pub enum PruneTrigger {
     /// Whenever an execution continues as new.
     #[default]
     ContinueAsNew,
-    /// When an execution continues as new whose number can be divided by this one.
+    /// When an execution continues as new whose number can be divided by this one. A commit prunes at most 256: if more may have
+    /// come together since the last time, a few of the next executions prune too.
     EveryNExecutions(u64),
 }
 
-/// A policy that would never do anything, or always fail.
+/// A policy whose time never comes.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("a policy that prunes every 0 executions never does; use `ContinueAsNew`, or at least 1")]
 pub struct NeverPrunes;
@@ -58,7 +62,7 @@ impl AutoPrunePolicy {
     /// # Errors
     ///
     /// If no execution has a number at which it would.
-    pub fn check(&self) -> Result<(), NeverPrunes> {
+    pub const fn check(&self) -> Result<(), NeverPrunes> {
         match self.on {
             PruneTrigger::EveryNExecutions(0) => Err(NeverPrunes),
             PruneTrigger::EveryNExecutions(_) | PruneTrigger::ContinueAsNew => Ok(()),
@@ -66,16 +70,23 @@ impl AutoPrunePolicy {
     }
 
     /// What to prune when this execution continues as new at this time; `None` if it is not its turn.
-    #[must_use]
-    pub fn options(&self, execution_id: u64, now: Timestamp) -> Option<PruneOptions> {
-        let is_due = match self.on {
-            PruneTrigger::ContinueAsNew => true,
-            PruneTrigger::EveryNExecutions(count) => execution_id.checked_rem(count) == Some(0),
-        };
-        is_due.then(|| PruneOptions {
+    pub(crate) fn options(&self, execution_id: u64, now: Timestamp) -> Option<PruneOptions> {
+        let takes_any = self.keep_last < u32::MAX;
+        (takes_any && self.on.is_due(execution_id)).then(|| PruneOptions {
             keep_last: Some(self.keep_last.max(1)),
             completed_before: self.keep_for.map(|time| now.saturating_sub(time).as_millis()),
         })
+    }
+}
+
+impl PruneTrigger {
+    fn is_due(self, execution_id: u64) -> bool {
+        match self {
+            Self::ContinueAsNew => true,
+            Self::EveryNExecutions(count) => execution_id
+                .checked_rem(count)
+                .is_some_and(|after| execution_id >= count && after <= count / MOST_PRUNED_WITH_A_COMMIT),
+        }
     }
 }
 
@@ -87,7 +98,8 @@ pub struct AutoPruneConfig {
     pub enabled: bool,
     /// For orchestrations that nothing else is said of.
     pub default_policy: Option<AutoPrunePolicy>,
-    /// By the name of the orchestration. Counts for more than what was registered.
+    /// By the name of the orchestration. Counts for more than what was registered. Nothing of an orchestration is pruned with a
+    /// [`keep_last`](AutoPrunePolicy::keep_last) of [`u32::MAX`].
     pub overrides: BTreeMap<String, AutoPrunePolicy>,
 }
 
@@ -99,8 +111,7 @@ impl Default for AutoPruneConfig {
 
 impl AutoPruneConfig {
     /// Which policy counts for an orchestration that was registered with this one, or with none.
-    #[must_use]
-    pub fn policy_for<'policy>(
+    pub(crate) fn policy_for<'policy>(
         &'policy self,
         orchestration: &str,
         registered: Option<&'policy AutoPrunePolicy>,
@@ -112,7 +123,7 @@ impl AutoPruneConfig {
     }
 
     /// All policies, with the name of the orchestration they are for.
-    pub fn policies(&self) -> impl Iterator<Item = (Option<&str>, &AutoPrunePolicy)> {
+    pub(crate) fn policies(&self) -> impl Iterator<Item = (Option<&str>, &AutoPrunePolicy)> {
         let default = self.default_policy.iter().map(|policy| (None, policy));
         default.chain(self.overrides.iter().map(|(name, policy)| (Some(name.as_str()), policy)))
     }
@@ -152,13 +163,30 @@ mod tests {
             |keep_last, completed_before| Some(PruneOptions { keep_last: Some(keep_last), completed_before });
         assert_eq!(keeps(0).options(1, now), all(1, None));
         assert_eq!(keeps(5).options(7, now), all(5, None));
-        let hourly = AutoPrunePolicy { keep_for: Some(Duration::from_secs(3)), ..keeps(1) };
-        assert_eq!(hourly.options(1, now), all(1, Some(7_000)));
+        let recent = AutoPrunePolicy { keep_for: Some(Duration::from_secs(3)), ..keeps(1) };
+        assert_eq!(recent.options(1, now), all(1, Some(7_000)));
         let rarely = AutoPrunePolicy { on: PruneTrigger::EveryNExecutions(10), ..keeps(1) };
         let due: Vec<u64> = (1..=30).filter(|id| rarely.options(*id, now).is_some()).collect();
         assert_eq!(due, [10, 20, 30]);
+        assert_eq!(keeps(u32::MAX).options(7, now), None);
         let never = AutoPrunePolicy { on: PruneTrigger::EveryNExecutions(0), ..keeps(1) };
         assert_eq!((never.check(), never.options(10, now)), (Err(NeverPrunes), None));
+    }
+
+    #[test]
+    fn what_came_together_is_pruned_before_more_comes() {
+        let due = |count: u64, until: u64| -> Vec<u64> {
+            let trigger = PruneTrigger::EveryNExecutions(count);
+            (1..=until).filter(|id| trigger.is_due(*id)).collect()
+        };
+        assert_eq!(due(1, 4), [1, 2, 3, 4]);
+        assert_eq!(due(255, 600), [255, 510]);
+        assert_eq!(due(256, 600), [256, 257, 512, 513]);
+        assert_eq!(due(1_000, 2_500), [1_000, 1_001, 1_002, 1_003, 2_000, 2_001, 2_002, 2_003]);
+        for count in 1..3_000 {
+            let times = u64::try_from(due(count, 2 * count - 1).len()).unwrap();
+            assert!(times * MOST_PRUNED_WITH_A_COMMIT >= count, "{count}: {times}");
+        }
     }
 
     #[test]
