@@ -7,10 +7,11 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use abide_model::{PruneOptions, Timestamp};
+use abide_provider::PRUNE_BATCH;
 use serde::{Deserialize, Serialize};
 
-/// A commit prunes at most so many executions, the oldest first, so that it is never long.
-const MOST_PRUNED_WITH_A_COMMIT: u64 = 256;
+/// For so many executions that came since, one commit prunes: less than it may, so that what is older goes too, bit by bit.
+const FOR_EACH_PRUNE: u64 = PRUNE_BATCH / 2;
 
 /// Which ended executions of an instance are kept when it continues as new.
 ///
@@ -85,7 +86,7 @@ impl PruneTrigger {
             Self::ContinueAsNew => true,
             Self::EveryNExecutions(count) => execution_id
                 .checked_rem(count)
-                .is_some_and(|after| execution_id >= count && after <= count / MOST_PRUNED_WITH_A_COMMIT),
+                .is_some_and(|after| execution_id >= count && after <= count / FOR_EACH_PRUNE),
         }
     }
 }
@@ -180,12 +181,12 @@ mod tests {
             (1..=until).filter(|id| trigger.is_due(*id)).collect()
         };
         assert_eq!(due(1, 4), [1, 2, 3, 4]);
-        assert_eq!(due(255, 600), [255, 510]);
-        assert_eq!(due(256, 600), [256, 257, 512, 513]);
-        assert_eq!(due(1_000, 2_500), [1_000, 1_001, 1_002, 1_003, 2_000, 2_001, 2_002, 2_003]);
+        assert_eq!(due(127, 300), [127, 254]);
+        assert_eq!(due(128, 300), [128, 129, 256, 257]);
+        assert_eq!(due(500, 1_200), [500, 501, 502, 503, 1_000, 1_001, 1_002, 1_003]);
         for count in 1..3_000 {
             let times = u64::try_from(due(count, 2 * count - 1).len()).unwrap();
-            assert!(times * MOST_PRUNED_WITH_A_COMMIT >= count, "{count}: {times}");
+            assert!(times * PRUNE_BATCH >= 2 * count, "{count}: {times}");
         }
     }
 

@@ -3,14 +3,18 @@
 //!
 //! No prune keeps an orchestration from going on. A store that refuses it is asked to commit without.
 
+use std::sync::atomic::Ordering;
+
 use abide_engine::{Identity, Outcome, TurnOutput};
 use abide_model::{PruneOptions, Timestamp};
-use abide_provider::{Committed, StoreError, TurnCommit};
+use abide_provider::{Committed, TurnCommit};
 use tracing::{debug, warn};
 
 use super::Orchestrator;
 use super::commit::{CommitEnd, commit};
 use super::prune::Promises;
+
+const NOT_PRUNED: &str = "earlier executions could not be pruned; it goes on without";
 
 impl Orchestrator {
     /// What the commit of a turn prunes: what the turn promised, and what the code said for its end; if it said nothing, what a
@@ -48,7 +52,9 @@ impl Orchestrator {
                 let end = commit(&self.core, without).await;
                 // Else the prune was not what it refused.
                 if matches!(end, CommitEnd::Done(_)) {
-                    self.not_pruned(who, Some(&error));
+                    warn!(target: "abide::runtime", instance_id = %who.instance, orchestration_name = %who.orchestration,
+                        %error, "{NOT_PRUNED}");
+                    self.core.metrics.record_auto_prune_refused();
                 }
                 end
             }
@@ -61,17 +67,19 @@ impl Orchestrator {
     }
 
     fn tell_pruned(&self, who: &Identity, committed: &Committed) {
-        let Some(pruned) = &committed.pruned else { return self.not_pruned(who, None) };
+        let was_told = self.prunes_nothing.swap(committed.pruned.is_none(), Ordering::Relaxed);
+        let Some(pruned) = &committed.pruned else {
+            self.core.metrics.record_auto_prune_refused();
+            // Most probably it never prunes.
+            if !was_told {
+                warn!(target: "abide::runtime", instance_id = %who.instance, orchestration_name = %who.orchestration,
+                    "{NOT_PRUNED}");
+            }
+            return;
+        };
         if pruned.executions_deleted > 0 {
             debug!(target: "abide::runtime", instance_id = %who.instance, orchestration_name = %who.orchestration,
                 executions = pruned.executions_deleted, events = pruned.events_deleted, "earlier executions were pruned");
         }
-    }
-
-    fn not_pruned(&self, who: &Identity, error: Option<&StoreError>) {
-        let error = error.map(tracing::field::display);
-        warn!(target: "abide::runtime", instance_id = %who.instance, orchestration_name = %who.orchestration, error,
-            "earlier executions could not be pruned; it goes on without");
-        self.core.metrics.record_auto_prune_refused();
     }
 }

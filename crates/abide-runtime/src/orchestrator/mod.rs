@@ -18,6 +18,7 @@ mod report;
 mod weight;
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use abide_engine::{HostCall, Identity, Outcome, Step, TurnOutput, answer_late_mail};
@@ -55,6 +56,8 @@ pub(crate) struct Orchestrator {
     misses: Tally<String>,
     /// How often in a row the store had another history of an instance.
     conflicts: Tally<String>,
+    /// The store did not prune when it was last asked to.
+    prunes_nothing: AtomicBool,
 }
 
 /// A leased instance, and what goes with the lease.
@@ -69,7 +72,13 @@ pub(crate) struct Held {
 impl Orchestrator {
     pub(crate) fn new(core: Arc<Core>) -> Self {
         let cache = Cache::new(core.settings.instance_cache_bytes);
-        Self { core, cache, misses: Tally::default(), conflicts: Tally::default() }
+        Self {
+            core,
+            cache,
+            misses: Tally::default(),
+            conflicts: Tally::default(),
+            prunes_nothing: AtomicBool::new(false),
+        }
     }
 
     /// One turn, from the lease to the commit.

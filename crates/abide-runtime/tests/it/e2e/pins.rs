@@ -3,7 +3,7 @@
 use abide_model::{EventKind, OrchestrationStatus, SemverRange, current_build_version};
 use semver::Version;
 
-use super::support::{Node, Past, World, millis, on_every_store, seconds, virtually};
+use super::support::{Node, Past, World, millis, on_every_store, virtually};
 
 fn waiting() -> Node {
     Node::new().orchestration("Main", |ctx, _| async move { Ok(ctx.schedule_wait("go").await) })
