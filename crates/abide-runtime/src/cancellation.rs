@@ -78,7 +78,7 @@ impl Cancellation {
     pub(crate) async fn unwanted(&self) {
         self.token.cancelled().await;
         if !self.is_unwanted() {
-            std::future::pending().await
+            std::future::pending::<()>().await;
         }
     }
 

@@ -53,7 +53,7 @@ impl Worker {
             place: place.clone(),
         };
         // Until its result is written: what is taken away meanwhile was cancelled, not lost.
-        let _runs = self.running.enter(told, &self.core.stop.ending);
+        let _runs = self.running.enter(&told, &self.core.stop.ending);
         let began = self.core.clock.monotonic();
         let signals = Signals { cancellation: &cancellation, lease: &renewed };
         let ran = match self.start(handler, &activity, signals, number).await {

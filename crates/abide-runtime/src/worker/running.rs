@@ -75,7 +75,7 @@ pub(super) struct Runs {
 
 impl Running {
     /// An activity is about to begin; it is told at once if its lease was taken away on its way here.
-    pub(super) fn enter(&self, told: Told, ending: &CancellationToken) -> Runs {
+    pub(super) fn enter(&self, told: &Told, ending: &CancellationToken) -> Runs {
         let token = told.activity.token.clone();
         let mut known = self.lock();
         known.by_token.insert(token.clone(), told.clone());

@@ -50,8 +50,7 @@ pub(crate) async fn watch(worker: Arc<Worker>) {
     let mut asked: BTreeSet<Execution> = BTreeSet::new();
     let mut answers: FuturesUnordered<BoxFuture<'_, Execution>> = FuturesUnordered::new();
     while !core.stop.drained.is_cancelled() {
-        let is_ending = core.stop.ending.is_cancelled();
-        let Round { lost, next } = worker.look(is_ending);
+        let Round { is_ending, lost, next } = worker.look();
         for (execution, lost) in lost {
             if asked.insert(execution.clone()) {
                 answers.push(worker.find_out(lost).map(|()| execution).boxed());
@@ -80,6 +79,8 @@ pub(crate) async fn watch(worker: Arc<Worker>) {
 
 /// What one look at all running activities came to.
 struct Round {
+    /// They were told that the runtime ends.
+    is_ending: bool,
     /// Their leases are gone, and nobody said why.
     lost: BTreeMap<Execution, Vec<Told>>,
     /// When the next of them must have stopped.
@@ -87,9 +88,10 @@ struct Round {
 }
 
 impl Worker {
-    fn look(&self, is_ending: bool) -> Round {
+    fn look(&self) -> Round {
         let now = self.core.clock.monotonic();
-        let mut round = Round { lost: BTreeMap::new(), next: None };
+        let is_ending = self.core.stop.ending.is_cancelled();
+        let mut round = Round { is_ending, lost: BTreeMap::new(), next: None };
         for told in self.running.all() {
             if told.cancellation.reason().is_none() {
                 if told.lost.is_cancelled() {
