@@ -241,7 +241,12 @@ fn serve(core: &Arc<Core>, worker: &Arc<Worker>) {
     let (of_listener, of_watch) = (Arc::clone(worker), Arc::clone(worker));
     let leases = supervise(Arc::clone(core), "lease renewals", move || renew_leases(Arc::clone(&of_leases)));
     let sessions = supervise(Arc::clone(core), "sessions", move || keep_sessions(Arc::clone(&of_sessions)));
-    let hear = supervise(Arc::clone(core), "stolen leases", move || listen(Arc::clone(&of_listener)));
+    // Before anything is leased, or what is taken away at once would not be heard of.
+    let mut stolen = core.store.stolen_leases();
+    let hear = supervise(Arc::clone(core), "stolen leases", move || {
+        let stolen = stolen.take().or_else(|| of_listener.stolen_leases());
+        listen(Arc::clone(&of_listener), stolen)
+    });
     let watch = supervise(Arc::clone(core), "running activities", move || watch(Arc::clone(&of_watch)));
     let serve = join4(leases, sessions, hear, watch).map(|((), (), (), ())| ());
     let servants = &core.stop.servants;

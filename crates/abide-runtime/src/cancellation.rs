@@ -40,15 +40,16 @@ impl CancellationReason {
             _ => Self::Dropped,
         }
     }
-}
 
-impl From<&StolenBecause> for CancellationReason {
-    fn from(because: &StolenBecause) -> Self {
+    /// Reads the reason that a store tells; `None` if it does not tell, or in words that are newer than this.
+    pub(crate) const fn told(because: &StolenBecause) -> Option<Self> {
         match because {
-            StolenBecause::Dropped => Self::Dropped,
-            StolenBecause::OrchestrationEnded { status } => Self::OrchestrationEnded { status: *status },
-            StolenBecause::InstanceDeleted => Self::InstanceDeleted,
-            StolenBecause::Unknown | _ => Self::LeaseLost,
+            StolenBecause::Dropped => Some(Self::Dropped),
+            StolenBecause::OrchestrationEnded { status } => {
+                Some(Self::OrchestrationEnded { status: *status })
+            }
+            StolenBecause::InstanceDeleted => Some(Self::InstanceDeleted),
+            StolenBecause::Unknown | _ => None,
         }
     }
 }

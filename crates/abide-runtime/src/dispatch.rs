@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use abide_model::panic_text;
 use abide_provider::{Ability, Operation, Provider, ProviderError, StoreError};
-use futures_util::future::{BoxFuture, Either, FutureExt, select};
+use futures_util::future::{BoxFuture, Either, FutureExt, join_all, select};
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tracing::{error, warn};
 
@@ -247,13 +247,15 @@ async fn one_round<L: Lane>(core: &Arc<Core>, lane: &Arc<L>, slots: &Slots, back
         return wait_for_news::<L>(core, asked).await;
     }
     L::count_leased(core, u64::try_from(leased.len()).unwrap_or(u64::MAX));
+    let mut too_many = Vec::new();
     for lease in leased {
-        // A store that gives more than it was asked for finds the rest of it back in its queue.
         match permits.split(1) {
             Some(permit) => start(core, lane, lease, granted, slots.slot(permit)),
-            None => give_back_at_once::<L>(core, L::token(&lease), GiveBack::UNTRIED).await,
+            None => too_many.push(lease),
         }
     }
+    // A store that gives more than it was asked for finds the rest of it back in its queue.
+    give_all_back::<L>(core, Ok(too_many)).await;
 }
 
 enum Leased<T> {
@@ -298,14 +300,14 @@ fn answer<T>(called: Called<Result<Vec<T>, StoreError>>) -> Result<Vec<T>, Store
 }
 
 async fn give_all_back<L: Lane>(core: &Core, leased: Result<Vec<L::Lease>, StoreError>) {
-    for lease in leased.into_iter().flatten() {
-        give_back_at_once::<L>(core, L::token(&lease), GiveBack::UNTRIED).await;
-    }
+    let all = leased.into_iter().flatten();
+    // Side by side: a store that is silent costs its time once.
+    join_all(all.map(|lease| give_back_at_once::<L>(core, L::token(&lease), GiveBack::UNTRIED))).await;
 }
 
 /// Gives a lease back. If the store does not hear it, the lease runs out by itself.
 pub(crate) async fn give_back<L: Lane>(core: &Core, token: String, back: GiveBack) {
-    core.fetches_nothing_if_it_ends().await;
+    core.wait_for_last_fetches().await;
     give_back_at_once::<L>(core, token, back).await;
 }
 

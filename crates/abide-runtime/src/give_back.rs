@@ -1,32 +1,32 @@
 //! Giving a lease back, so that whoever comes next does not have to wait until it has run out.
 //!
 //! A store that is slow, or fails for a moment, is asked again, and the answer to an earlier offer still counts. A runtime that
-//! gives up has one time for all of it, not one for each call: it ends, whatever the store does.
+//! gave up offers everything, but makes no second offer after a while: it ends, whatever the store does.
 
 use std::time::Duration;
 
-use abide_provider::{Operation, ProviderError, Rejection, StoreError};
+use abide_provider::{Operation, ProviderError, Rejection};
 use futures_util::TryFutureExt;
 use futures_util::future::{BoxFuture, FutureExt, select};
 use tracing::{debug, warn};
 
 use crate::core::Core;
-use crate::insist::{Answer, Told, Tries};
+use crate::insist::{Answer, Told, Tries, meant};
 use crate::pacing::Backoff;
 use crate::store_call::PATIENCE;
 
 /// So often a lease is offered back before it is left to run out.
 const OFFERS: u32 = 4;
 
-/// A runtime that gave up makes no new offer after this time.
+/// A runtime that gave up so long ago makes no second offer.
 const LAST_OFFER: Duration = Duration::from_millis(2_500);
 
 /// So long a runtime that ends waits for its own calls for leases to be over before it gives anything back.
 const LAST_CALLS: Duration = Duration::from_millis(300);
 
 impl Core {
-    /// A runtime that ends would get back what it gives back, if a call for leases still waited in the store.
-    pub(crate) async fn fetches_nothing_if_it_ends(&self) {
+    /// If the runtime ends, waits until it asks for no more leases: it would get back what it gives back.
+    pub(crate) async fn wait_for_last_fetches(&self) {
         if self.stop.ending.is_cancelled() {
             let limit = self.clock.sleep_until(self.clock.monotonic().saturating_add(LAST_CALLS));
             let _either = select(Box::pin(self.stop.fetching.wait()), limit).await;
@@ -41,7 +41,7 @@ impl Core {
         let mut tries = Tries::default();
         let mut backoff = Backoff::default();
         for _ in 0..OFFERS {
-            tries.make(call().map_err(move |error| told(operation, &error)).boxed());
+            tries.make(call().map_err(move |error| meant(operation, error, Rejection::LeaseLost)).boxed());
             let heard = tries.hear(self.caller.patience(PATIENCE)).await;
             if self.is_settled(operation, &mut tries, heard) {
                 return;
@@ -70,13 +70,5 @@ impl Core {
             }
             Err(_failure) => false,
         }
-    }
-}
-
-fn told(operation: Operation, error: &ProviderError) -> StoreError {
-    if error.is_retryable() {
-        StoreError::not_applied(operation, error.message.clone())
-    } else {
-        StoreError::rejected(operation, Rejection::LeaseLost, error.message.clone())
     }
 }

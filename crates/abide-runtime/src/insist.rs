@@ -8,9 +8,10 @@ use std::future::poll_fn;
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::task::Poll;
+use std::time::Duration;
 
 use abide_model::panic_text;
-use abide_provider::{ErrorKind, Operation, StoreError};
+use abide_provider::{ErrorKind, Operation, ProviderError, Rejection, StoreError};
 use futures_util::future::{BoxFuture, FutureExt};
 
 use crate::core::Core;
@@ -33,7 +34,21 @@ pub(crate) enum Told<T> {
 
 impl Core {
     /// Repeats a call until the store answers for certain.
-    pub(crate) async fn insist<T, F>(&self, operation: Operation, mut call: F) -> Told<T>
+    pub(crate) async fn insist<T, F>(&self, operation: Operation, call: F) -> Told<T>
+    where
+        T: Send + 'static,
+        F: FnMut() -> BoxFuture<'static, Result<T, StoreError>>,
+    {
+        self.insist_within(PATIENCE, operation, call).await
+    }
+
+    /// The same, with so much time for each try.
+    pub(crate) async fn insist_within<T, F>(
+        &self,
+        patience: Duration,
+        operation: Operation,
+        mut call: F,
+    ) -> Told<T>
     where
         T: Send + 'static,
         F: FnMut() -> BoxFuture<'static, Result<T, StoreError>>,
@@ -42,7 +57,7 @@ impl Core {
         let mut backoff = Backoff::default();
         loop {
             tries.make(call());
-            let heard = tries.hear(self.caller.patience(PATIENCE)).await;
+            let heard = tries.hear(self.caller.patience(patience)).await;
             let failure = match self.understand(operation, &mut tries, heard) {
                 Ok(told) => return told,
                 Err(failure) => failure,
@@ -95,6 +110,15 @@ impl Core {
                 Ok(Told::Refused { error, perhaps_applied })
             }
         }
+    }
+}
+
+/// What an error of the older, flatter form means for a call that is repeated: nobody knows what it did, or it is refused.
+pub(crate) fn meant(operation: Operation, error: ProviderError, refusal: Rejection) -> StoreError {
+    if error.is_retryable() {
+        StoreError::unknown(operation, error.message)
+    } else {
+        StoreError::rejected(operation, refusal, error.message)
     }
 }
 

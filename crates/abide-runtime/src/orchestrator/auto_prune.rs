@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use abide_engine::{Identity, Outcome, TurnOutput};
 use abide_model::{PruneOptions, Timestamp};
 use abide_provider::{Committed, TurnCommit};
-use tracing::{debug, warn};
+use tracing::{info, warn};
 
 use super::Orchestrator;
 use super::commit::{CommitEnd, commit};
@@ -78,7 +78,7 @@ impl Orchestrator {
             return;
         };
         if pruned.executions_deleted > 0 {
-            debug!(target: "abide::runtime", instance_id = %who.instance, orchestration_name = %who.orchestration,
+            info!(target: "abide::runtime", instance_id = %who.instance, orchestration_name = %who.orchestration,
                 executions = pruned.executions_deleted, events = pruned.events_deleted, "earlier executions were pruned");
         }
     }

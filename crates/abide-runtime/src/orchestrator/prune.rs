@@ -4,20 +4,24 @@
 //! is the current one and counts as kept, so that one execution more stays than was asked for. That one goes with the commit,
 //! which is fenced, and the code is told of both: what is asked for in the first turn and in a later one has the same answer.
 //!
-//! What is pruned at once is not fenced. It keeps as many as were asked for whoever is the current one by then, so a holder
-//! that lost its lease without knowing takes nothing that should stay.
+//! What is pruned at once is not fenced, so only what ended before the lease was granted is. A holder that lost its lease without
+//! knowing takes nothing then that came later, however far the instance has got meanwhile.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use abide_engine::Identity;
-use abide_model::{PruneOptions, PruneResult};
+use abide_model::{PruneOptions, PruneResult, Timestamp};
 use abide_provider::{ExecutionInfo, Operation, Provider, ProviderError, Rejection, StoreError};
 use futures_util::future::{BoxFuture, FutureExt};
 
 use super::commit::CommitEnd;
 use super::{Held, Orchestrator};
-use crate::insist::Told;
+use crate::insist::{Told, meant};
+
+/// A prune of very much is made in many parts, and only an answer counts all of them.
+const PATIENCE_OF_PRUNES: Duration = Duration::from_secs(60);
 
 /// Executions of which the code was told that they are gone, and that go with the commit.
 #[derive(Debug, Default)]
@@ -75,7 +79,10 @@ impl Promises {
         let Some((last, ended)) = self.executions.last_key_value() else { return other };
         let kept = u32::try_from(execution_id.saturating_sub(*last)).unwrap_or(u32::MAX);
         let takes_it = |other: &PruneOptions| other.kept() <= kept && ended.is_before(other.completed_before);
-        other.filter(takes_it).or(Some(PruneOptions { keep_last: Some(kept), completed_before: None }))
+        // Not what ended later and only by its number comes before: a clock may have been set back.
+        let latest = self.executions.values().filter_map(|ended| ended.at).max();
+        let completed_before = latest.map(|at| at.saturating_add(1));
+        other.filter(takes_it).or(Some(PruneOptions { keep_last: Some(kept), completed_before }))
     }
 }
 
@@ -95,6 +102,7 @@ impl Orchestrator {
         if current == 0 {
             return Ok(Ok(PruneResult { instances_processed: 1, ..PruneResult::default() }));
         }
+        let options = ended_before(options, self.granted_at(held));
         let (kept, before) = (u64::from(options.kept()), options.completed_before);
         let mut pruned = match self.prune_now(held, options).await {
             Told::Done(pruned) => pruned,
@@ -157,22 +165,21 @@ impl Orchestrator {
                 return std::future::ready(Err(lost())).boxed();
             }
             let answer = call(Arc::clone(&self.core.store), held.lease.instance.clone());
-            async move { answer.await.map_err(|error| failure(operation, error)) }.boxed()
+            async move { answer.await.map_err(|error| meant(operation, error, Rejection::Invalid)) }.boxed()
         };
-        self.core.insist(operation, ask).await
+        self.core.insist_within(PATIENCE_OF_PRUNES, operation, ask).await
     }
+}
+
+/// The same, but nothing that ended after this time.
+fn ended_before(options: PruneOptions, time: Timestamp) -> PruneOptions {
+    let after = time.as_millis().saturating_add(1);
+    let completed_before = options.completed_before.map_or(after, |before| before.min(after));
+    PruneOptions { completed_before: Some(completed_before), ..options }
 }
 
 fn no_side() -> ProviderError {
     ProviderError::permanent(Operation::PruneExecutions.as_str(), "no administrative side")
-}
-
-fn failure(operation: Operation, error: ProviderError) -> StoreError {
-    if error.is_retryable() {
-        StoreError::unknown(operation, error.message)
-    } else {
-        StoreError::rejected(operation, Rejection::Invalid, error.message)
-    }
 }
 
 fn is_lost(error: &StoreError) -> bool {
@@ -209,11 +216,11 @@ mod tests {
 
     #[test]
     fn the_wish_that_takes_more_does_what_both_would() {
-        assert_eq!(promised(&[7]).and(None, 8), Some(keep(1, None)));
-        assert_eq!(promised(&[4, 6]).and(None, 8), Some(keep(2, None)));
+        assert_eq!(promised(&[7]).and(None, 8), Some(keep(1, Some(701))));
+        assert_eq!(promised(&[4, 6]).and(None, 8), Some(keep(2, Some(601))));
         // Another wish that keeps more, or takes less because of its time.
-        assert_eq!(promised(&[7]).and(Some(keep(5, None)), 8), Some(keep(1, None)));
-        assert_eq!(promised(&[6]).and(Some(keep(1, Some(600))), 8), Some(keep(2, None)));
+        assert_eq!(promised(&[7]).and(Some(keep(5, None)), 8), Some(keep(1, Some(701))));
+        assert_eq!(promised(&[6]).and(Some(keep(1, Some(600))), 8), Some(keep(2, Some(601))));
         // One that takes what was promised too.
         assert_eq!(promised(&[6]).and(Some(keep(1, Some(601))), 8), Some(keep(1, Some(601))));
         assert_eq!(promised(&[6]).and(Some(keep(1, None)), 8), Some(keep(1, None)));

@@ -9,12 +9,12 @@ use std::sync::Arc;
 
 use abide_model::panic_text;
 use futures_util::future::{Either, select};
-use tracing::warn;
+use tracing::{Span, warn};
 
 use super::Worker;
 use super::activity::Activity;
 use super::finish::Taken;
-use super::running::{Place, Told};
+use super::running::{Place, Run, Stage};
 use super::session::Ticket;
 use super::start::Handler;
 use crate::cancellation::{Cancellation, CancellationReason};
@@ -46,14 +46,15 @@ impl Worker {
         };
         let (activity, cancellation) = (Arc::new(activity), Cancellation::default());
         let (number, place) = (slot.number(), Place::new(slot));
-        let told = Told {
+        let run = Run {
             activity: Arc::clone(&activity),
             cancellation: cancellation.clone(),
             lost: renewed.lost().clone(),
             place: place.clone(),
+            span: Span::current(),
         };
         // Until its result is written: what is taken away meanwhile was cancelled, not lost.
-        let _runs = self.running.enter(&told, &self.core.stop.ending);
+        let _runs = self.running.enter(&run, &self.core.stop.ending);
         let began = self.core.clock.monotonic();
         let signals = Signals { cancellation: &cancellation, lease: &renewed };
         let ran = match self.start(handler, &activity, signals, number).await {
@@ -63,21 +64,26 @@ impl Worker {
         let seconds = self.core.clock.monotonic().saturating_sub(began).as_secs_f64();
         match ran {
             Ran::Returned(result) => {
+                place.enter(Stage::Returned);
                 // The slot is free as soon as the result has a place to wait in.
                 let _waits = Arc::clone(&self.unacknowledged).acquire_owned().await;
-                let _was_taken = place.leave();
+                place.leave();
                 drop(ticket);
                 let outcome = self.settle(&activity, signals, result).await;
                 self.count(&activity, outcome, seconds);
             }
             Ran::Unwanted => {
+                place.leave();
                 // Unless it was cancelled, that is the store's doing.
                 if cancellation.reason().is_none_or(|reason| reason == CancellationReason::LeaseLost) {
                     self.core.chances.spoiled(activity.key());
                 }
                 self.count(&activity, "cancelled", seconds);
             }
-            Ran::Interrupted => self.hand_back(&activity, GiveBack::UNTRIED).await,
+            Ran::Interrupted => {
+                self.hand_back(&activity, GiveBack::UNTRIED).await;
+                place.leave();
+            }
         }
         drop(renewed);
     }

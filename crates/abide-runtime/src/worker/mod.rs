@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use abide_client::Client;
 use abide_provider::{
-    LeaseWork, Operation, Provider, ProviderError, SessionFetchConfig, StoreError, WorkLease,
+    LeaseWork, Operation, Provider, ProviderError, SessionFetchConfig, StolenLeases, StoreError, WorkLease,
 };
 use futures_util::future::{BoxFuture, FutureExt};
 use tokio::sync::{Notify, Semaphore};
@@ -64,6 +64,11 @@ impl Worker {
             node,
             core,
         }
+    }
+
+    /// What the store tells of leases taken away, if it does.
+    pub(crate) fn stolen_leases(&self) -> Option<StolenLeases> {
+        self.core.store.stolen_leases()
     }
 
     /// Who claims sessions.

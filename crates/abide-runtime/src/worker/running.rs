@@ -1,13 +1,13 @@
 //! The activities that run, by the token of their lease: who is told that one was taken away.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use abide_provider::{StolenBecause, StolenLease};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
-use tracing::info;
+use tracing::{Span, info};
 
 use super::activity::Activity;
 use crate::cancellation::{Cancellation, CancellationReason};
@@ -26,7 +26,7 @@ pub(crate) struct Running {
 
 #[derive(Debug, Default)]
 struct Known {
-    by_token: BTreeMap<String, Told>,
+    by_token: BTreeMap<String, Run>,
     /// What was told of leases under which nothing runs: they may be on their way here.
     early: BTreeMap<String, StolenBecause>,
     /// The tokens of `early`, oldest first.
@@ -35,34 +35,61 @@ struct Known {
 
 /// A running activity, and by what it is told.
 #[derive(Debug, Clone)]
-pub(super) struct Told {
+pub(super) struct Run {
     pub(super) activity: Arc<Activity>,
     pub(super) cancellation: Cancellation,
     /// Its lease is not held any more.
     pub(super) lost: CancellationToken,
     pub(super) place: Place,
+    pub(super) span: Span,
 }
 
 /// The slot of an activity: given up when it has returned, or taken from one that does not.
 #[derive(Debug, Clone)]
-pub(super) struct Place {
-    slot: Arc<Mutex<Option<Slot>>>,
-    /// When the activity must have stopped.
-    pub(super) ends_by: Arc<OnceLock<Duration>>,
+pub(super) struct Place(Arc<Mutex<Seat>>);
+
+#[derive(Debug)]
+struct Seat {
+    /// `None` once the next has it.
+    slot: Option<Slot>,
+    stage: Stage,
+}
+
+/// How far an activity has got.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stage {
+    Runs,
+    /// It was asked to stop, and must have done so by then.
+    MustStop {
+        by: Duration,
+    },
+    /// It must have stopped, and has not.
+    Overdue,
+    /// What it returned waits to be written.
+    Returned,
 }
 
 impl Place {
     pub(super) fn new(slot: Slot) -> Self {
-        Self { slot: Arc::new(Mutex::new(Some(slot))), ends_by: Arc::default() }
+        Self(Arc::new(Mutex::new(Seat { slot: Some(slot), stage: Stage::Runs })))
     }
 
-    /// Leaves the slot to the next; false if it was left already.
-    pub(super) fn leave(&self) -> bool {
-        self.slot.lock().unwrap_or_else(PoisonError::into_inner).take().is_some()
+    /// Leaves the slot to the next.
+    pub(super) fn leave(&self) {
+        let slot = self.lock().slot.take();
+        drop(slot);
     }
 
-    fn is_taken(&self) -> bool {
-        self.slot.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+    pub(super) fn stage(&self) -> Stage {
+        self.lock().stage
+    }
+
+    pub(super) fn enter(&self, stage: Stage) {
+        self.lock().stage = stage;
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Seat> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -75,14 +102,17 @@ pub(super) struct Runs {
 
 impl Running {
     /// An activity is about to begin; it is told at once if its lease was taken away on its way here.
-    pub(super) fn enter(&self, told: &Told, ending: &CancellationToken) -> Runs {
-        let token = told.activity.token.clone();
+    pub(super) fn enter(&self, run: &Run, ending: &CancellationToken) -> Runs {
+        let token = run.activity.token.clone();
         let mut known = self.lock();
-        known.by_token.insert(token.clone(), told.clone());
+        known.by_token.insert(token.clone(), run.clone());
         let early = known.early.remove(&token);
+        if early.is_some() {
+            known.order.retain(|other| *other != token);
+        }
         drop(known);
         if let Some(because) = early {
-            told.tell(&because);
+            run.tell(&because);
         }
         // Looked at after it is known: whoever looks after the end has begun sees it, or it is told of here.
         if ending.is_cancelled() {
@@ -94,14 +124,14 @@ impl Running {
     /// Tells whoever runs under a lease that it was taken away. If it is not said why, the store is asked, as after a renewal.
     pub(super) fn tell(&self, lease: &StolenLease) {
         let mut known = self.lock();
-        let Some(told) = known.by_token.get(&lease.token).cloned() else { return known.keep(lease) };
+        let Some(run) = known.by_token.get(&lease.token).cloned() else { return known.keep(lease) };
         drop(known);
-        told.tell(&lease.because);
+        run.tell(&lease.because);
         self.news.notify_one();
     }
 
     /// All of them.
-    pub(super) fn all(&self) -> Vec<Told> {
+    pub(super) fn all(&self) -> Vec<Run> {
         self.lock().by_token.values().cloned().collect()
     }
 
@@ -123,22 +153,23 @@ impl Known {
     }
 }
 
-impl Told {
+impl Run {
     fn tell(&self, because: &StolenBecause) {
-        if *because == StolenBecause::Unknown {
-            self.lost.cancel();
-        } else {
-            self.stop(because.into());
+        match CancellationReason::told(because) {
+            Some(reason) => self.stop(reason),
+            None => self.lost.cancel(),
         }
     }
 
     /// Asks the activity to stop. The first reason counts.
     pub(super) fn stop(&self, reason: CancellationReason) {
         // What has returned already, and waits for its result to be written, has nothing to stop.
-        if self.cancellation.cancel(reason) && self.place.is_taken() {
+        if self.cancellation.cancel(reason) && self.place.stage() != Stage::Returned {
             let Activity { instance, name, id, .. } = &*self.activity;
-            info!(target: "abide::runtime", instance_id = %instance, activity_name = %name, activity_id = id, ?reason,
-                "the activity is asked to stop");
+            self.span.in_scope(|| {
+                info!(target: "abide::runtime", instance_id = %instance, activity_name = %name, activity_id = id, ?reason,
+                    "the activity is asked to stop");
+            });
         }
     }
 }

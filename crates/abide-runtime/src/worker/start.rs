@@ -5,7 +5,7 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use abide_model::{EventKind, panic_text};
-use abide_provider::{Operation, ProviderError, Rejection, StoreError};
+use abide_provider::{Operation, Rejection};
 use futures_util::future::{BoxFuture, Either, FutureExt, select};
 
 use super::Worker;
@@ -13,7 +13,7 @@ use super::activity::Activity;
 use super::execute::{Ran, Signals};
 use crate::activity_context::{ActivityContext, Facts};
 use crate::handler::ActivityHandler;
-use crate::insist::Told;
+use crate::insist::{Told, meant};
 
 /// A handler at work.
 pub(super) type Handler = BoxFuture<'static, Result<String, String>>;
@@ -74,7 +74,11 @@ impl Worker {
         let (store, instance) = (Arc::clone(&self.core.store), activity.instance.clone());
         let call = move || {
             let (store, instance) = (Arc::clone(&store), instance.clone());
-            async move { store.read(&instance).await.map_err(|error| unread(&error)) }.boxed()
+            async move {
+                let read = store.read(&instance).await;
+                read.map_err(|error| meant(Operation::Read, error, Rejection::Corrupt))
+            }
+            .boxed()
         };
         // A store that is away for a while must not change what the activity is told.
         let history = match self.core.insist(Operation::Read, call).await {
@@ -106,12 +110,4 @@ fn contained(handler: Arc<dyn ActivityHandler>, ctx: ActivityContext, activity: 
         })
     }
     .boxed()
-}
-
-fn unread(error: &ProviderError) -> StoreError {
-    if error.is_retryable() {
-        StoreError::not_applied(Operation::Read, error.message.clone())
-    } else {
-        StoreError::rejected(Operation::Read, Rejection::Corrupt, error.message.clone())
-    }
 }

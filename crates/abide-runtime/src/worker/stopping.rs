@@ -9,7 +9,11 @@ use futures_util::future::FutureExt;
 use super::Worker;
 use super::activity::Activity;
 use crate::cancellation::CancellationReason;
+use crate::pacing::Backoff;
 use crate::store_call::{Called, PATIENCE};
+
+/// So often a store that fails is asked.
+const READS: u32 = 3;
 
 impl Worker {
     /// Why the lease is gone.
@@ -20,13 +24,21 @@ impl Worker {
 
     /// The history of the execution that asked for an activity, if the store gives it.
     pub(super) async fn history_of(&self, activity: &Activity) -> Option<Vec<Event>> {
-        let store = Arc::clone(&self.core.store);
-        let (instance, execution_id) = (activity.instance.clone(), activity.execution_id);
-        let call = async move { store.read_with_execution(&instance, execution_id).await };
-        match self.core.caller.call(Operation::ReadWithExecution, PATIENCE, call.boxed()).await {
-            Called::Answered(Ok(history)) => Some(history),
-            Called::Answered(Err(_)) | Called::Unanswered(_) => None,
+        let mut backoff = Backoff::default();
+        for _ in 0..READS {
+            let (store, instance) = (Arc::clone(&self.core.store), activity.instance.clone());
+            let execution_id = activity.execution_id;
+            let call = async move { store.read_with_execution(&instance, execution_id).await };
+            match self.core.caller.call(Operation::ReadWithExecution, PATIENCE, call.boxed()).await {
+                Called::Answered(Ok(history)) => return Some(history),
+                Called::Answered(Err(error)) if error.is_retryable() => {}
+                // Whoever is to stop does not wait for long.
+                Called::Answered(Err(_)) | Called::Unanswered(_) => return None,
+            }
+            let delay = backoff.after_failure(&*self.core.entropy);
+            let _given_up = self.core.caller.pause_unless_given_up(delay).await;
         }
+        None
     }
 }
 

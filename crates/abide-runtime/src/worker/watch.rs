@@ -8,13 +8,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use abide_provider::StolenLeases;
 use futures_util::future::{BoxFuture, Either, FutureExt, select};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use tracing::{debug, warn};
 
 use super::Worker;
 use super::activity::Activity;
-use super::running::Told;
+use super::running::{Run, Stage};
 use super::stopping::why;
 use crate::cancellation::CancellationReason;
 
@@ -23,11 +24,11 @@ const MARGIN: Duration = Duration::from_millis(250);
 
 /// Passes on what the store tells of leases taken away, until the runtime gives up. Where it tells nothing, the next
 /// renewal finds out.
-pub(crate) async fn listen(worker: Arc<Worker>) {
-    let Some(mut stolen) = worker.core.store.stolen_leases() else { return };
-    let ending = worker.core.stop.giving_up.clone();
+pub(crate) async fn listen(worker: Arc<Worker>, stolen: Option<StolenLeases>) {
+    let Some(mut stolen) = stolen else { return };
+    let giving_up = worker.core.stop.giving_up.clone();
     let drained = worker.core.stop.drained.clone();
-    let over = async { select(Box::pin(ending.cancelled()), Box::pin(drained.cancelled())).await };
+    let over = async { select(Box::pin(giving_up.cancelled()), Box::pin(drained.cancelled())).await };
     let mut over = Box::pin(over);
     loop {
         match select(stolen.next(), &mut over).await {
@@ -82,7 +83,7 @@ struct Round {
     /// They were told that the runtime ends.
     is_ending: bool,
     /// Their leases are gone, and nobody said why.
-    lost: BTreeMap<Execution, Vec<Told>>,
+    lost: BTreeMap<Execution, Vec<Run>>,
     /// When the next of them must have stopped.
     next: Option<Duration>,
 }
@@ -92,18 +93,18 @@ impl Worker {
         let now = self.core.clock.monotonic();
         let is_ending = self.core.stop.ending.is_cancelled();
         let mut round = Round { is_ending, lost: BTreeMap::new(), next: None };
-        for told in self.running.all() {
-            if told.cancellation.reason().is_none() {
-                if told.lost.is_cancelled() {
-                    let Activity { instance, execution_id, .. } = &*told.activity;
-                    round.lost.entry((instance.clone(), *execution_id)).or_default().push(told);
+        for run in self.running.all() {
+            if run.cancellation.reason().is_none() {
+                if run.lost.is_cancelled() {
+                    let Activity { instance, execution_id, .. } = &*run.activity;
+                    round.lost.entry((instance.clone(), *execution_id)).or_default().push(run);
                     continue;
                 }
                 if is_ending {
-                    told.stop(CancellationReason::Shutdown);
+                    run.stop(CancellationReason::Shutdown);
                 }
             }
-            if let Some(at) = self.ends_by(&told, now) {
+            if let Some(at) = self.ends_by(&run, now) {
                 round.next = Some(round.next.map_or(at, |next| next.min(at)));
             }
         }
@@ -111,33 +112,48 @@ impl Worker {
     }
 
     /// When an activity must have stopped. One that has not, although it should have, loses its slot.
-    fn ends_by(&self, told: &Told, now: Duration) -> Option<Duration> {
+    fn ends_by(&self, run: &Run, now: Duration) -> Option<Duration> {
         // A shutdown waits for those that block.
-        if !told.cancellation.is_unwanted() {
+        if !run.cancellation.is_unwanted() {
             return None;
         }
-        let time = self.core.settings.activity_cancellation_grace_period.saturating_add(MARGIN);
-        let ends_by = *told.place.ends_by.get_or_init(|| now.saturating_add(time));
-        if now < ends_by {
-            return Some(ends_by);
+        match run.place.stage() {
+            Stage::Runs => {
+                let time = self.core.settings.activity_cancellation_grace_period.saturating_add(MARGIN);
+                let by = now.saturating_add(time);
+                run.place.enter(Stage::MustStop { by });
+                Some(by)
+            }
+            Stage::MustStop { by } if now < by => Some(by),
+            Stage::MustStop { .. } => {
+                run.place.enter(Stage::Overdue);
+                self.take_slot(run);
+                None
+            }
+            Stage::Overdue | Stage::Returned => None,
         }
-        if told.place.leave() {
-            let Activity { instance, name, id, .. } = &*told.activity;
+    }
+
+    /// Takes the slot from an activity that keeps its thread. Where others run: if there is no other thread, nothing could use it.
+    fn take_slot(&self, run: &Run) {
+        run.span.in_scope(|| {
+            let Activity { instance, name, id, .. } = &*run.activity;
             warn!(target: "abide::runtime", instance_id = %instance, activity_name = %name, activity_id = id,
-                "the activity did not stop in time and keeps its thread; its slot is free again");
-        }
-        None
+                "the activity did not stop in time and keeps its thread; another takes its slot");
+        });
+        let place = run.place.clone();
+        self.core.spawn("slot of an activity", async move { place.leave() }.boxed());
     }
 
     /// Asks why the leases of activities of one execution are gone, and tells them.
-    async fn find_out(&self, lost: Vec<Told>) {
+    async fn find_out(&self, lost: Vec<Run>) {
         let Some(first) = lost.first() else { return };
         let history = self.history_of(&first.activity).await;
-        for told in &lost {
-            told.stop(
+        for run in &lost {
+            run.stop(
                 history
                     .as_deref()
-                    .map_or(CancellationReason::LeaseLost, |history| why(history, told.activity.id)),
+                    .map_or(CancellationReason::LeaseLost, |history| why(history, run.activity.id)),
             );
         }
     }

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use abide_provider::Operation;
+use abide_provider::{Abilities, Ability, Operation};
 use abide_runtime::Runtime;
-use abide_sim::{Fault, FaultPlan};
+use abide_sim::{Fault, FaultPlan, FaultStore, Gate};
 use futures::FutureExt as _;
 use metrics::with_local_recorder;
 use tracing::subscriber::with_default;
@@ -168,6 +168,40 @@ fn silence_is_counted_and_told_when_it_begins_and_ends() {
     assert!((2..=3).contains(&begun), "{:#?}", listener.lines());
     assert_eq!(listener.count("the store answers again"), begun);
     assert!(listener.count("still cannot lease") <= 10, "{}", listener.count("still cannot lease"));
+}
+
+/// The store answers with leases when the end has begun, and takes none of them back.
+#[test]
+fn a_shutdown_does_not_wait_for_one_lease_after_the_other() {
+    const MANY: usize = 40;
+    ways(&[Way::Resident], |scene| async move {
+        let without_waiting = Abilities::ALL.without(Ability::Parking);
+        let clock = scene.world.clock.clone();
+        let store =
+            FaultStore::new(scene.world.memory.clone(), clock.clone()).with_abilities(without_waiting);
+        let (store, leases, back) = (Arc::new(store), Gate::closed(), Gate::closed());
+        store.hold(Operation::LeaseWork, &leases);
+        store.hold(Operation::AbandonWorkItem, &back);
+        let code = Code::new().options(|options| options.worker_concurrency = MANY);
+        let code = code.orchestration("Many", |ctx, _| async move {
+            let all = (0..MANY).map(|_| ctx.schedule_activity("Echo", ""));
+            let _results = ctx.join(all.collect()).await;
+            Ok(String::new())
+        });
+        let node = scene.node_on(store.clone(), clock.clone(), code).await;
+        scene.start("i", "Many", "").await;
+        scene.until(|dump| dump.work.len() == MANY).await;
+        leases.waiting().await;
+        let before = scene.time();
+        let answering = async {
+            scene.pass(Duration::from_millis(20)).await;
+            leases.open();
+        };
+        futures::join!(node.shutdown(Some(1_000)), answering);
+        let took = scene.time() - before;
+        assert!(took <= Duration::from_secs(6), "{took:?}");
+        assert!(store.count(Operation::AbandonWorkItem) >= u64::try_from(MANY).unwrap(), "all were offered");
+    });
 }
 
 #[test]

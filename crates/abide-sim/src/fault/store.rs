@@ -284,13 +284,11 @@ impl FaultStore {
         call: Call,
         effect: impl FnOnce() -> F + Send,
     ) -> Option<T> {
+        if self.answers == Answers::AtOnce {
+            return Some(block_on(effect()));
+        }
         let plan = self.record().plan.clone();
-        let Some(outage) = plan.next_outage(self.clock.monotonic()) else {
-            return Some(match self.answers {
-                Answers::WhenReady => effect().await,
-                Answers::AtOnce => block_on(effect()),
-            });
-        };
+        let Some(outage) = plan.next_outage(self.clock.monotonic()) else { return Some(effect().await) };
         // An answer that is there when the outage begins is given.
         match select(pin!(effect()), self.clock.sleep_until(outage)).await {
             Either::Left((answer, _)) => Some(answer),

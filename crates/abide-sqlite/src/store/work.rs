@@ -213,7 +213,7 @@ pub(crate) struct RemovedWork {
 }
 
 impl RemovedWork {
-    /// Reads what `revoke_work`, `work_of_execution` and `delete_all_work` return.
+    /// Reads what `revoke_work`, `work_of_executions` and `delete_all_work` return.
     pub(crate) fn read(row: &Row<'_>, (mailbox, execution): (i64, i64)) -> rusqlite::Result<Self> {
         Ok(Self {
             key: WorkKey { mailbox, execution, activity: row.get(0)?, no: row.get(1)? },

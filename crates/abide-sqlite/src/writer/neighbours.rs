@@ -16,8 +16,8 @@ use crate::token::LeaseChange;
 /// How often to look whether others have written, while there are others.
 const IN_COMPANY: Duration = Duration::from_millis(100);
 
-/// How often to look whether there are others.
-const ALONE: Duration = Duration::from_secs(1);
+/// How often to look whether there are others: one that came a moment ago is heard within half a second.
+const ALONE: Duration = Duration::from_millis(250);
 
 /// What is known about the other processes.
 pub(crate) struct Neighbours {

@@ -7,7 +7,7 @@ use abide_runtime::Runtime;
 use abide_sim::{FaultStore, Gate};
 use abide_sqlite::SqliteProvider;
 
-use crate::e2e::support::{Log, Node, Place, World, on_a_file, on_own_stores, seconds, virtually};
+use crate::e2e::support::{Log, Node, World, on_a_file, on_own_stores, seconds, virtually};
 
 fn node(log: &Log) -> Node {
     Node::new()
@@ -39,7 +39,7 @@ async fn both(world: &World, log: &Log, other: Arc<dyn Provider>, times: usize) 
     for number in 0..times {
         let took = cancelled(world, log, &format!("i{number}")).await;
         // The first renewal is after ten seconds.
-        let soon = if world.place != Place::Memory && world.is_virtual() { seconds(10) } else { seconds(5) };
+        let soon = if world.has_required_only() { seconds(10) } else { seconds(5) };
         assert!(took <= soon, "{took:?}");
     }
     gate.open();

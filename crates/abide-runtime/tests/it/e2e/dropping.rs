@@ -4,7 +4,7 @@ use std::mem::ManuallyDrop;
 
 use abide_model::EventKind;
 
-use super::support::{Log, Node, Place, World, millis, names, on_every_store, on_own_stores, seconds};
+use super::support::{Log, Node, World, millis, names, on_every_store, on_own_stores, seconds};
 
 #[test]
 fn what_is_dropped_is_recorded_ascending_after_the_asks_of_its_poll() {
@@ -285,7 +285,7 @@ fn the_timer_of_a_dropped_future_is_removed_or_fires_into_nothing() {
         let runtime = world.run(node).await;
         world.start("i", "Main", "").await;
         world.recorded("i", "ExternalSubscribed", 1).await;
-        if world.place != Place::RequiredOnly {
+        if !world.has_required_only() {
             assert_eq!(world.left().await.messages, 0);
         }
         world.is_drained().await;

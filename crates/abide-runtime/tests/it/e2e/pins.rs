@@ -106,7 +106,7 @@ fn an_execution_of_a_later_build_is_left_alone_and_holds_nobody_up() {
             assert_eq!(world.end(instance).await.unwrap(), instance);
         }
         if world.is_virtual() {
-            world.pass_hours(1).await;
+            world.pass_long().await;
         }
         assert_eq!(world.history("future").await, before);
         assert_eq!(world.left().await.messages, 1);
@@ -125,7 +125,7 @@ fn a_store_that_does_not_know_the_pin_hands_it_out_and_the_runtime_looks_again()
         let before = world.history("future").await;
         let runtime = world.run(waiting()).await;
         // Looked at every second and given back each time, which counts as no attempt: it is never poison.
-        world.pass_hours(1).await;
+        world.pass_long().await;
         assert_eq!(world.history("future").await, before);
         assert_eq!(world.start_and_cancel("other").await, "canceled: enough");
         runtime.shutdown(None).await;

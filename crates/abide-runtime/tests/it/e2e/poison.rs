@@ -130,7 +130,7 @@ fn a_running_instance_waits_for_its_code_however_long() {
         runtime.shutdown(None).await;
         let runtime = world.run(Node::new()).await;
         world.raise("i", "go", "x").await;
-        world.pass_hours(10).await;
+        world.pass_long().await;
         let status = world.client().get_orchestration_status("i").await.unwrap();
         assert!(matches!(status, OrchestrationStatus::Running { .. }), "{status:?}");
         runtime.shutdown(None).await;
@@ -392,7 +392,7 @@ fn what_an_instance_with_an_unreadable_history_left_open_is_cancelled() {
         world.raise("i", "go", "").await;
         let runtime = world.run(main()).await;
         assert_eq!(world.end("i::sub::3").await.unwrap_err(), "canceled: parent failed");
-        if world.place != Place::Memory && world.is_virtual() {
+        if world.has_required_only() {
             // Such a store does not say how far the history went: the activity runs for nobody.
             runtime.shutdown(None).await;
             return;

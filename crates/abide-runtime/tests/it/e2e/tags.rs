@@ -68,7 +68,7 @@ fn work_that_no_worker_wants_waits_for_one() {
     virtually(async |world: World| {
         let runtime = world.run(node(TagFilter::DefaultOnly)).await;
         world.start("i", "Main", "").await;
-        world.pass_hours(20).await;
+        world.pass_long().await;
         assert_eq!(world.left().await.work, 1);
         let special = world.run(node(TagFilter::tags(gpu()))).await;
         world.end("i").await.unwrap();
