@@ -45,6 +45,13 @@ pub(crate) const CAMPAIGNS: &[Campaign] = &[
         full_length: "200",
     },
     Campaign {
+        name: "prune",
+        what: "200 processes killed while they cancel and prune",
+        tests: &["--release", "--package", "abide-runtime", "--test", "it", "--", "pruning::killed"],
+        variable: "ABIDE_KILLS",
+        full_length: "200",
+    },
+    Campaign {
         name: "faults",
         what: "every write and fsync of a workload failed in turn",
         tests: &["--release", "--package", "abide-sqlite", "--test", "it", "--", "faults"],

@@ -47,7 +47,8 @@ pub enum PruneTrigger {
     /// Whenever an execution continues as new.
     #[default]
     ContinueAsNew,
-    /// When an execution continues as new whose number can be divided by this one. A commit prunes at most 256: if more may have
+    /// When an execution continues as new whose number can be divided by this one. A commit prunes at most
+    /// [`PRUNE_BATCH`]: if more may have
     /// come together since the last time, a few of the next executions prune too.
     EveryNExecutions(u64),
 }

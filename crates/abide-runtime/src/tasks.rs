@@ -23,7 +23,8 @@ impl Spawn for TokioTasks {
         let _running = self.handle.spawn(task);
     }
 
-    /// A thread with a runtime of its own, in which a store can do all that it can do elsewhere. Without one (the system has no more threads), an ordinary task must do.
+    /// A thread with a runtime of its own, in which a store can do all that it can do elsewhere. Without one (the system has no
+    /// more threads), an ordinary task must do.
     fn spawn_apart(&self, name: &'static str, task: Task) {
         let runtime = Builder::new_current_thread().enable_all().build();
         let Ok(runtime) = runtime else {

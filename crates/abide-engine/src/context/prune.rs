@@ -10,6 +10,9 @@ impl OrchestrationContext {
     /// Prunes earlier executions of this instance, now, without a worker. The current execution is never
     /// touched. A prune that fails is an error of the future, not of the orchestration; on replay nothing is
     /// pruned again.
+    ///
+    /// In the first turn of an execution its predecessor goes with the commit of that turn, and is counted before.
+    /// Should the store refuse that for good, the predecessor stays, and the operator is told.
     #[expect(clippy::needless_pass_by_value, reason = "options are built where they are used")]
     pub fn prune_history(&self, options: PruneOptions) -> DurableFuture<Result<PruneResult, String>> {
         let token = self.ask(|_| Action::PruneHistory {

@@ -35,7 +35,7 @@
 //! | `abide_orchestration_dispatcher_processing_duration_ms` | histogram | |
 //! | `abide_worker_dispatcher_execution_duration_ms` | histogram | |
 //! | `abide_executions_pruned_total` | counter | |
-//! | `abide_auto_prunes_refused_total` | counter | |
+//! | `abide_prunes_refused_total` | counter | |
 //! | `abide_instances_removed_total` | counter | |
 //! | `abide_active_orchestrations` | gauge | |
 //! | `abide_instances_resident` | gauge | |

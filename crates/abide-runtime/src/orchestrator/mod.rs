@@ -1,12 +1,11 @@
 //! The lane of turns: a leased instance is run and committed.
 //!
 //! Start with [`Orchestrator::turn`]. What a lease is about is decided in `plan.rs`, how its execution is brought up to date
-//! in `load.rs`, what is written in `commit.rs`, what is pruned in `prune.rs` and `auto_prune.rs`; ends that the code did not choose are in `failure.rs`, and whom to tell of
-//! them in `parent.rs`.
+//! in `load.rs`, what is written in `commit.rs`, what is pruned in `prune.rs` and `prune_with_commit.rs`; ends that the code did not
+//! choose are in `failure.rs`, and whom to tell of them in `parent.rs`.
 //!
 //! Deliberately absent: the rules of replay. They are the engine's.
 
-mod auto_prune;
 mod cache;
 mod commit;
 mod failure;
@@ -14,6 +13,7 @@ mod load;
 mod parent;
 mod plan;
 mod prune;
+mod prune_with_commit;
 mod report;
 mod weight;
 

@@ -45,8 +45,8 @@ impl<H: ?Sized> RegistryBuilder<H> {
         if self.mistakes.is_empty() { Ok(self.registry()) } else { Err(self.mistakes.join("; ")) }
     }
 
-    /// Adds what `other` has, the options of its orchestrations included, but not which versions it chooses. What is there already stays and is a mistake:
-    /// `{error_prefix}: {name}@{version}`.
+    /// Adds what `other` has, the options of its orchestrations included, but not which versions it chooses. What is there already
+    /// stays and is a mistake: `{error_prefix}: {name}@{version}`.
     #[must_use]
     pub fn merge_registry(mut self, other: Registry<H>, error_prefix: &str) -> Self {
         let handlers = Arc::unwrap_or_clone(other.handlers);

@@ -190,7 +190,7 @@ fn store_dispatchers_and_gauges() {
         metrics.record_worker_dispatcher_items_fetched(4);
         metrics.record_worker_dispatcher_execution_duration(30);
         metrics.record_executions_pruned(5);
-        metrics.record_auto_prune_refused();
+        metrics.record_prune_refused();
         metrics.record_instances_removed(11);
         metrics.set_instances_resident(6);
         metrics.update_queue_depths(7, 8);
@@ -204,7 +204,7 @@ fn store_dispatchers_and_gauges() {
 
     expect![[r#"
         abide_active_orchestrations{} 9
-        abide_auto_prunes_refused_total{} 1
+        abide_prunes_refused_total{} 1
         abide_executions_pruned_total{} 5
         abide_instances_removed_total{} 11
         abide_instances_resident{} 6

@@ -54,7 +54,7 @@ names! {
     WORKER_EXECUTION_DURATION = histogram "abide_worker_dispatcher_execution_duration_ms": "From the lease of an activity to its answer";
 
     EXECUTIONS_PRUNED = counter "abide_executions_pruned_total": "Ended executions whose history was removed by this runtime";
-    AUTO_PRUNES_REFUSED = counter "abide_auto_prunes_refused_total": "Commits that went without the pruning that a policy or the code had asked for";
+    AUTO_PRUNES_REFUSED = counter "abide_prunes_refused_total": "Commits that went without the pruning that a policy or the code had asked for";
     INSTANCES_REMOVED = counter "abide_instances_removed_total": "Finished instances that were removed because of their age";
     ACTIVE_ORCHESTRATIONS = gauge "abide_active_orchestrations": "Instances that run";
     INSTANCES_RESIDENT = gauge "abide_instances_resident": "Instances kept in memory between turns";

@@ -195,7 +195,7 @@ impl MetricsProvider {
     }
 
     /// A turn was committed without the pruning that a policy or the code had asked for.
-    pub fn record_auto_prune_refused(&self) {
+    pub fn record_prune_refused(&self) {
         counter!(names::AUTO_PRUNES_REFUSED).increment(1);
     }
 

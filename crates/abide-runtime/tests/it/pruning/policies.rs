@@ -154,7 +154,7 @@ fn a_store_without_an_administrative_side_prunes_nothing_and_that_is_told() {
         });
     });
     let text = shown.text();
-    assert!(text.contains("abide_auto_prunes_refused_total{} 2"), "{text}");
+    assert!(text.contains("abide_prunes_refused_total{} 2"), "{text}");
 }
 
 #[test]
@@ -225,7 +225,7 @@ fn a_store_that_refuses_to_prune_does_not_hold_up_the_orchestration() {
         every_way(|scene| async move { refused_once(&scene, registered(keeps(1))).await });
     });
     let text = shown.text();
-    assert!(text.contains("abide_auto_prunes_refused_total{} 3"), "{text}");
+    assert!(text.contains("abide_prunes_refused_total{} 3"), "{text}");
     assert!(text.contains("abide_executions_pruned_total{} 3"), "{text}");
 }
 
@@ -246,7 +246,7 @@ fn nor_if_it_was_the_code_that_asked() {
         });
     });
     let text = shown.text();
-    assert!(text.contains("abide_auto_prunes_refused_total{} 3"), "{text}");
+    assert!(text.contains("abide_prunes_refused_total{} 3"), "{text}");
     assert!(text.contains("abide_executions_pruned_total{} 3"), "{text}");
 }
 
@@ -265,7 +265,7 @@ fn what_is_refused_anyway_is_not_blamed_on_the_prune() {
         });
     });
     let text = shown.text();
-    assert!(!text.contains("abide_auto_prunes_refused_total{} "), "{text}");
+    assert!(!text.contains("abide_prunes_refused_total{} "), "{text}");
 }
 
 #[test]

@@ -54,7 +54,7 @@ impl Orchestrator {
                 if matches!(end, CommitEnd::Done(_)) {
                     warn!(target: "abide::runtime", instance_id = %who.instance, orchestration_name = %who.orchestration,
                         %error, "{NOT_PRUNED}");
-                    self.core.metrics.record_auto_prune_refused();
+                    self.core.metrics.record_prune_refused();
                 }
                 end
             }
@@ -69,7 +69,7 @@ impl Orchestrator {
     fn tell_pruned(&self, who: &Identity, committed: &Committed) {
         let was_told = self.prunes_nothing.swap(committed.pruned.is_none(), Ordering::Relaxed);
         let Some(pruned) = &committed.pruned else {
-            self.core.metrics.record_auto_prune_refused();
+            self.core.metrics.record_prune_refused();
             // Most probably it never prunes.
             if !was_told {
                 warn!(target: "abide::runtime", instance_id = %who.instance, orchestration_name = %who.orchestration,
