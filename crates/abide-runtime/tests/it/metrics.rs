@@ -204,7 +204,6 @@ fn store_dispatchers_and_gauges() {
 
     expect![[r#"
         abide_active_orchestrations{} 9
-        abide_prunes_refused_total{} 1
         abide_executions_pruned_total{} 5
         abide_instances_removed_total{} 11
         abide_instances_resident{} 6
@@ -216,6 +215,7 @@ fn store_dispatchers_and_gauges() {
         abide_provider_errors_total{operation=commit_turn, error_type=lease_lost} 1
         abide_provider_errors_total{operation=read, error_type=timeout} 1
         abide_provider_operation_duration_seconds{operation=read, status=success} [0.125]
+        abide_prunes_refused_total{} 1
         abide_storage_errors_total{operation=commit_turn, kind=lease_lost} 1
         abide_worker_dispatcher_execution_duration_ms{} [30.0]
         abide_worker_dispatcher_items_fetched{} 4
