@@ -4,29 +4,14 @@ use abide_model::PruneOptions;
 use abide_provider::{InstanceFilter, ProviderAdmin as _};
 use futures::executor::block_on;
 
-use super::crowded::{crowd, flat};
+use super::crowded::flat;
 use super::{Cost, Costs};
 use crate::support::items::*;
 use crate::support::store::*;
 
-/// An instance `a` with so many executions, a millisecond apart, of which the last runs.
+/// An instance `a` with so many executions, of which the last runs.
 fn with_executions(store: &Store, count: usize) {
-    store.create_idle("a");
-    store.damage("DELETE FROM execution");
-    store.damage("DELETE FROM turn");
-    let ended = count - 1;
-    let columns = "execution (mailbox, no, status, started_at, completed_at)";
-    crowd(store, ended, columns, "1, i, 'ContinuedAsNew', i, i");
-    crowd(
-        store,
-        ended,
-        "turn (mailbox, execution, first_event, last_event, length, events)",
-        "1, i, 1, 1, 1, '[]'",
-    );
-    store.damage(&format!("UPDATE mailbox SET execution = {ended}"));
-    store.enqueue(signal("a", ""));
-    let lease = store.lease();
-    store.commit(TurnBuilder::starting(u64::try_from(count).unwrap()).under(&lease));
+    store.create_with_past("a", u64::try_from(count).unwrap() - 1);
 }
 
 /// How much of the past is kept.
