@@ -16,8 +16,8 @@ use abide_runtime::{AutoPruneConfig, RetentionConfig, Runtime};
 use abide_sqlite::SqliteProvider;
 
 use super::past::Past;
-use super::{folder, keep, keeps};
-use crate::e2e::support::Node;
+use super::{keep, keeps};
+use crate::e2e::support::{Folder, Node};
 
 const CHILD: &str = "pruning::killed::works_until_it_is_killed";
 const FOLDER: &str = "ABIDE_PRUNING_FOLDER";
@@ -194,22 +194,21 @@ async fn work_of(store: &SqliteProvider, instance: &str) -> i64 {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn processes_that_prune_and_cancel_are_killed() {
     let kills = std::env::var("ABIDE_KILLS").ok().map_or(8, |kills| kills.parse().unwrap());
-    let folder = folder();
+    let folder = Folder::new();
     let mut families = 0;
     for round in 0..kills {
-        let worker = Worker::start(&folder, round);
+        let worker = Worker::start(folder.path(), round);
         let clock = SystemClock::new();
-        while !folder.join(format!("ready-{round}")).exists() {
+        while !folder.path().join(format!("ready-{round}")).exists() {
             assert!(clock.monotonic() < PATIENCE, "the worker is not ready");
             pass(Duration::from_millis(1)).await;
         }
         pass(Duration::from_micros(SystemEntropy.next_u64() % 150_000)).await;
         worker.kill();
-        families += look(&*open(&folder).await).await;
+        families += look(&*open(folder.path()).await).await;
     }
     assert!(families > 0);
-    go_on(&folder).await;
-    std::fs::remove_dir_all(folder).unwrap();
+    go_on(folder.path()).await;
 }
 
 /// Whatever was begun ends, in a process that is not killed.

@@ -58,12 +58,10 @@ mod killed;
 mod past;
 mod stores;
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use abide_engine::OrchestrationContext;
-use abide_host::SystemEntropy;
-use abide_model::{Entropy as _, PruneOptions};
+use abide_model::PruneOptions;
 use abide_provider::ProviderAdmin as _;
 use abide_runtime::registry::OrchestrationOptions;
 use abide_runtime::{AutoPruneConfig, AutoPrunePolicy};
@@ -149,13 +147,6 @@ fn registered(policy: AutoPrunePolicy) -> Code {
 
 fn configured(code: Code, config: AutoPruneConfig) -> Code {
     code.options(|options| options.auto_prune = config)
-}
-
-/// A new folder for a file.
-fn folder() -> PathBuf {
-    let folder = std::env::temp_dir().join(format!("abide-pruning-{:x}", SystemEntropy.next_u64()));
-    std::fs::create_dir_all(&folder).unwrap();
-    folder
 }
 
 /// Runs it ten times; gives what is left.
