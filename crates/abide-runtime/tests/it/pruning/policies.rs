@@ -10,7 +10,7 @@ use abide_runtime::registry::{OrchestrationOptions, OrchestrationRegistry};
 use abide_runtime::{AutoPruneConfig, AutoPrunePolicy, InvalidOptions, PruneTrigger, Runtime, StartError};
 use abide_sim::{Fault, FaultPlan};
 use metrics::with_local_recorder;
-use tracing::subscriber::with_default;
+use tracing::subscriber::{set_default, with_default};
 
 use super::{MINUTE, code, configured, keep, keeps, left_of_ten, registered, repeats};
 use crate::e2e::support::ThirdParty;
@@ -142,19 +142,62 @@ fn a_typed_version_may_have_one_too_and_a_merge_takes_it_over() {
     });
 }
 
+/// What is said when an orchestration goes on although nothing was pruned.
+const NOT_PRUNED: &str = "earlier executions could not be pruned";
+
 #[test]
-fn a_store_without_an_administrative_side_prunes_nothing_and_that_is_told() {
+fn a_store_without_an_administrative_side_prunes_nothing_and_that_is_told_once() {
     let shown = Shown::default();
     with_local_recorder(&shown, || {
         ways(&[Way::Resident], |scene| async move {
+            let listener = Listener::of_warnings();
+            let hearing = set_default(listener.clone());
             let store = Arc::new(ThirdParty::new(scene.store()));
             scene.node_on(store, scene.world.clock.clone(), registered(keeps(1))).await;
-            assert_eq!(scene.run("i", "Repeats", "3").await.unwrap(), "3");
-            assert_eq!(scene.world.memory.list_executions("i").await.unwrap(), [1, 2, 3]);
+            for instance in ["i", "j"] {
+                assert_eq!(scene.run(instance, "Repeats", "3").await.unwrap(), "3");
+                assert_eq!(scene.world.memory.list_executions(instance).await.unwrap(), [1, 2, 3]);
+                assert_eq!(listener.count(NOT_PRUNED), 1, "{:#?}", listener.lines());
+            }
+            drop(hearing);
         });
     });
     let text = shown.text();
-    assert!(text.contains("abide_auto_prunes_refused_total{} 2"), "{text}");
+    assert!(text.contains("abide_auto_prunes_refused_total{} 4"), "{text}");
+}
+
+#[test]
+fn a_store_that_does_not_prune_is_told_of_once_until_it_prunes_and_counted_every_time() {
+    let shown = Shown::default();
+    with_local_recorder(&shown, || {
+        ways(&[Way::Plain], |scene| async move {
+            let listener = Listener::of_warnings();
+            let hearing = set_default(listener.clone());
+            // The call behind the commit fails; only the fourth and the fifth do not.
+            let refused = Fault::Rejected(Rejection::Invalid);
+            let fails =
+                [(1, refused), (2, Fault::NotApplied), (3, refused), (6, Fault::NotApplied), (7, refused)];
+            let plan = fails.into_iter().fold(FaultPlan::none(), |plan, (ordinal, fault)| {
+                plan.at(Operation::PruneExecutions, ordinal, fault)
+            });
+            scene.faults.set_plan(plan);
+            scene.node(registered(keeps(1))).await;
+            // An execution that continues asks once. The warnings until then, and what is left:
+            let expected = [
+                ("never pruned", "4", 1, vec![1, 2, 3, 4]),
+                ("pruned", "3", 1, vec![2, 3]),
+                ("not again", "3", 2, vec![1, 2, 3]),
+            ];
+            for (instance, last, warnings, left) in expected {
+                assert_eq!(scene.run(instance, "Repeats", last).await.unwrap(), last);
+                assert_eq!(scene.world.memory.list_executions(instance).await.unwrap(), left, "{instance}");
+                assert_eq!(listener.count(NOT_PRUNED), warnings, "{instance}: {:#?}", listener.lines());
+            }
+            drop(hearing);
+        });
+    });
+    let text = shown.text();
+    assert!(text.contains("abide_auto_prunes_refused_total{} 5"), "{text}");
 }
 
 #[test]
@@ -203,8 +246,10 @@ fn a_policy_that_never_prunes_is_a_mistake() {
     });
 }
 
-/// Three executions; what the first asks to be pruned when it continues is refused.
+/// Three executions; what the first asks to be pruned when it continues is refused, and that is told.
 async fn refused_once(scene: &Scene, code: Code) {
+    let listener = Listener::of_warnings();
+    let hearing = set_default(listener.clone());
     // The second turn of the first execution continues as new: its commit prunes, or a call behind it.
     let (operation, ordinal) = match scene.way {
         Way::Resident | Way::Cold => (Operation::CommitTurn, 2),
@@ -216,6 +261,8 @@ async fn refused_once(scene: &Scene, code: Code) {
     assert_eq!(scene.run("i", "Repeats", "3").await.unwrap(), "3");
     assert!(scene.faults.fired());
     assert_eq!(scene.world.memory.list_executions("i").await.unwrap(), [2, 3]);
+    assert_eq!(listener.count(NOT_PRUNED), 1, "{:#?}", listener.lines());
+    drop(hearing);
 }
 
 #[test]
