@@ -23,7 +23,7 @@ fn many() -> u64 {
     std::env::var("ABIDE_EXECUTIONS").ok().map_or(10_000, |many| many.parse().unwrap())
 }
 
-/// So large the log may become before it is copied.
+/// The log is copied when it has 1,000 pages, which are 4 MiB. The rest is for what is written meanwhile.
 const MOST_LOG: u64 = 16 * 1024 * 1024;
 
 struct Place {

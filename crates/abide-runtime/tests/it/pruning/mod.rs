@@ -35,12 +35,12 @@
 //! | crash, cancel | `crashes::cancel`, `killed::processes_that_prune_and_cancel_are_killed` |
 //! | growth without bounds | `forever::what_it_costs_and_takes_stays_the_same`, `forever::a_file_stays_as_small_as_it_was`, `forever::without_a_policy_it_grows` |
 //! | question 1, who waits for it | `in_code::code_prunes_and_hears_what_was_deleted`, `in_code::a_prune_costs_no_activity` |
-//! | question 2, when it fails | `in_code::a_prune_that_fails_is_an_answer`, `policies::a_store_that_refuses_to_prune_does_not_hold_up_the_orchestration`, `policies::nor_if_it_was_the_code_that_asked`, `policies::a_store_without_an_administrative_side_prunes_nothing_and_that_is_told_once`, `policies::a_store_that_does_not_prune_is_told_of_once_until_it_prunes_and_counted_every_time`, `policies::what_is_refused_anyway_is_not_blamed_on_the_prune`, `policies::a_store_that_cannot_prune_now_is_asked_until_it_can` |
+//! | question 2, when it fails | `in_code::a_prune_that_fails_is_an_answer`, `policies::a_store_that_refuses_to_prune_does_not_hold_up_the_orchestration`, `policies::a_store_that_refuses_what_the_code_prunes_does_not_hold_up_the_orchestration`, `policies::a_store_without_an_administrative_side_prunes_nothing_and_that_is_told_once`, `policies::a_store_that_does_not_prune_is_told_of_once_until_it_prunes_and_counted_every_time`, `policies::what_is_refused_anyway_is_not_blamed_on_the_prune`, `policies::a_store_that_cannot_prune_now_is_asked_until_it_can` |
 //! | question 3, metrics | `in_code::every_form_is_counted`, `policies::a_store_that_refuses_to_prune_does_not_hold_up_the_orchestration` |
 //! | question 4, time in policies | `policies::what_ended_a_short_time_ago_is_kept_by_the_clock_of_the_store` |
 //! | question 5, opting out | `policies::an_execution_may_opt_out_and_explicit_calls_always_work` |
 //! | retention | `age::finished_instances_are_removed_when_they_are_old_enough`, `age::a_tree_goes_as_a_whole_and_an_eternal_instance_never`, `age::without_retention_nothing_is_removed`, `age::a_round_that_fails_is_told_once_and_a_later_one_catches_up`, `age::the_first_round_comes_soon_after_the_start`, `age::who_asks_for_retention_where_there_is_none_is_told`, `age::retention_that_makes_no_sense_is_refused` |
-//! | whatever is chosen | `chance::policies_prune_what_the_model_says`, `stores::nothing_that_is_needed_goes` |
+//! | whatever is chosen | `chance::policies_and_code_prune_and_hear_what_the_model_says`, `stores::nothing_that_is_needed_goes` |
 
 mod age;
 mod fences;

@@ -277,7 +277,7 @@ fn a_store_that_refuses_to_prune_does_not_hold_up_the_orchestration() {
 }
 
 #[test]
-fn nor_if_it_was_the_code_that_asked() {
+fn a_store_that_refuses_what_the_code_prunes_does_not_hold_up_the_orchestration() {
     let shown = Shown::default();
     with_local_recorder(&shown, || {
         every_way(|scene| async move {
