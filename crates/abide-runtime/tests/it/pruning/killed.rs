@@ -16,8 +16,8 @@ use abide_runtime::{AutoPruneConfig, RetentionConfig, Runtime};
 use abide_sqlite::SqliteProvider;
 
 use super::past::Past;
-use super::{folder, keep, keeps};
-use crate::e2e::support::Node;
+use super::{keep, keeps};
+use crate::e2e::support::{Folder, Node};
 
 const CHILD: &str = "pruning::killed::works_until_it_is_killed";
 const FOLDER: &str = "ABIDE_PRUNING_FOLDER";
@@ -76,6 +76,11 @@ async fn open(folder: &Path) -> Arc<SqliteProvider> {
     Arc::new(SqliteProvider::new(&url, None).await.unwrap())
 }
 
+fn retention() -> RetentionConfig {
+    let every = Duration::from_millis(20);
+    RetentionConfig { every, batch: 3, ..RetentionConfig::keeping_for(KEEP_FAMILIES) }
+}
+
 async fn run(store: Arc<SqliteProvider>, retention: Option<RetentionConfig>) -> Arc<Runtime> {
     let (activities, orchestrations, mut options) = node().into_parts();
     options.retention = retention;
@@ -89,9 +94,7 @@ async fn works_until_it_is_killed() {
     let (Ok(folder), Ok(round)) = (std::env::var(FOLDER), std::env::var(ROUND)) else { return };
     let folder = PathBuf::from(folder);
     let store = open(&folder).await;
-    let every = Duration::from_millis(20);
-    let retention = RetentionConfig { every, batch: 3, ..RetentionConfig::keeping_for(KEEP_FAMILIES) };
-    let _runtime = run(store.clone(), Some(retention)).await;
+    let _runtime = run(store.clone(), Some(retention())).await;
     let client = Client::new(store);
     for name in ETERNAL {
         client.start_orchestration(name, name, "").await.unwrap();
@@ -108,12 +111,17 @@ async fn works_until_it_is_killed() {
         }
         client.cancel_instance(&family, "enough").await.unwrap();
         let _perhaps_removed_already = client.wait_for_orchestration(&family, PATIENCE).await;
-        client.prune_executions("ByClient", keep(KEEP)).await.unwrap();
-        let in_bulk =
-            InstanceFilter { instance_ids: Some(vec!["InBulk".to_owned()]), ..InstanceFilter::default() };
-        client.prune_executions_bulk(in_bulk, keep(KEEP)).await.unwrap();
-        client.cleanup_orphaned_instances(OrphanFilter::default()).await.unwrap();
+        clean_up(&client).await;
     }
+}
+
+/// What a client may clean up.
+async fn clean_up(client: &Client) {
+    client.prune_executions("ByClient", keep(KEEP)).await.unwrap();
+    let in_bulk =
+        InstanceFilter { instance_ids: Some(vec!["InBulk".to_owned()]), ..InstanceFilter::default() };
+    client.prune_executions_bulk(in_bulk, keep(KEEP)).await.unwrap();
+    client.cleanup_orphaned_instances(OrphanFilter::default()).await.unwrap();
 }
 
 /// A process that is killed when the test is over, in whatever way.
@@ -149,6 +157,15 @@ async fn pass(time: Duration) {
     clock.sleep_until(clock.monotonic() + time).await;
 }
 
+/// Waits until it is so.
+async fn until(what: &str, is_so: impl AsyncFn() -> bool) {
+    let clock = SystemClock::new();
+    while !is_so().await {
+        assert!(clock.monotonic() < PATIENCE, "still waiting until {what}");
+        pass(Duration::from_millis(1)).await;
+    }
+}
+
 /// What must hold whenever a process dies. Gives how many families there are.
 async fn look(store: &SqliteProvider) -> usize {
     for name in ETERNAL {
@@ -180,48 +197,65 @@ async fn look(store: &SqliteProvider) -> usize {
 }
 
 async fn families(store: &SqliteProvider) -> Vec<String> {
+    instances_like(store, "family-").await
+}
+
+async fn instances_like(store: &SqliteProvider, prefix: &str) -> Vec<String> {
     let all = store.list_instances().await.unwrap();
-    all.into_iter().filter(|id| id.starts_with("family-")).collect()
+    all.into_iter().filter(|id| id.starts_with(prefix)).collect()
 }
 
 async fn work_of(store: &SqliteProvider, instance: &str) -> i64 {
-    let instance = instance.to_owned();
-    let query = "SELECT count(*) FROM work WHERE mailbox = (SELECT no FROM mailbox WHERE id = ?1)";
-    let count = store.inspect(move |rows| rows.query_row(query, [instance], |row| row.get::<_, i64>(0)));
+    count(store, format!("work WHERE mailbox = (SELECT no FROM mailbox WHERE id = '{instance}')")).await
+}
+
+/// How many are asked for and have not begun.
+async fn waiting_starts(store: &SqliteProvider) -> i64 {
+    count(store, r#"message WHERE item LIKE '{"StartOrchestration"%'"#.to_owned()).await
+}
+
+async fn count(store: &SqliteProvider, rows: String) -> i64 {
+    let query = format!("SELECT count(*) FROM {rows}");
+    let count = store.inspect(move |connection| connection.query_row(&query, [], |row| row.get(0)));
     count.await.unwrap().unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn processes_that_prune_and_cancel_are_killed() {
     let kills = std::env::var("ABIDE_KILLS").ok().map_or(8, |kills| kills.parse().unwrap());
-    let folder = folder();
+    let folder = Folder::new();
     let mut families = 0;
     for round in 0..kills {
-        let worker = Worker::start(&folder, round);
-        let clock = SystemClock::new();
-        while !folder.join(format!("ready-{round}")).exists() {
-            assert!(clock.monotonic() < PATIENCE, "the worker is not ready");
-            pass(Duration::from_millis(1)).await;
-        }
+        let worker = Worker::start(folder.path(), round);
+        let ready = folder.path().join(format!("ready-{round}"));
+        until("the worker is ready", async || ready.exists()).await;
         pass(Duration::from_micros(SystemEntropy.next_u64() % 150_000)).await;
         worker.kill();
-        families += look(&*open(&folder).await).await;
+        families += look(&*open(folder.path()).await).await;
     }
     assert!(families > 0);
-    go_on(&folder).await;
-    std::fs::remove_dir_all(folder).unwrap();
+    go_on(folder.path()).await;
 }
 
-/// Whatever was begun ends, in a process that is not killed.
+/// Whatever was begun ends, in a process that is not killed, and then what need not stay goes.
 async fn go_on(folder: &Path) {
     let store = open(folder).await;
     let runtime = run(store.clone(), None).await;
     let client = Client::new(store.clone());
+    // Those who were killed may have left no child behind. Now there is one.
+    client.start_orchestration("family-last", "Family", "").await.unwrap();
+    until("the last family has a child", async || {
+        instances_like(&store, "child-family-last").await.len() == 1
+    })
+    .await;
+    until("everything has begun", async || waiting_starts(&store).await == 0).await;
     let mut executions = 0;
     for name in ETERNAL {
+        let number = async || client.get_instance_info(name).await.unwrap().current_execution_id;
+        until("there is something to prune", async || number().await > u64::from(KEEP) + 1).await;
         client.cancel_instance(name, "the end").await.unwrap();
         client.wait_for_orchestration(name, PATIENCE).await.unwrap();
-        executions += client.get_instance_info(name).await.unwrap().current_execution_id;
+        executions += number().await;
     }
     let families = families(&store).await;
     for family in &families {
@@ -229,8 +263,36 @@ async fn go_on(folder: &Path) {
         client.cancel_instance(family, "enough").await.unwrap();
         client.wait_for_orchestration(family, PATIENCE).await.unwrap();
     }
-    runtime.shutdown(None).await;
-    look(&store).await;
     println!("{executions} executions, {} families", families.len());
     assert!(executions > 10);
+    what_a_client_cleans_up_goes(&store, &client).await;
+    // And nothing else did.
+    assert_eq!(self::families(&store).await, families);
+    runtime.shutdown(None).await;
+    look(&store).await;
+    what_is_old_goes(store).await;
+}
+
+async fn what_a_client_cleans_up_goes(store: &SqliteProvider, client: &Client) {
+    // Children end after their parents, and go when they have.
+    until("no child is left", async || {
+        clean_up(client).await;
+        waiting_starts(store).await == 0 && instances_like(store, "child-").await.is_empty()
+    })
+    .await;
+    for name in ["ByClient", "InBulk"] {
+        let last = client.get_instance_info(name).await.unwrap().current_execution_id;
+        let kept = (last + 1 - u64::from(KEEP)..=last).collect::<Vec<_>>();
+        assert_eq!(client.list_executions(name).await.unwrap(), kept, "{name}");
+    }
+}
+
+/// By now everything has ended.
+async fn what_is_old_goes(store: Arc<SqliteProvider>) {
+    let runtime = run(store.clone(), Some(retention())).await;
+    until("every instance is gone", async || store.list_instances().await.unwrap().is_empty()).await;
+    runtime.shutdown(None).await;
+    for table in ["execution", "turn", "work"] {
+        assert_eq!(count(&store, table.to_owned()).await, 0, "{table}");
+    }
 }

@@ -18,8 +18,8 @@
 //! | version A, pruned in normal operation | `versions::a_executions_of_the_new_version_go_on_after_a_prune` |
 //! | version B, rolled back after a prune | `versions::b_a_rollback_waits_for_the_version_whether_pruned_or_not`, `versions::b_a_rollback_under_the_same_version_does_not_fit_whether_pruned_or_not` |
 //! | version C, looking at the old version | `versions::c_what_an_old_version_did_is_lost_unless_it_is_kept` |
-//! | keeping more during upgrades | `versions::policies_that_are_off_during_a_roll_out_keep_everything_and_catch_up_after_it` |
-//! | keeping by time and by count | `in_code::time_and_count_must_both_allow_it`, `policies::what_ended_a_short_time_ago_is_kept_by_the_clock_of_the_store` |
+//! | keeping more during upgrades | `versions::policies_that_are_off_during_a_roll_out_keep_everything_and_catch_up_after_it`, `versions::c_what_an_old_version_did_is_lost_unless_it_is_kept` |
+//! | keeping by time and by count | `in_code::time_and_count_must_both_allow_it`, `policies::what_ended_a_short_time_ago_is_kept_by_the_clock_of_the_store`, `policies::what_ended_a_short_time_ago_is_kept_by_the_clock_of_the_store_whatever_time_it_is_elsewhere` |
 //! | preserved and lost | `kept::what_is_preserved_and_what_is_lost` |
 //! | children and their parent link | `kin::children_outlive_the_execution_that_asked_for_them_and_know_their_parent` |
 //! | unobserved 1, a loser | `kin::unobserved_1_a_loser_is_cancelled_whether_pruned_or_not` |
@@ -35,12 +35,12 @@
 //! | crash, cancel | `crashes::cancel`, `killed::processes_that_prune_and_cancel_are_killed` |
 //! | growth without bounds | `forever::what_it_costs_and_takes_stays_the_same`, `forever::a_file_stays_as_small_as_it_was`, `forever::without_a_policy_it_grows` |
 //! | question 1, who waits for it | `in_code::code_prunes_and_hears_what_was_deleted`, `in_code::a_prune_costs_no_activity` |
-//! | question 2, when it fails | `in_code::a_prune_that_fails_is_an_answer`, `policies::a_store_that_refuses_to_prune_does_not_hold_up_the_orchestration`, `policies::nor_if_it_was_the_code_that_asked`, `policies::a_store_without_an_administrative_side_prunes_nothing_and_that_is_told`, `policies::what_is_refused_anyway_is_not_blamed_on_the_prune`, `policies::a_store_that_cannot_prune_now_is_asked_until_it_can` |
+//! | question 2, when it fails | `in_code::a_prune_that_fails_is_an_answer`, `policies::a_store_that_refuses_to_prune_does_not_hold_up_the_orchestration`, `policies::a_store_that_refuses_what_the_code_prunes_does_not_hold_up_the_orchestration`, `policies::a_store_without_an_administrative_side_prunes_nothing_and_that_is_told_once`, `policies::a_store_that_does_not_prune_is_told_of_once_until_it_prunes_and_counted_every_time`, `policies::what_is_refused_anyway_is_not_blamed_on_the_prune`, `policies::a_store_that_cannot_prune_now_is_asked_until_it_can` |
 //! | question 3, metrics | `in_code::every_form_is_counted`, `policies::a_store_that_refuses_to_prune_does_not_hold_up_the_orchestration` |
-//! | question 4, time in policies | `policies::what_ended_a_short_time_ago_is_kept_by_the_clock_of_the_store` |
+//! | question 4, time in policies | `policies::what_ended_a_short_time_ago_is_kept_by_the_clock_of_the_store`, `policies::what_ended_a_short_time_ago_is_kept_by_the_clock_of_the_store_whatever_time_it_is_elsewhere` |
 //! | question 5, opting out | `policies::an_execution_may_opt_out_and_explicit_calls_always_work` |
 //! | retention | `age::finished_instances_are_removed_when_they_are_old_enough`, `age::a_tree_goes_as_a_whole_and_an_eternal_instance_never`, `age::without_retention_nothing_is_removed`, `age::a_round_that_fails_is_told_once_and_a_later_one_catches_up`, `age::the_first_round_comes_soon_after_the_start`, `age::who_asks_for_retention_where_there_is_none_is_told`, `age::retention_that_makes_no_sense_is_refused` |
-//! | whatever is chosen | `chance::policies_prune_what_the_model_says`, `stores::nothing_that_is_needed_goes` |
+//! | whatever is chosen | `chance::policies_and_code_prune_and_hear_what_the_model_says`, `stores::nothing_that_is_needed_goes` |
 
 mod age;
 mod fences;
@@ -58,12 +58,10 @@ mod killed;
 mod past;
 mod stores;
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use abide_engine::OrchestrationContext;
-use abide_host::SystemEntropy;
-use abide_model::{Entropy as _, PruneOptions};
+use abide_model::PruneOptions;
 use abide_provider::ProviderAdmin as _;
 use abide_runtime::registry::OrchestrationOptions;
 use abide_runtime::{AutoPruneConfig, AutoPrunePolicy};
@@ -149,13 +147,6 @@ fn registered(policy: AutoPrunePolicy) -> Code {
 
 fn configured(code: Code, config: AutoPruneConfig) -> Code {
     code.options(|options| options.auto_prune = config)
-}
-
-/// A new folder for a file.
-fn folder() -> PathBuf {
-    let folder = std::env::temp_dir().join(format!("abide-pruning-{:x}", SystemEntropy.next_u64()));
-    std::fs::create_dir_all(&folder).unwrap();
-    folder
 }
 
 /// Runs it ten times; gives what is left.

@@ -8,9 +8,9 @@ use abide_model::PruneOptions;
 use abide_provider::{Operation, ProviderAdmin as _, Rejection};
 use abide_runtime::registry::{OrchestrationOptions, OrchestrationRegistry};
 use abide_runtime::{AutoPruneConfig, AutoPrunePolicy, InvalidOptions, PruneTrigger, Runtime, StartError};
-use abide_sim::{Fault, FaultPlan};
+use abide_sim::{Fault, FaultPlan, Offset};
 use metrics::with_local_recorder;
-use tracing::subscriber::with_default;
+use tracing::subscriber::{set_default, with_default};
 
 use super::{MINUTE, code, configured, keep, keeps, left_of_ten, registered, repeats};
 use crate::e2e::support::ThirdParty;
@@ -50,6 +50,18 @@ fn what_ended_a_short_time_ago_is_kept_by_the_clock_of_the_store() {
         // Each takes a minute: at the end of the ninth, those before the sixth ended more than three minutes ago.
         let policy = AutoPrunePolicy { keep_for: Some(3 * MINUTE + MINUTE / 2), ..keeps(1) };
         assert_eq!(left_of_ten(&scene, registered(policy)).await, [6, 7, 8, 9, 10]);
+    });
+}
+
+/// The clock of the node is a day ahead: for it, all of them ended long ago.
+#[test]
+fn what_ended_a_short_time_ago_is_kept_by_the_clock_of_the_store_whatever_time_it_is_elsewhere() {
+    ways(&[Way::Resident, Way::Cold], |scene| async move {
+        let policy = AutoPrunePolicy { keep_for: Some(3 * MINUTE + MINUTE / 2), ..keeps(1) };
+        let ahead = Arc::new(scene.world.clock.skewed(Offset::Ahead(24 * 60 * MINUTE)));
+        scene.node_on(scene.store(), ahead, registered(policy)).await;
+        assert_eq!(scene.run("i", "Repeats", "10").await.unwrap(), "10");
+        assert_eq!(scene.world.memory.list_executions("i").await.unwrap(), [6, 7, 8, 9, 10]);
     });
 }
 
@@ -142,19 +154,62 @@ fn a_typed_version_may_have_one_too_and_a_merge_takes_it_over() {
     });
 }
 
+/// What is said when an orchestration goes on although nothing was pruned.
+const NOT_PRUNED: &str = "earlier executions could not be pruned";
+
 #[test]
-fn a_store_without_an_administrative_side_prunes_nothing_and_that_is_told() {
+fn a_store_without_an_administrative_side_prunes_nothing_and_that_is_told_once() {
     let shown = Shown::default();
     with_local_recorder(&shown, || {
         ways(&[Way::Resident], |scene| async move {
+            let listener = Listener::of_warnings();
+            let hearing = set_default(listener.clone());
             let store = Arc::new(ThirdParty::new(scene.store()));
             scene.node_on(store, scene.world.clock.clone(), registered(keeps(1))).await;
-            assert_eq!(scene.run("i", "Repeats", "3").await.unwrap(), "3");
-            assert_eq!(scene.world.memory.list_executions("i").await.unwrap(), [1, 2, 3]);
+            for instance in ["i", "j"] {
+                assert_eq!(scene.run(instance, "Repeats", "3").await.unwrap(), "3");
+                assert_eq!(scene.world.memory.list_executions(instance).await.unwrap(), [1, 2, 3]);
+                assert_eq!(listener.count(NOT_PRUNED), 1, "{:#?}", listener.lines());
+            }
+            drop(hearing);
         });
     });
     let text = shown.text();
-    assert!(text.contains("abide_prunes_refused_total{} 2"), "{text}");
+    assert!(text.contains("abide_prunes_refused_total{} 4"), "{text}");
+}
+
+#[test]
+fn a_store_that_does_not_prune_is_told_of_once_until_it_prunes_and_counted_every_time() {
+    let shown = Shown::default();
+    with_local_recorder(&shown, || {
+        ways(&[Way::Plain], |scene| async move {
+            let listener = Listener::of_warnings();
+            let hearing = set_default(listener.clone());
+            // The call behind the commit fails; only the fourth and the fifth do not.
+            let refused = Fault::Rejected(Rejection::Invalid);
+            let fails =
+                [(1, refused), (2, Fault::NotApplied), (3, refused), (6, Fault::NotApplied), (7, refused)];
+            let plan = fails.into_iter().fold(FaultPlan::none(), |plan, (ordinal, fault)| {
+                plan.at(Operation::PruneExecutions, ordinal, fault)
+            });
+            scene.faults.set_plan(plan);
+            scene.node(registered(keeps(1))).await;
+            // An execution that continues asks once. The warnings until then, and what is left:
+            let expected = [
+                ("never pruned", "4", 1, vec![1, 2, 3, 4]),
+                ("pruned", "3", 1, vec![2, 3]),
+                ("not again", "3", 2, vec![1, 2, 3]),
+            ];
+            for (instance, last, warnings, left) in expected {
+                assert_eq!(scene.run(instance, "Repeats", last).await.unwrap(), last);
+                assert_eq!(scene.world.memory.list_executions(instance).await.unwrap(), left, "{instance}");
+                assert_eq!(listener.count(NOT_PRUNED), warnings, "{instance}: {:#?}", listener.lines());
+            }
+            drop(hearing);
+        });
+    });
+    let text = shown.text();
+    assert!(text.contains("abide_prunes_refused_total{} 5"), "{text}");
 }
 
 #[test]
@@ -203,8 +258,10 @@ fn a_policy_that_never_prunes_is_a_mistake() {
     });
 }
 
-/// Three executions; what the first asks to be pruned when it continues is refused.
+/// Three executions; what the first asks to be pruned when it continues is refused, and that is told.
 async fn refused_once(scene: &Scene, code: Code) {
+    let listener = Listener::of_warnings();
+    let hearing = set_default(listener.clone());
     // The second turn of the first execution continues as new: its commit prunes, or a call behind it.
     let (operation, ordinal) = match scene.way {
         Way::Resident | Way::Cold => (Operation::CommitTurn, 2),
@@ -216,6 +273,8 @@ async fn refused_once(scene: &Scene, code: Code) {
     assert_eq!(scene.run("i", "Repeats", "3").await.unwrap(), "3");
     assert!(scene.faults.fired());
     assert_eq!(scene.world.memory.list_executions("i").await.unwrap(), [2, 3]);
+    assert_eq!(listener.count(NOT_PRUNED), 1, "{:#?}", listener.lines());
+    drop(hearing);
 }
 
 #[test]
@@ -230,7 +289,7 @@ fn a_store_that_refuses_to_prune_does_not_hold_up_the_orchestration() {
 }
 
 #[test]
-fn nor_if_it_was_the_code_that_asked() {
+fn a_store_that_refuses_what_the_code_prunes_does_not_hold_up_the_orchestration() {
     let shown = Shown::default();
     with_local_recorder(&shown, || {
         every_way(|scene| async move {

@@ -92,28 +92,11 @@ fn the_end_of_an_instance_with_two_thousand_running_activities_is_two_dozen_stat
 /// What a commit costs that cancels everything, however much that is.
 const CANCELLING: u64 = 23;
 
-/// An instance `a` with so many executions that ended, before the one that runs.
-fn with_past(store: &Store, ended: u64) {
-    store.create_idle("a");
-    store.damage("DELETE FROM execution");
-    let counted = format!(
-        "WITH RECURSIVE counted (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM counted WHERE i < {ended})"
-    );
-    store.damage(&format!(
-        "{counted} INSERT INTO execution (mailbox, no, status, started_at, completed_at)
-         SELECT 1, i, 'ContinuedAsNew', i, i FROM counted"
-    ));
-    store.damage(&format!("UPDATE mailbox SET execution = {ended}"));
-    store.enqueue(signal("a", ""));
-    let lease = store.lease();
-    store.commit(TurnBuilder::starting(ended + 1).under(&lease));
-}
-
 /// The first commit under a policy may find years of executions.
 #[test]
 fn a_commit_with_much_to_prune_prunes_a_part_with_a_handful_of_statements() {
     on_both(|store| {
-        with_past(store, 10_000);
+        store.create_with_past("a", 10_000);
         for round in 1..=2 {
             store.enqueue(signal("a", ""));
             let lease = store.lease();
@@ -132,7 +115,7 @@ fn a_commit_with_much_to_prune_prunes_a_part_with_a_handful_of_statements() {
 #[test]
 fn pruning_much_by_hand_takes_many_small_transactions() {
     on_both(|store| {
-        with_past(store, 10_000);
+        store.create_with_past("a", 10_000);
         let before = store.provider.transactions();
         let pruned = block_on(store.provider.prune_executions("a", PruneOptions::default())).unwrap();
         assert_eq!((pruned.instances_processed, pruned.executions_deleted), (1, 10_000));

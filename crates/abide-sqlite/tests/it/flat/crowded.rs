@@ -11,7 +11,7 @@ use crate::support::store::*;
 const FEW: usize = 2_000;
 
 /// Inserts rows for the mailbox of `a`: `{i}` is counted, `{no}` the next number.
-pub(super) fn crowd(store: &Store, rows: usize, columns: &str, values: &str) {
+fn crowd(store: &Store, rows: usize, columns: &str, values: &str) {
     let values = values.replace("{no}", "((SELECT number FROM counter) + i)");
     store.damage(&format!(
         "WITH RECURSIVE counted (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM counted WHERE i < {rows})

@@ -4,29 +4,14 @@ use abide_model::PruneOptions;
 use abide_provider::{InstanceFilter, ProviderAdmin as _};
 use futures::executor::block_on;
 
-use super::crowded::{crowd, flat};
+use super::crowded::flat;
 use super::{Cost, Costs};
 use crate::support::items::*;
 use crate::support::store::*;
 
-/// An instance `a` with so many executions, a millisecond apart, of which the last runs.
+/// An instance `a` with so many executions, of which the last runs.
 fn with_executions(store: &Store, count: usize) {
-    store.create_idle("a");
-    store.damage("DELETE FROM execution");
-    store.damage("DELETE FROM turn");
-    let ended = count - 1;
-    let columns = "execution (mailbox, no, status, started_at, completed_at)";
-    crowd(store, ended, columns, "1, i, 'ContinuedAsNew', i, i");
-    crowd(
-        store,
-        ended,
-        "turn (mailbox, execution, first_event, last_event, length, events)",
-        "1, i, 1, 1, 1, '[]'",
-    );
-    store.damage(&format!("UPDATE mailbox SET execution = {ended}"));
-    store.enqueue(signal("a", ""));
-    let lease = store.lease();
-    store.commit(TurnBuilder::starting(u64::try_from(count).unwrap()).under(&lease));
+    store.create_with_past("a", u64::try_from(count).unwrap() - 1);
 }
 
 /// How much of the past is kept.
@@ -95,7 +80,7 @@ fn prune_all(prune: impl Fn(&Store, PruneOptions) -> Cost, count: usize) -> Cost
 }
 
 #[test]
-fn a_commit_that_prunes() {
+fn a_commit_that_prunes_costs_what_goes() {
     flat("executions that are kept", |_, rows| {
         let prune = |store: &Store, options| {
             store.enqueue(signal("a", ""));
@@ -109,7 +94,7 @@ fn a_commit_that_prunes() {
 }
 
 #[test]
-fn a_prune_by_hand() {
+fn a_prune_by_hand_costs_what_goes() {
     flat("executions that are kept by hand", |_, rows| {
         let prune = |store: &Store, options| {
             Cost::of(store, || block_on(store.provider.prune_executions("a", options)).unwrap()).1
@@ -119,7 +104,7 @@ fn a_prune_by_hand() {
 }
 
 #[test]
-fn looking_for_something_to_prune() {
+fn looking_for_something_to_prune_costs_what_goes() {
     flat("executions that are looked at", |_, rows| {
         let prune = |store: &Store, options| {
             let all = InstanceFilter::default();
@@ -131,13 +116,13 @@ fn looking_for_something_to_prune() {
 
 /// What runs for ever is in nobody's way, although executions behind it are missing.
 #[test]
-fn an_old_execution_that_never_ended() {
+fn an_old_execution_that_never_ended_makes_no_prune_dearer() {
     flat("executions behind one that never ended", |store, rows| {
         with_executions(store, rows);
         store.damage("UPDATE execution SET status = 'Running', completed_at = NULL WHERE no = 1");
         let keep = u32::try_from(rows).unwrap() - 10;
         let mut costs = Vec::new();
-        for (name, keep_last, left) in [("the first time", keep, 10), ("again", keep - 2, 12)] {
+        for (name, keep_last, not_kept) in [("the first time", keep, 10), ("again", keep - 2, 12)] {
             store.enqueue(signal("a", ""));
             let lease = store.lease();
             let options = PruneOptions { keep_last: Some(keep_last), completed_before: None };
@@ -145,7 +130,7 @@ fn an_old_execution_that_never_ended() {
                 TurnBuilder::of_execution(lease.position.execution_id).pruning(options).under(&lease);
             costs.push((name, Cost::of(store, || store.commit(commit)).1));
             let pruned = i64::try_from(rows).unwrap() - store.count("execution");
-            assert_eq!(pruned, left - 1, "all but the first, which runs");
+            assert_eq!(pruned, not_kept - 1, "all but the first, which runs");
         }
         costs
     });

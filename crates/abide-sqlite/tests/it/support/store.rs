@@ -18,7 +18,7 @@ use rusqlite::types::{FromSql, ValueRef};
 
 use super::clock::ManualClock;
 use super::folder::Folder;
-use super::items::{TurnBuilder, start};
+use super::items::{TurnBuilder, signal, start};
 
 /// Where every test begins.
 pub(crate) const BEGIN: u64 = 1_000_000;
@@ -86,6 +86,30 @@ impl Store {
     /// An instance that has started and waits.
     pub(crate) fn create_idle(&self, name: &str) {
         self.create(name, TurnBuilder::starting(1));
+    }
+
+    /// An instance with so many executions that ended, a millisecond apart and with an event each, before the one that runs. By
+    /// SQL, because that many turns take long.
+    pub(crate) fn create_with_past(&self, name: &str, ended: u64) {
+        self.create_idle(name);
+        let mailbox: i64 = self.value(&format!("SELECT no FROM mailbox WHERE id = '{name}'"));
+        let counted = format!(
+            "WITH RECURSIVE counted (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM counted WHERE i < {ended})"
+        );
+        self.damage(&format!("DELETE FROM execution WHERE mailbox = {mailbox}"));
+        self.damage(&format!(
+            "{counted} INSERT INTO execution (mailbox, no, status, started_at, completed_at)
+             SELECT {mailbox}, i, 'ContinuedAsNew', i, i FROM counted"
+        ));
+        self.damage(&format!("DELETE FROM turn WHERE mailbox = {mailbox}"));
+        self.damage(&format!(
+            "{counted} INSERT INTO turn (mailbox, execution, first_event, last_event, length, events)
+             SELECT {mailbox}, i, 1, 1, 1, '[]' FROM counted"
+        ));
+        self.damage(&format!("UPDATE mailbox SET execution = {ended} WHERE no = {mailbox}"));
+        self.enqueue(signal(name, ""));
+        let lease = self.lease();
+        self.commit(TurnBuilder::starting(ended + 1).under(&lease));
     }
 
     pub(crate) fn enqueue(&self, item: WorkItem) {

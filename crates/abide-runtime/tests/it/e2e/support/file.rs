@@ -1,11 +1,11 @@
 //! A database file that is gone when the test is.
 
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use abide_model::{Clock, Sleep, Timestamp};
+use abide_host::SystemEntropy;
+use abide_model::{Clock, Entropy as _, Sleep, Timestamp};
 use abide_provider::Provider;
 use abide_sim::{FaultPlan, FaultStore, RequiredOnly, SeededEntropy, VirtualClock};
 use abide_sqlite::SqliteProvider;
@@ -17,11 +17,14 @@ pub(crate) struct Folder(PathBuf);
 
 impl Folder {
     pub(crate) fn new() -> Self {
-        static COUNT: AtomicU64 = AtomicU64::new(0);
-        let number = COUNT.fetch_add(1, Ordering::Relaxed);
-        let path = std::env::temp_dir().join(format!("abide-e2e-{}-{number}", std::process::id()));
+        // Not by the number of the process: one that was killed leaves its folder behind, and numbers come again.
+        let path = std::env::temp_dir().join(format!("abide-e2e-{:x}", SystemEntropy.next_u64()));
         std::fs::create_dir_all(&path).unwrap();
         Self(path)
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
     }
 
     /// What the database in it is called in a URL.

@@ -8,6 +8,7 @@ mod third_party;
 mod trace;
 mod world;
 
+pub(crate) use self::file::Folder;
 pub(crate) use self::log::Log;
 pub(crate) use self::node::Node;
 pub(crate) use self::past::Past;
