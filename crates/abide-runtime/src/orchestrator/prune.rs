@@ -102,7 +102,7 @@ impl Orchestrator {
         if current == 0 {
             return Ok(Ok(PruneResult { instances_processed: 1, ..PruneResult::default() }));
         }
-        let options = ended_before(options, self.granted_at(held));
+        let options = ended_before(&options, self.granted_at(held));
         let (kept, before) = (u64::from(options.kept()), options.completed_before);
         let mut pruned = match self.prune_now(held, options).await {
             Told::Done(pruned) => pruned,
@@ -172,10 +172,10 @@ impl Orchestrator {
 }
 
 /// The same, but nothing that ended after this time.
-fn ended_before(options: PruneOptions, time: Timestamp) -> PruneOptions {
+fn ended_before(options: &PruneOptions, time: Timestamp) -> PruneOptions {
     let after = time.as_millis().saturating_add(1);
     let completed_before = options.completed_before.map_or(after, |before| before.min(after));
-    PruneOptions { completed_before: Some(completed_before), ..options }
+    PruneOptions { completed_before: Some(completed_before), ..*options }
 }
 
 fn no_side() -> ProviderError {
