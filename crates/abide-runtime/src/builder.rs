@@ -1,11 +1,12 @@
 //! Starting a runtime.
 
 use std::fmt;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use abide_client::Client;
 use abide_host::SystemEntropy;
-use abide_model::{Clock, Entropy, Spawn};
+use abide_model::{Clock, Entropy, Spawn, panic_text};
 use abide_provider::Provider;
 use futures_util::FutureExt;
 use futures_util::future::{join, join4};
@@ -242,7 +243,11 @@ fn serve(core: &Arc<Core>, worker: &Arc<Worker>) {
     let leases = supervise(Arc::clone(core), "lease renewals", move || renew_leases(Arc::clone(&of_leases)));
     let sessions = supervise(Arc::clone(core), "sessions", move || keep_sessions(Arc::clone(&of_sessions)));
     // Before anything is leased, or what is taken away at once would not be heard of.
-    let mut stolen = core.store.stolen_leases();
+    let subscribed = std::panic::catch_unwind(AssertUnwindSafe(|| core.store.stolen_leases()));
+    let mut stolen = subscribed.unwrap_or_else(|payload| {
+        let _said = panic_text(payload);
+        None
+    });
     let hear = supervise(Arc::clone(core), "stolen leases", move || {
         let stolen = stolen.take().or_else(|| of_listener.stolen_leases());
         listen(Arc::clone(&of_listener), stolen)

@@ -25,7 +25,7 @@ const LAST_OFFER: Duration = Duration::from_millis(2_500);
 const LAST_CALLS: Duration = Duration::from_millis(300);
 
 impl Core {
-    /// If the runtime ends, waits until it asks for no more leases: it would get back what it gives back.
+    /// If the runtime ends, waits until it asks for no more leases: it would get what it gives back, or what comes of what it writes.
     pub(crate) async fn wait_for_last_fetches(&self) {
         if self.stop.ending.is_cancelled() {
             let limit = self.clock.sleep_until(self.clock.monotonic().saturating_add(LAST_CALLS));

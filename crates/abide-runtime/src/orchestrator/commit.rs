@@ -148,6 +148,7 @@ pub(crate) async fn commit(core: &Arc<Core>, commit: TurnCommit) -> CommitEnd {
         }
         .boxed()
     };
+    core.wait_for_last_fetches().await;
     match core.insist(Operation::CommitTurn, call).await {
         Told::Done(committed) => {
             core.pulse.committed(core.clock.monotonic());

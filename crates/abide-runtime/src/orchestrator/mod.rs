@@ -204,13 +204,7 @@ impl Orchestrator {
     /// What time it is for the store: its time at the lease, plus what has passed since.
     fn now(&self, held: &Held) -> Timestamp {
         let passed = self.core.clock.monotonic().saturating_sub(held.granted);
-        self.granted_at(held).saturating_add(passed)
-    }
-
-    /// What time it was for the store when it granted the lease, by its clock or, if it does not say, by ours.
-    fn granted_at(&self, held: &Held) -> Timestamp {
-        let passed = self.core.clock.monotonic().saturating_sub(held.granted);
-        held.lease.store_time.unwrap_or_else(|| self.core.clock.wall().saturating_sub(passed))
+        held.lease.store_time.map_or_else(|| self.core.clock.wall(), |time| time.saturating_add(passed))
     }
 
     fn tell_lanes(&self, (mail, work): (bool, bool)) {

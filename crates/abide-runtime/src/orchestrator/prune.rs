@@ -4,21 +4,22 @@
 //! is the current one and counts as kept, so that one execution more stays than was asked for. That one goes with the commit,
 //! which is fenced, and the code is told of both: what is asked for in the first turn and in a later one has the same answer.
 //!
-//! What is pruned at once is not fenced, so only what ended before the lease was granted is. A holder that lost its lease without
-//! knowing takes nothing then that came later, however far the instance has got meanwhile.
+//! What is pruned at once is not fenced, so it takes only what ended before the execution began that is current for the lease. A
+//! holder that lost its lease without knowing takes nothing then that came later, however far the instance has got meanwhile.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use abide_engine::Identity;
-use abide_model::{PruneOptions, PruneResult, Timestamp};
+use abide_model::{PruneOptions, PruneResult};
 use abide_provider::{ExecutionInfo, Operation, Provider, ProviderError, Rejection, StoreError};
-use futures_util::future::{BoxFuture, FutureExt};
+use futures_util::future::{BoxFuture, Either, FutureExt, select};
 
 use super::commit::CommitEnd;
 use super::{Held, Orchestrator};
 use crate::insist::{Told, meant};
+use crate::store_call::PATIENCE;
 
 /// A prune of very much is made in many parts, and only an answer counts all of them.
 const PATIENCE_OF_PRUNES: Duration = Duration::from_secs(60);
@@ -102,9 +103,12 @@ impl Orchestrator {
         if current == 0 {
             return Ok(Ok(PruneResult { instances_processed: 1, ..PruneResult::default() }));
         }
-        let options = ended_before(&options, self.granted_at(held));
-        let (kept, before) = (u64::from(options.kept()), options.completed_before);
-        let mut pruned = match self.prune_now(held, options).await {
+        let Some(now) = self.info(held, current).await? else {
+            return Ok(Err(format!("the store does not know execution {current} of this instance")));
+        };
+        let at_once = ended_before(&options, now.started_at);
+        let (kept, before) = (u64::from(options.kept()), at_once.completed_before);
+        let mut pruned = match self.prune_now(held, at_once).await {
             Told::Done(pruned) => pruned,
             Told::Refused { error, .. } if is_lost(&error) => return Err(CommitEnd::NotOurs),
             Told::Refused { error, .. } => return Ok(Err(error.to_string())),
@@ -116,15 +120,16 @@ impl Orchestrator {
         }
         take(&mut pruned, &promises.gone_by_now(current.saturating_sub(kept), before));
         let one_more = who.execution_id.saturating_sub(kept);
-        let ended = if one_more == 0 { None } else { self.ended(held, one_more).await? };
-        if let Some(ended) = ended.filter(|ended| ended.is_before(before)) {
+        let ended =
+            if one_more == 0 { None } else { self.info(held, one_more).await?.map(|info| Ended::of(&info)) };
+        if let Some(ended) = ended.filter(|ended| ended.is_before(options.completed_before)) {
             pruned.add(&promises.promise(one_more, ended));
         }
         Ok(Ok(pruned))
     }
 
     async fn prune_now(&self, held: &Held, options: PruneOptions) -> Told<PruneResult> {
-        self.insist_on(held, Operation::PruneExecutions, move |store, instance| {
+        self.insist_on(held, (Operation::PruneExecutions, PATIENCE_OF_PRUNES), move |store, instance| {
             let options = options.clone();
             async move {
                 let admin = store.as_management_capability().ok_or_else(no_side)?;
@@ -135,9 +140,9 @@ impl Orchestrator {
         .await
     }
 
-    /// What the store knows of an execution that ended; `None` if it is not there.
-    async fn ended(&self, held: &Held, execution_id: u64) -> Result<Option<Ended>, CommitEnd> {
-        let info = self.insist_on(held, Operation::GetExecutionInfo, move |store, instance| {
+    /// What the store knows of an execution; `None` if it is not there.
+    async fn info(&self, held: &Held, execution_id: u64) -> Result<Option<ExecutionInfo>, CommitEnd> {
+        let info = self.insist_on(held, (Operation::GetExecutionInfo, PATIENCE), move |store, instance| {
             async move {
                 let admin = store.as_management_capability().ok_or_else(no_side)?;
                 admin.get_execution_info(&instance, execution_id).await
@@ -145,7 +150,7 @@ impl Orchestrator {
             .boxed()
         });
         match info.await {
-            Told::Done(info) => Ok(Some(Ended::of(&info))),
+            Told::Done(info) => Ok(Some(info)),
             Told::Refused { error, .. } if is_lost(&error) => Err(CommitEnd::NotOurs),
             Told::Refused { .. } => Ok(None),
             Told::GivenUp => Err(CommitEnd::GivenUp),
@@ -154,26 +159,32 @@ impl Orchestrator {
 
     /// Asks the store until it answers, but not once it is known that the lease is lost: then it is up to others. What was pruned
     /// already may be pruned again, so a lost answer may be asked for again.
-    async fn insist_on<T, F>(&self, held: &Held, operation: Operation, mut call: F) -> Told<T>
+    async fn insist_on<T, F>(
+        &self,
+        held: &Held,
+        (operation, patience): (Operation, Duration),
+        mut call: F,
+    ) -> Told<T>
     where
         T: Send + 'static,
         F: FnMut(Arc<dyn Provider>, String) -> BoxFuture<'static, Result<T, ProviderError>>,
     {
         let lost = || StoreError::rejected(operation, Rejection::LeaseLost, "the lease is lost");
         let ask = || {
-            if held.lost.is_cancelled() {
-                return std::future::ready(Err(lost())).boxed();
-            }
             let answer = call(Arc::clone(&self.core.store), held.lease.instance.clone());
             async move { answer.await.map_err(|error| meant(operation, error, Rejection::Invalid)) }.boxed()
         };
-        self.core.insist_within(PATIENCE_OF_PRUNES, operation, ask).await
+        let told = Box::pin(self.core.insist_within(patience, operation, ask));
+        match select(Box::pin(held.lost.cancelled()), told).await {
+            Either::Left(_) => Told::Refused { error: lost(), perhaps_applied: true },
+            Either::Right((told, _)) => told,
+        }
     }
 }
 
 /// The same, but nothing that ended after this time.
-fn ended_before(options: &PruneOptions, time: Timestamp) -> PruneOptions {
-    let after = time.as_millis().saturating_add(1);
+fn ended_before(options: &PruneOptions, time: u64) -> PruneOptions {
+    let after = time.saturating_add(1);
     let completed_before = options.completed_before.map_or(after, |before| before.min(after));
     PruneOptions { completed_before: Some(completed_before), ..*options }
 }

@@ -14,7 +14,7 @@ use tracing::{Span, warn};
 use super::Worker;
 use super::activity::Activity;
 use super::finish::Taken;
-use super::running::{Place, Run, Stage};
+use super::running::{Place, Run};
 use super::session::Ticket;
 use super::start::Handler;
 use crate::cancellation::{Cancellation, CancellationReason};
@@ -64,7 +64,7 @@ impl Worker {
         let seconds = self.core.clock.monotonic().saturating_sub(began).as_secs_f64();
         match ran {
             Ran::Returned(result) => {
-                place.enter(Stage::Returned);
+                place.returned();
                 // The slot is free as soon as the result has a place to wait in.
                 let _waits = Arc::clone(&self.unacknowledged).acquire_owned().await;
                 place.leave();

@@ -72,6 +72,7 @@ impl Worker {
             }
             .boxed()
         };
+        self.core.wait_for_last_fetches().await;
         match self.core.insist(Operation::FinishWork, call).await {
             Told::Done(()) => {
                 self.core.pulse.committed(self.core.clock.monotonic());

@@ -55,9 +55,20 @@ struct Seat {
     stage: Stage,
 }
 
+/// What a look at an activity that was asked to stop came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Looked {
+    HasTime {
+        until: Duration,
+    },
+    /// Told once.
+    IsOverdue,
+    NothingToDo,
+}
+
 /// How far an activity has got.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stage {
+enum Stage {
     Runs,
     /// It was asked to stop, and must have done so by then.
     MustStop {
@@ -80,12 +91,31 @@ impl Place {
         drop(slot);
     }
 
-    pub(super) fn stage(&self) -> Stage {
-        self.lock().stage
+    fn has_returned(&self) -> bool {
+        self.lock().stage == Stage::Returned
     }
 
-    pub(super) fn enter(&self, stage: Stage) {
-        self.lock().stage = stage;
+    /// The activity has returned; its result may have to wait.
+    pub(super) fn returned(&self) {
+        self.lock().stage = Stage::Returned;
+    }
+
+    /// What becomes of an activity that was asked to stop: it has so much time from the first look on.
+    pub(super) fn look(&self, now: Duration, time: Duration) -> Looked {
+        let mut seat = self.lock();
+        match seat.stage {
+            Stage::Runs => {
+                let by = now.saturating_add(time);
+                seat.stage = Stage::MustStop { by };
+                Looked::HasTime { until: by }
+            }
+            Stage::MustStop { by } if now < by => Looked::HasTime { until: by },
+            Stage::MustStop { .. } if seat.slot.is_some() => {
+                seat.stage = Stage::Overdue;
+                Looked::IsOverdue
+            }
+            Stage::MustStop { .. } | Stage::Overdue | Stage::Returned => Looked::NothingToDo,
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, Seat> {
@@ -164,7 +194,7 @@ impl Run {
     /// Asks the activity to stop. The first reason counts.
     pub(super) fn stop(&self, reason: CancellationReason) {
         // What has returned already, and waits for its result to be written, has nothing to stop.
-        if self.cancellation.cancel(reason) && self.place.stage() != Stage::Returned {
+        if self.cancellation.cancel(reason) && !self.place.has_returned() {
             let Activity { instance, name, id, .. } = &*self.activity;
             self.span.in_scope(|| {
                 info!(target: "abide::runtime", instance_id = %instance, activity_name = %name, activity_id = id, ?reason,

@@ -15,7 +15,7 @@ use tracing::{debug, warn};
 
 use super::Worker;
 use super::activity::Activity;
-use super::running::{Run, Stage};
+use super::running::{Looked, Run};
 use super::stopping::why;
 use crate::cancellation::CancellationReason;
 
@@ -117,20 +117,14 @@ impl Worker {
         if !run.cancellation.is_unwanted() {
             return None;
         }
-        match run.place.stage() {
-            Stage::Runs => {
-                let time = self.core.settings.activity_cancellation_grace_period.saturating_add(MARGIN);
-                let by = now.saturating_add(time);
-                run.place.enter(Stage::MustStop { by });
-                Some(by)
-            }
-            Stage::MustStop { by } if now < by => Some(by),
-            Stage::MustStop { .. } => {
-                run.place.enter(Stage::Overdue);
+        let time = self.core.settings.activity_cancellation_grace_period.saturating_add(MARGIN);
+        match run.place.look(now, time) {
+            Looked::HasTime { until } => Some(until),
+            Looked::IsOverdue => {
                 self.take_slot(run);
                 None
             }
-            Stage::Overdue | Stage::Returned => None,
+            Looked::NothingToDo => None,
         }
     }
 

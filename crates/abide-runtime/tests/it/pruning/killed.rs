@@ -68,6 +68,8 @@ fn node() -> Node {
         .with(|options| {
             let overrides = [("ByPolicy".to_owned(), keeps(KEEP))].into();
             options.auto_prune = AutoPruneConfig { overrides, ..AutoPruneConfig::default() };
+            // Every kill is an attempt of what ran.
+            options.max_attempts = u32::MAX;
         })
 }
 
