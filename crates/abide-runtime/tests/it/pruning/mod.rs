@@ -33,7 +33,7 @@
 //! | crash, prune with continue | `crashes::continue_with_prune`, `crashes::continue_by_policy`, `killed::processes_that_prune_and_cancel_are_killed` |
 //! | crash, prune then continue | `crashes::prune_then_continue`, `crashes::prune_before_anything_else`, `crashes::between_the_prune_and_its_record`, `abide-engine::micro::prune::replay_does_not_prune_again` |
 //! | crash, cancel | `crashes::cancel`, `killed::processes_that_prune_and_cancel_are_killed` |
-//! | growth without bounds | `forever::what_it_costs_and_takes_stays_the_same`, `forever::a_file_stays_as_small_as_it_was`, `forever::without_a_policy_it_grows` |
+//! | growth without bounds | `forever::what_it_costs_and_takes_on_a_file_stays_the_same`, `forever::without_a_policy_it_grows` |
 //! | question 1, who waits for it | `in_code::code_prunes_and_hears_what_was_deleted`, `in_code::a_prune_costs_no_activity` |
 //! | question 2, when it fails | `in_code::a_prune_that_fails_is_an_answer`, `policies::a_store_that_refuses_to_prune_does_not_hold_up_the_orchestration`, `policies::a_store_that_refuses_what_the_code_prunes_does_not_hold_up_the_orchestration`, `policies::a_store_without_an_administrative_side_prunes_nothing_and_that_is_told_once`, `policies::a_store_that_does_not_prune_is_told_of_once_until_it_prunes_and_counted_every_time`, `policies::what_is_refused_anyway_is_not_blamed_on_the_prune`, `policies::a_store_that_cannot_prune_now_is_asked_until_it_can` |
 //! | question 3, metrics | `in_code::every_form_is_counted`, `policies::a_store_that_refuses_to_prune_does_not_hold_up_the_orchestration` |

@@ -441,6 +441,6 @@ impl World {
 
     /// Lets more time pass than anything lasts: hours in memory. On a file every look takes its time, and minutes are enough.
     pub(crate) async fn pass_long(&self) {
-        self.pass(seconds(if self.is_file() { 20 * 60 } else { 10 * 3_600 })).await;
+        self.pass(seconds(if self.is_file() { 10 * 60 } else { 10 * 3_600 })).await;
     }
 }
