@@ -123,8 +123,12 @@ fn b_a_rollback_waits_for_the_version_whether_pruned_or_not() {
                 prune(&world, keep_last).await;
             }
             let before = world.history("i").await;
-            let rolled_back = world.run(old()).await;
+            let witness =
+                |ctx: OrchestrationContext, _| async move { ctx.schedule_activity("Echo", "seen").await };
+            let rolled_back = world.run(old().orchestration("Witness", witness)).await;
             world.raise("i", "go", "end").await;
+            // What comes later is done, so it was looked at; some time later, several times.
+            assert_eq!(world.start_and_end("witness", "Witness", "").await.unwrap(), "seen");
             world.pass(millis(60)).await;
             // It does not run, and does not fail either.
             assert_eq!(world.history("i").await, before);
