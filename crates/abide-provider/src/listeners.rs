@@ -84,6 +84,17 @@ impl ChangeListeners {
         }
     }
 
+    /// Tells everyone who listens to an instance that is meant.
+    pub fn tell_those(&self, is_meant: impl Fn(&str) -> bool) {
+        let register = locked(&self.0);
+        let meant = register.slots.iter().filter(|(instance, _)| is_meant(instance));
+        let slots: Vec<Arc<Slot>> = meant.flat_map(|(_, slots)| slots.values()).cloned().collect();
+        drop(register);
+        for slot in &slots {
+            slot.tell();
+        }
+    }
+
     /// Whether nobody listens.
     #[must_use]
     pub fn is_empty(&self) -> bool {

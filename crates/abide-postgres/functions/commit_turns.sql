@@ -1,0 +1,174 @@
+-- Commits turns of different instances, each for itself. outcomes[turn] is 'ok', or why it was refused (abide.judge). An error, of
+-- which a sound caller sees none but those that pass, undoes them all, and the caller repeats them one by one.
+--
+-- instances[turn]: whose turn it was. is_new[turn]: it began an execution. pruned_…[turn]: what its prune took. The other results are news for those who wait, to
+-- be told when this is committed: whether an instance can be leased, when that may change, under which tags there is new work, and
+-- whose leases on work are gone, and why.
+CREATE FUNCTION abide.commit_turns(
+    p_turns abide.new_turn[], p_consumed abide.numbered[], p_values abide.new_value[], p_work abide.new_work[],
+    p_revoked abide.revoked_work[], p_messages abide.new_message[], p_timers abide.numbered[],
+    OUT outcomes text[], OUT instances text[], OUT is_new boolean[], OUT pruned_executions bigint[], OUT pruned_events bigint[],
+    OUT wakes boolean, OUT due_at bigint, OUT tags text[], OUT stolen text[], OUT because text[]
+) LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+    v_now bigint;
+    v_required text[] := ARRAY(SELECT t.instance FROM unnest(p_turns) AS t WHERE t.authority = 'none')
+                         || ARRAY(SELECT w.instance FROM unnest(p_work) AS w)
+                         || ARRAY(SELECT m.recipient FROM unnest(p_messages) AS m WHERE m.class <> 3);
+    v_optional text[] := ARRAY(SELECT m.recipient FROM unnest(p_messages) AS m WHERE m.class = 3);
+    v_made bigint[] := abide.register(v_required);
+    v_mailboxes bigint[];    -- per turn; null from the moment it is refused
+    v_living bigint[];       -- the same, but for turns that make no instance of what is none
+    v_locked bigint[];
+    v_doomed abide.numbered[];    v_why text[];    -- work to be taken back
+    v_pruned abide.numbered[];                     -- executions to be pruned
+    v_executions bigint[];
+    v_sessions text[];       v_session_tags text[];    v_used text[] := '{}';
+    -- What occurs in this batch at all: most statements below have nothing to do in most calls.
+    v_fuses boolean;    v_prunes boolean;    v_writes_kv boolean;    v_ends boolean;    v_names_mail boolean;
+    v_turn integer;
+BEGIN
+    SELECT bool_or(t.authority = 'work'), bool_or(t.keeps IS NOT NULL),
+           bool_or(t.clears_kv OR t.folds_kv) OR cardinality(p_values) > 0, bool_or(t.ends_timers),
+           bool_or(NOT t.consumes_all)
+    INTO v_fuses, v_prunes, v_writes_kv, v_ends, v_names_mail FROM unnest(p_turns) AS t;
+    SELECT array_agg(CASE t.authority WHEN 'none' THEN (SELECT i.no FROM abide.instance AS i WHERE i.id = t.instance)
+                                      ELSE t.mailbox END ORDER BY t.turn)
+    INTO v_mailboxes FROM unnest(p_turns) AS t;
+
+    -- Locks, in their order: mailboxes, then every work row that may be deleted.
+    v_locked := abide.lock_mailboxes(v_mailboxes, v_required, v_optional);
+    IF cardinality(p_revoked) > 0 OR v_fuses OR v_prunes THEN
+        v_pruned := ARRAY(
+            SELECT ROW (t.turn, e)::abide.numbered FROM unnest(p_turns) AS t
+            JOIN abide.mailbox AS b ON b.no = v_mailboxes[t.turn]
+            CROSS JOIN LATERAL unnest(abide.prunable(
+                b.no, t.execution, CASE WHEN t.execution > b.execution + 1 THEN t.execution ELSE b.unbroken END,
+                t.keeps, t.ended_before, 256)) AS e
+            WHERE t.keeps IS NOT NULL ORDER BY t.turn);
+        SELECT coalesce(array_agg(ROW (d.turn, d.no)::abide.numbered ORDER BY d.no), '{}'), array_agg(d.because ORDER BY d.no)
+        INTO v_doomed, v_why
+        FROM (
+            SELECT r.turn, w.no, r.because
+            FROM unnest(p_revoked) AS r
+            JOIN abide.instance AS i ON i.id = r.instance
+            JOIN abide.work AS w ON w.mailbox = i.no AND w.execution = r.execution AND w.activity = r.activity
+            UNION ALL
+            SELECT d.turn, w.no, 'deleted'
+            FROM unnest(v_pruned) AS d
+            JOIN abide.work AS w ON w.mailbox = v_mailboxes[d.turn] AND w.execution = d.number
+        ) AS d;
+        PERFORM FROM abide.work AS w
+        WHERE w.no = ANY (ARRAY(SELECT d.number FROM unnest(v_doomed) AS d)
+                          || ARRAY(SELECT t.work FROM unnest(p_turns) AS t WHERE t.authority = 'work'))
+        ORDER BY w.no FOR UPDATE;
+    END IF;
+
+    v_now := abide.now();
+    outcomes := abide.judge(p_turns, v_mailboxes, v_now);
+    SELECT array_agg(CASE WHEN outcomes[t.turn] = 'ok' THEN b.no END ORDER BY t.turn),
+           array_agg(CASE WHEN outcomes[t.turn] = 'ok' AND (t.creates OR b.execution > 0) THEN b.no END ORDER BY t.turn),
+           array_agg(b.id ORDER BY t.turn),
+           array_agg(coalesce(outcomes[t.turn] = 'ok' AND t.creates AND t.execution > b.execution, false) ORDER BY t.turn),
+           array_agg(0 ORDER BY t.turn), array_agg(0 ORDER BY t.turn)
+    INTO v_mailboxes, v_living, instances, is_new, pruned_executions, pruned_events
+    FROM unnest(p_turns) AS t LEFT JOIN abide.mailbox AS b ON b.no = v_mailboxes[t.turn];
+
+    -- Messages that were consumed: a whole batch, or those named if they are of it.
+    DELETE FROM abide.message AS m
+    USING unnest(p_turns) AS t, abide.mailbox AS b, LATERAL abide.batch(b.no, b.batch_to, b.batch_first) AS handed_out (no)
+    WHERE t.authority = 'lease' AND t.consumes_all AND b.no = v_mailboxes[t.turn] AND m.no = handed_out.no;
+    IF v_names_mail THEN
+        DELETE FROM abide.message AS m
+        USING unnest(p_consumed) AS c, unnest(p_turns) AS t, abide.mailbox AS b
+        WHERE t.turn = c.turn AND t.authority = 'lease' AND b.no = v_mailboxes[t.turn] AND m.no = c.number
+          AND m.mailbox = b.no AND (m.place <= b.batch_to OR m.place = b.batch_first);
+    END IF;
+
+    PERFORM abide.write_executions(p_turns, v_living, v_now);
+    IF v_writes_kv THEN
+        PERFORM abide.write_kv(p_turns, p_values, v_living);
+    END IF;
+
+    -- Work: new rows, then those that go.
+    tags := '{}';    stolen := '{}';    because := '{}';    v_sessions := '{}';    v_session_tags := '{}';
+    IF cardinality(p_work) > 0 THEN
+        SELECT q.tags, q.sessions, q.session_tags INTO tags, v_sessions, v_session_tags
+        FROM abide.write_work(ARRAY(SELECT w FROM unnest(p_work) AS w WHERE v_mailboxes[w.turn] IS NOT NULL)) AS q;
+    END IF;
+    IF cardinality(v_doomed) > 0 THEN
+        SELECT g.stolen, g.because, v_sessions || g.sessions INTO stolen, because, v_sessions
+        FROM abide.take_back(
+            ARRAY(SELECT CASE WHEN v_mailboxes[d.turn] IS NOT NULL THEN d.number END FROM unnest(v_doomed) AS d), v_why) AS g;
+    END IF;
+
+    -- Sessions come last in the order: that of a fused step was active; what was queued or taken back changes lanes.
+    IF v_fuses THEN
+        v_used := ARRAY(SELECT w.session FROM unnest(p_turns) AS t JOIN abide.work AS w ON w.no = t.work
+                        WHERE v_mailboxes[t.turn] IS NOT NULL AND w.session IS NOT NULL);
+        DELETE FROM abide.work AS w USING unnest(p_turns) AS t WHERE w.no = t.work AND v_mailboxes[t.turn] IS NOT NULL;
+    END IF;
+    IF cardinality(v_sessions) > 0 OR cardinality(v_used) > 0 THEN
+        PERFORM abide.hold_sessions(v_sessions || v_used);
+        PERFORM abide.use_sessions(v_used, v_now);
+        PERFORM abide.settle_lanes(v_sessions, v_session_tags, v_now);
+    END IF;
+
+    -- Messages, in order; then timers that nobody waits for.
+    IF cardinality(p_messages) > 0 THEN
+        PERFORM abide.post(ARRAY(SELECT m FROM unnest(p_messages) AS m WHERE v_mailboxes[m.turn] IS NOT NULL),
+                           v_locked, v_living, v_now);
+    END IF;
+    IF cardinality(p_timers) > 0 THEN
+        DELETE FROM abide.message AS m USING unnest(p_timers) AS n, unnest(p_turns) AS t
+        WHERE t.turn = n.turn AND m.mailbox = v_mailboxes[n.turn] AND m.class = 4 AND m.execution = t.execution
+          AND m.event = n.number;
+    END IF;
+    IF v_ends THEN
+        DELETE FROM abide.message AS m USING unnest(p_turns) AS t
+        WHERE t.ends_timers AND m.mailbox = v_mailboxes[t.turn] AND m.class = 4 AND m.execution = t.execution;
+    END IF;
+
+    -- The position, the lease and the readiness of each instance, in one write to its row.
+    UPDATE abide.mailbox AS b
+    SET execution = n.execution, last_event = n.last_event, status = n.status, pin = n.pin, updated_at = n.updated_at,
+        unbroken = n.unbroken,
+        lease = CASE WHEN n.keeps_lease THEN b.lease END,
+        leased_until = CASE WHEN n.keeps_lease THEN b.leased_until END,
+        batch_to = CASE WHEN n.keeps_lease THEN b.batch_to END, batch_first = CASE WHEN n.keeps_lease THEN b.batch_first END,
+        ready = CASE WHEN n.keeps_lease THEN b.ready ELSE s.ready END,
+        due_at = CASE WHEN n.keeps_lease THEN b.due_at ELSE s.due_at END
+    FROM (
+        SELECT b.no,
+               CASE WHEN lives THEN t.execution ELSE b.execution END AS execution,
+               CASE WHEN NOT lives THEN b.last_event
+                    ELSE coalesce(t.last_event, CASE WHEN t.execution > b.execution THEN 0 ELSE b.last_event END) END AS last_event,
+               CASE WHEN NOT lives THEN b.status
+                    WHEN t.status IS NOT NULL THEN t.status
+                    WHEN t.execution > b.execution THEN 'Running' ELSE b.status END AS status,
+               CASE WHEN NOT lives THEN b.pin
+                    ELSE coalesce(t.pin, CASE WHEN t.execution > b.execution THEN '' ELSE b.pin END) END AS pin,
+               CASE WHEN lives THEN v_now ELSE b.updated_at END AS updated_at,
+               CASE WHEN lives AND t.execution > b.execution + 1 THEN t.execution ELSE b.unbroken END AS unbroken,
+               t.authority = 'none' AND b.lease IS NOT NULL AS keeps_lease    -- giving it a past ends nobody's lease
+        FROM unnest(p_turns) AS t
+        JOIN abide.mailbox AS b ON b.no = v_mailboxes[t.turn]
+        CROSS JOIN LATERAL (SELECT v_living[t.turn] IS NOT NULL AS lives) AS l
+    ) AS n
+    CROSS JOIN LATERAL abide.standing(n.no, n.execution > 0) AS s
+    WHERE b.no = n.no;
+
+    IF v_prunes THEN
+        FOR v_turn, v_executions IN
+            SELECT p.turn, array_agg(p.number) FROM unnest(v_pruned) AS p WHERE v_living[p.turn] IS NOT NULL GROUP BY p.turn
+        LOOP
+            pruned_executions[v_turn] := cardinality(v_executions);
+            pruned_events[v_turn] := abide.drop_executions(v_mailboxes[v_turn], v_executions);
+        END LOOP;
+    END IF;
+    IF EXISTS (SELECT FROM unnest(outcomes) AS o WHERE o <> 'ok') THEN
+        PERFORM abide.unregister(v_made);
+    END IF;
+    SELECT s.wakes, s.due_at INTO wakes, due_at FROM abide.settle(v_locked) AS s;
+END $$;

@@ -1,0 +1,54 @@
+-- Enqueues messages of clients. A key makes repeating the call safe: one that was seen within the hour does nothing. A start that is
+-- only_once is not sent if there is such an instance, or one is about to be; there is at most one of each name in a call. outcomes are
+-- 'ok', 'repeated' or 'exists'. Keys come before mailboxes in the lock order; no other call takes one.
+CREATE FUNCTION abide.enqueue_messages(
+    p_messages abide.new_message[], p_delays_ms bigint[], p_keys bytea[], p_only_once boolean[],
+    OUT outcomes text[], OUT wakes boolean, OUT due_at bigint
+) LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+    v_now bigint := abide.now();
+    v_hour_ago bigint := v_now - 3600000;
+    v_new bytea[];
+    v_required text[];
+    v_made bigint[];
+    v_locked bigint[];
+BEGIN
+    DELETE FROM abide.request WHERE key IN (
+        SELECT r.key FROM abide.request AS r WHERE r.seen_at <= v_hour_ago ORDER BY r.seen_at LIMIT 16 FOR UPDATE SKIP LOCKED);
+    WITH seen AS (
+        INSERT INTO abide.request AS r (key, seen_at)
+        SELECT DISTINCT k, v_now FROM unnest(p_keys) AS k WHERE k IS NOT NULL ORDER BY k
+        ON CONFLICT (key) DO UPDATE SET seen_at = v_now WHERE r.seen_at <= v_hour_ago
+        RETURNING key
+    )
+    SELECT coalesce(array_agg(key), '{}') INTO v_new FROM seen;
+    SELECT array_agg(CASE WHEN k.key IS NULL OR (k.key = ANY (v_new) AND k.nth = 1) THEN 'ok' ELSE 'repeated' END ORDER BY k.place)
+    INTO outcomes
+    FROM (SELECT k.*, row_number() OVER (PARTITION BY k.key ORDER BY k.place) AS nth
+          FROM unnest(p_keys) WITH ORDINALITY AS k (key, place)) AS k;
+
+    v_required := ARRAY(SELECT m.recipient FROM unnest(p_messages) AS m WHERE m.class <> 3 AND outcomes[m.turn] = 'ok');
+    v_made := abide.register(v_required);
+    v_locked := abide.lock_mailboxes(
+        '{}', v_required, ARRAY(SELECT m.recipient FROM unnest(p_messages) AS m WHERE m.class = 3 AND outcomes[m.turn] = 'ok'));
+    v_now := abide.now();
+
+    SELECT array_agg(CASE WHEN outcomes[m.turn] = 'ok' AND p_only_once[m.turn]
+                               AND (b.execution > 0 OR EXISTS (
+                                    SELECT FROM abide.message AS s WHERE s.mailbox = b.no AND s.class IN (1, 2)))
+                          THEN 'exists' ELSE outcomes[m.turn] END ORDER BY m.turn)
+    INTO outcomes
+    FROM unnest(p_messages) AS m
+    LEFT JOIN abide.instance AS i ON i.id = m.recipient LEFT JOIN abide.mailbox AS b ON b.no = i.no;
+    -- A key is only remembered by a message that was sent.
+    DELETE FROM abide.request WHERE key = ANY (ARRAY(
+        SELECT k.key FROM unnest(p_keys, outcomes) AS k (key, outcome) WHERE k.outcome = 'exists'));
+
+    PERFORM abide.post(
+        ARRAY(SELECT ROW (m.turn, m.recipient, m.class, greatest(m.visible_at, abide.later(v_now, p_delays_ms[m.turn])),
+                          m.execution, m.event, m.parent, m.item)::abide.new_message
+              FROM unnest(p_messages) AS m WHERE outcomes[m.turn] = 'ok' ORDER BY m.turn),
+        v_locked, '{}', v_now);
+    SELECT s.wakes, s.due_at INTO wakes, due_at FROM abide.settle(v_locked) AS s;
+END $$;

@@ -1,0 +1,60 @@
+-- Deletes mailboxes, which are locked with the mailboxes of their unborn children, with everything they have: executions, mail, work,
+-- values, leases, dead letters; and children that were not yet born, which would come to life as orphans. p_ids are names to be
+-- forgotten, also those that have no mailbox.
+CREATE FUNCTION abide.erase(
+    p_mailboxes bigint[], p_ids text[], p_now bigint,
+    OUT instances bigint, OUT executions bigint, OUT events bigint, OUT items bigint, OUT stolen text[], OUT because text[]
+) LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+    v_work bigint[] := ARRAY(SELECT w.no FROM abide.work AS w WHERE w.mailbox = ANY (p_mailboxes) ORDER BY w.no FOR UPDATE);
+    v_sessions text[];
+    v_unborn bigint[];
+    v_cradles bigint[];    -- the mailboxes of the unborn
+    v_void bigint[];       -- those among them whose lease was to bring one to life
+    v_count bigint;
+BEGIN
+    SELECT g.stolen, g.because, g.sessions INTO stolen, because, v_sessions
+    FROM abide.take_back(v_work, array_fill('deleted'::text, ARRAY[cardinality(v_work)])) AS g;
+    IF cardinality(v_sessions) > 0 THEN
+        PERFORM abide.hold_sessions(v_sessions);
+        PERFORM abide.settle_lanes(v_sessions, NULL, p_now);
+    END IF;
+    instances := (SELECT count(DISTINCT e.mailbox) FROM abide.execution AS e WHERE e.mailbox = ANY (p_mailboxes));
+    WITH gone AS (DELETE FROM abide.turn AS t WHERE t.mailbox = ANY (p_mailboxes) RETURNING t.length)
+    SELECT coalesce(sum(length), 0) INTO events FROM gone;
+    WITH gone AS (DELETE FROM abide.execution AS e WHERE e.mailbox = ANY (p_mailboxes) RETURNING 1)
+    SELECT count(*) INTO executions FROM gone;
+    DELETE FROM abide.kv_delta WHERE mailbox = ANY (p_mailboxes);
+    DELETE FROM abide.kv_store WHERE mailbox = ANY (p_mailboxes);
+    WITH visible AS (DELETE FROM abide.message AS m WHERE m.mailbox = ANY (p_mailboxes) AND m.place IS NOT NULL RETURNING 1),
+         hidden AS (DELETE FROM abide.message AS m WHERE m.mailbox = ANY (p_mailboxes) AND m.visible_at IS NOT NULL RETURNING 1)
+    SELECT cardinality(v_work) + (SELECT count(*) FROM visible) + (SELECT count(*) FROM hidden) INTO items;
+    DELETE FROM abide.mailbox WHERE no = ANY (p_mailboxes);
+    DELETE FROM abide.instance WHERE no = ANY (p_mailboxes);
+    DELETE FROM abide.dead_letter WHERE instance = ANY (p_ids);
+
+    SELECT coalesce(array_agg(u.no), '{}'), coalesce(array_agg(DISTINCT u.mailbox), '{}') INTO v_unborn, v_cradles
+    FROM abide.unborn(p_ids) AS u;
+    IF cardinality(v_unborn) = 0 THEN
+        RETURN;
+    END IF;
+    -- A turn that was to bring a child to life is not to be committed.
+    v_void := ARRAY(SELECT b.no FROM abide.mailbox AS b
+                    WHERE b.no = ANY (v_cradles) AND b.execution = 0 AND b.leased_until > p_now
+                      AND EXISTS (SELECT FROM abide.message AS m WHERE m.no = ANY (v_unborn) AND m.mailbox = b.no
+                                  AND (m.place <= b.batch_to OR m.place = b.batch_first)));
+    DELETE FROM abide.message WHERE no = ANY (v_unborn);
+    items := items + cardinality(v_unborn);
+    -- What was kept for the queues of a child was kept because it would start.
+    WITH unread AS (
+        DELETE FROM abide.message AS m USING abide.mailbox AS b
+        WHERE b.no = ANY (v_cradles) AND b.execution = 0 AND m.mailbox = b.no AND m.class = 3
+          AND NOT EXISTS (SELECT FROM abide.message AS s WHERE s.mailbox = b.no AND s.class IN (1, 2))
+        RETURNING 1
+    )
+    SELECT count(*) INTO v_count FROM unread;
+    items := items + v_count;
+    UPDATE abide.mailbox SET lease = NULL, leased_until = NULL, batch_to = NULL, batch_first = NULL WHERE no = ANY (v_void);
+    PERFORM abide.settle(v_cradles);
+END $$;

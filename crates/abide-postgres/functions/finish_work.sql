@@ -1,0 +1,41 @@
+-- Removes finished activities, each once, and tells their instances; p_items is null for one that tells nothing. outcomes are 'ok',
+-- 'lost', or 'invalid' if the completion is for another instance. The mailbox is in the token, so it can be locked before the work is
+-- looked at.
+CREATE FUNCTION abide.finish_work(
+    p_work bigint[], p_mailboxes bigint[], p_nonces bigint[], p_instances text[], p_items text[],
+    OUT outcomes text[], OUT wakes boolean, OUT due_at bigint
+) LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+    v_now bigint;
+    v_locked bigint[] := abide.lock_mailboxes(
+        ARRAY(SELECT f.mailbox FROM unnest(p_mailboxes, p_items) AS f (mailbox, item) WHERE f.item IS NOT NULL), '{}', '{}');
+    v_sessions text[];
+BEGIN
+    PERFORM FROM abide.work AS w WHERE w.no = ANY (p_work) ORDER BY w.no FOR UPDATE;
+    v_now := abide.now();
+    SELECT array_agg(CASE WHEN (w.lease = f.nonce AND w.leased_until > v_now AND w.mailbox = f.mailbox) IS NOT TRUE THEN 'lost'
+                          WHEN f.item IS NOT NULL AND f.instance IS DISTINCT FROM i.id THEN 'invalid'
+                          ELSE 'ok' END ORDER BY f.place)
+    INTO outcomes
+    FROM unnest(p_work, p_mailboxes, p_nonces, p_instances, p_items) WITH ORDINALITY
+         AS f (work, mailbox, nonce, instance, item, place)
+    LEFT JOIN abide.work AS w ON w.no = f.work
+    LEFT JOIN abide.instance AS i ON i.no = w.mailbox;
+
+    INSERT INTO abide.message (mailbox, class, item)
+    SELECT f.mailbox, 0, f.item
+    FROM unnest(p_mailboxes, p_items, outcomes) WITH ORDINALITY AS f (mailbox, item, outcome, place)
+    WHERE f.outcome = 'ok' AND f.item IS NOT NULL ORDER BY f.place;
+    WITH gone AS (
+        DELETE FROM abide.work AS w
+        WHERE w.no = ANY (ARRAY(SELECT f.work FROM unnest(p_work, outcomes) AS f (work, outcome) WHERE f.outcome = 'ok'))
+        RETURNING w.session
+    )
+    SELECT array_agg(DISTINCT session) FILTER (WHERE session IS NOT NULL) INTO v_sessions FROM gone;
+    IF v_sessions IS NOT NULL THEN
+        PERFORM abide.hold_sessions(v_sessions);
+        PERFORM abide.use_sessions(v_sessions, v_now);
+    END IF;
+    SELECT s.wakes, s.due_at INTO wakes, due_at FROM abide.settle(v_locked) AS s;
+END $$;

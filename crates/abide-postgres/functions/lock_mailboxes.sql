@@ -1,0 +1,16 @@
+-- Locks mailboxes in order, and says which are there. Names that the caller must find have been registered before; one that is gone
+-- again was deleted while we waited. Going back for it would break the order, so the call is to be repeated.
+CREATE FUNCTION abide.lock_mailboxes(p_numbers bigint[], p_required text[], p_optional text[])
+RETURNS bigint[] LANGUAGE plpgsql AS $$
+DECLARE
+    v_wanted bigint[] := ARRAY(SELECT unnest(p_numbers) UNION
+                               SELECT i.no FROM abide.instance AS i WHERE i.id = ANY (p_required || p_optional));
+    v_locked bigint[];
+BEGIN
+    v_locked := ARRAY(SELECT b.no FROM abide.mailbox AS b WHERE b.no = ANY (v_wanted) ORDER BY b.no FOR UPDATE);
+    IF EXISTS (SELECT FROM unnest(p_required) AS n WHERE NOT EXISTS (
+                   SELECT FROM abide.instance AS i WHERE i.id = n AND i.no = ANY (v_locked))) THEN
+        RAISE EXCEPTION 'an instance was deleted while a message for it waited' USING ERRCODE = 'serialization_failure';
+    END IF;
+    RETURN v_locked;
+END $$;

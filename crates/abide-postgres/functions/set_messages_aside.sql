@@ -1,0 +1,30 @@
+-- The server cannot tell whether an item can be read; the node can. Ends a lease whose batch held messages that it could not read:
+-- those count an attempt and are hidden for a while, or die with the eleventh; the others are as if they had never been leased. Says
+-- which died.
+CREATE FUNCTION abide.set_messages_aside(
+    p_mailbox bigint, p_nonce bigint, p_messages bigint[], OUT dead bigint[], OUT wakes boolean, OUT due_at bigint
+) LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+    v_now bigint;
+    v_mailbox abide.mailbox;
+BEGIN
+    SELECT * INTO v_mailbox FROM abide.mailbox AS b WHERE b.no = p_mailbox FOR UPDATE;
+    v_now := abide.now();
+    IF (v_mailbox.lease = p_nonce AND v_mailbox.leased_until > v_now) IS NOT TRUE THEN
+        RETURN;
+    END IF;
+    WITH dying AS (
+        DELETE FROM abide.message AS m
+        WHERE m.no = ANY (p_messages) AND m.mailbox = p_mailbox AND m.attempts >= 10 RETURNING m.no, m.attempts, m.item
+    ), buried AS (
+        INSERT INTO abide.dead_letter (no, queue, instance, attempts, dead_at, item)
+        SELECT d.no, 'message', v_mailbox.id, d.attempts + 1, v_now, d.item FROM dying AS d RETURNING no
+    )
+    SELECT array_agg(no) INTO dead FROM buried;
+    UPDATE abide.message AS m
+    SET attempts = m.attempts + 1, visible_at = v_now + 1000 * least(power(2, least(m.attempts, 10)), 60)::bigint
+    WHERE m.no = ANY (p_messages) AND m.mailbox = p_mailbox;
+    UPDATE abide.mailbox SET lease = NULL, leased_until = NULL, batch_to = NULL, batch_first = NULL WHERE no = p_mailbox;
+    SELECT s.wakes, s.due_at INTO wakes, due_at FROM abide.settle(ARRAY[p_mailbox]) AS s;
+END $$;

@@ -1,0 +1,35 @@
+-- The same for work, whose attempt counted when it was leased. p_poison is what its instance is told when it dies. Says whether it did.
+CREATE FUNCTION abide.set_work_aside(
+    p_work bigint, p_mailbox bigint, p_nonce bigint, p_poison text, OUT is_dead boolean, OUT wakes boolean, OUT due_at bigint
+) LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+    v_now bigint;
+    v_work abide.work;
+BEGIN
+    PERFORM abide.lock_mailboxes(ARRAY[p_mailbox], '{}', '{}');
+    SELECT * INTO v_work FROM abide.work AS w WHERE w.no = p_work FOR UPDATE;
+    v_now := abide.now();
+    is_dead := false;
+    IF (v_work.lease = p_nonce AND v_work.leased_until > v_now AND v_work.mailbox = p_mailbox) IS NOT TRUE THEN
+        RETURN;
+    END IF;
+    IF v_work.attempts > 10 THEN
+        is_dead := true;
+        DELETE FROM abide.work WHERE no = p_work;
+        INSERT INTO abide.dead_letter (no, queue, instance, attempts, dead_at, item)
+        VALUES (p_work, 'work', coalesce((SELECT b.id FROM abide.mailbox AS b WHERE b.no = p_mailbox), ''), v_work.attempts, v_now,
+                v_work.item);
+        INSERT INTO abide.message (mailbox, class, item)
+        SELECT b.no, 0, p_poison FROM abide.mailbox AS b WHERE b.no = p_mailbox;
+        SELECT s.wakes, s.due_at INTO wakes, due_at FROM abide.settle(ARRAY[p_mailbox]) AS s;
+    ELSE
+        UPDATE abide.work
+        SET lease = NULL, leased_until = NULL, due_at = v_now + 1000 * least(power(2, least(attempts - 1, 10)), 60)::bigint
+        WHERE no = p_work;
+    END IF;
+    IF v_work.session IS NOT NULL THEN
+        PERFORM abide.hold_sessions(ARRAY[v_work.session]);
+        PERFORM abide.settle_lanes(ARRAY[v_work.session], NULL, v_now);
+    END IF;
+END $$;

@@ -1,0 +1,11 @@
+-- What a mailbox that is not leased offers, and when that changes: two looks at an index, however much mail there is.
+CREATE FUNCTION abide.standing(p_mailbox bigint, p_is_instance boolean, OUT ready bigint, OUT due_at bigint)
+LANGUAGE sql STABLE AS $$
+    SELECT CASE WHEN p_is_instance OR EXISTS (
+                    SELECT FROM abide.message AS m
+                    WHERE m.mailbox = p_mailbox AND m.class IN (1, 2) AND m.place IS NOT NULL)
+                THEN (SELECT m.place FROM abide.message AS m
+                      WHERE m.mailbox = p_mailbox AND m.place IS NOT NULL ORDER BY m.place LIMIT 1) END,
+           (SELECT m.visible_at FROM abide.message AS m
+            WHERE m.mailbox = p_mailbox AND m.visible_at IS NOT NULL ORDER BY m.visible_at LIMIT 1)
+$$;

@@ -1,0 +1,1 @@
+SELECT outcomes, wakes, due_at FROM abide.abandon_instances($1, $2, $3, $4)

@@ -1,0 +1,1 @@
+SELECT status, count(*) FROM abide.instance WHERE status <> '' GROUP BY status

@@ -1,0 +1,2 @@
+SELECT outcome, culprit, child, instances, executions, events, items, stolen, because, gone
+FROM abide.delete_instances($1, $2, $3, $4, $5)

@@ -1,0 +1,1 @@
+SELECT tags FROM abide.enqueue_work($1)

@@ -1,0 +1,1 @@
+SELECT abide.forget_sessions()

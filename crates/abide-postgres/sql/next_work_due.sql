@@ -1,0 +1,1 @@
+SELECT abide.next_work_due()

@@ -1,0 +1,1 @@
+SELECT outcome, executions, events, stolen, because FROM abide.prune_executions($1, $2, $3, $4, $5)

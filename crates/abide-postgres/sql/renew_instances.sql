@@ -1,0 +1,1 @@
+SELECT abide.renew_instances($1, $2, $3)

@@ -1,0 +1,1 @@
+SELECT abide.renew_sessions($1, $2, $3)

@@ -1,0 +1,1 @@
+SELECT abide.renew_work($1, $2, $3)

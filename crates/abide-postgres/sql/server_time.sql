@@ -1,0 +1,1 @@
+SELECT abide.now()

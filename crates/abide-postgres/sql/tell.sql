@@ -1,0 +1,1 @@
+SELECT abide.tell($1, $2)

@@ -1,0 +1,1 @@
+SELECT id FROM abide.tree(ARRAY[$1::text])

@@ -1,0 +1,140 @@
+//! Opening a connection: where to, how encrypted, and with which settings.
+
+use std::time::Duration;
+
+use futures_channel::mpsc;
+use tokio::task::JoinHandle;
+use tokio_postgres::config::Host;
+use tokio_postgres::{AsyncMessage, Client, Config, Notification};
+
+use crate::error::{CallError, OpenError, describe};
+use crate::tls::{Encryption, Stream};
+
+/// How long connecting may take.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// What every connection begins with.
+///
+/// Plans are made once, and must be right for tables of any size: only loops over indexes, beginning with the arguments. Planning anew for
+/// the arrays of each call costs more than the call; a plan that was made while a table was small, and is kept, must not scan or hash it. (JIT
+/// is off because forbidden plans count as very expensive ones.) A wait for a lock, and a statement, come to an end by themselves. A server
+/// whose default gives up durability does not get its way: what is acknowledged is on its disk.
+const SETTINGS: &str = "
+    SET client_min_messages = warning;
+    SET default_transaction_isolation = 'read committed';
+    SET plan_cache_mode = force_generic_plan;
+    SET enable_seqscan = off;
+    SET enable_hashjoin = off;
+    SET enable_mergejoin = off;
+    SET jit = off;
+    SET lock_timeout = '5s';
+    SET statement_timeout = '120s';
+    SET idle_in_transaction_session_timeout = '60s';
+    SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off';
+";
+
+/// Where connections go.
+#[derive(Clone)]
+pub(crate) struct Target {
+    pub(crate) config: Config,
+    pub(crate) encryption: Encryption,
+    /// For people: without user and password.
+    pub(crate) place: String,
+}
+
+impl Target {
+    pub(crate) fn parse(url: &str) -> Result<Self, OpenError> {
+        let (rest, encryption) = Encryption::take_from(url)?;
+        let mut config: Config = rest.parse().map_err(|error: tokio_postgres::Error| OpenError::Url {
+            url: without_password(url),
+            reason: describe(&error),
+        })?;
+        if config.get_hosts().is_empty() {
+            let reason = "it names no host".to_owned();
+            return Err(OpenError::Url { url: without_password(url), reason });
+        }
+        if config.get_connect_timeout().is_none() {
+            config.connect_timeout(PATIENCE);
+        }
+        if config.get_application_name().is_none() {
+            config.application_name("abide");
+        }
+        config.ssl_mode(encryption.mode());
+        config.tcp_user_timeout(Duration::from_secs(15)).keepalives_idle(Duration::from_secs(15));
+        let place = place_of(&config);
+        Ok(Self { config, encryption, place })
+    }
+}
+
+/// `host:port/database`, for people.
+fn place_of(config: &Config) -> String {
+    let hosts = config.get_hosts().iter().enumerate().map(|(order, host)| {
+        let port = config.get_ports().get(order).or(config.get_ports().first()).copied().unwrap_or(5432);
+        match host {
+            Host::Tcp(name) => format!("{name}:{port}"),
+            Host::Unix(folder) => folder.display().to_string(),
+        }
+    });
+    let hosts: Vec<String> = hosts.collect();
+    format!("{}/{}", hosts.join(","), config.get_dbname().unwrap_or_default())
+}
+
+/// A URL that can be shown.
+fn without_password(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else { return "(not shown)".to_owned() };
+    let place = rest.rsplit_once('@').map_or(rest, |(_, place)| place);
+    let place = place.split_once('?').map_or(place, |(place, _)| place);
+    format!("{scheme}://{place}")
+}
+
+/// The task that moves bytes for one connection. It ends with this value.
+#[derive(Debug)]
+pub(crate) struct Driver(JoinHandle<()>);
+
+impl Drop for Driver {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// A connection with its settings. What the server says by itself goes to `notices`.
+pub(crate) async fn connect(
+    target: &Target,
+    notices: Option<mpsc::UnboundedSender<Notification>>,
+) -> Result<(Client, Driver), CallError> {
+    let (client, stream) = target.encryption.connect(&target.config).await?;
+    let driver = Driver(tokio::runtime::Handle::current().spawn(drive(stream, notices)));
+    client.batch_execute(SETTINGS).await?;
+    Ok((client, driver))
+}
+
+/// Moves bytes until the connection ends. Why it ended is told to whoever waits for an answer.
+async fn drive(mut stream: Stream, notices: Option<mpsc::UnboundedSender<Notification>>) {
+    while let Some(Ok(message)) = futures_util::future::poll_fn(|context| stream.poll_message(context)).await
+    {
+        if let (AsyncMessage::Notification(notice), Some(notices)) = (message, &notices) {
+            let _nobody_listens = notices.unbounded_send(notice);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_shown_of_a_url_has_no_password() {
+        let target = Target::parse("postgres://me:secret@db.example:5433/shop?sslmode=disable").unwrap();
+        assert_eq!(target.place, "db.example:5433/shop");
+        for url in [
+            "postgres://me:secret@/x?port=y",
+            "mysql://me:secret@host/db",
+            "me:secret",
+            "postgres://me:secret@host/db?nonsense=1",
+        ] {
+            let error = Target::parse(url).map(|target| target.place).unwrap_err().to_string();
+            assert!(!error.contains("secret"), "{error}");
+            assert!(error.contains("postgres://user:password@host:5432/database"), "{error}");
+        }
+    }
+}

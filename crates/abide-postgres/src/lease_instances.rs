@@ -1,0 +1,193 @@
+//! Leasing instances: what is asked of the server, and what is made of its answer.
+
+use std::collections::BTreeMap;
+
+use abide_model::WorkItem;
+use abide_provider::rows::Starter;
+use abide_provider::{
+    DispatcherCapabilityFilter, InstanceLease, LeaseInstances, Message, MessageId, Operation, ParentLink,
+    Position, StoreError,
+};
+
+use crate::PostgresProvider;
+use crate::encode::{millis, number};
+use crate::lease::{Looked, Search, Took};
+use crate::news::News;
+use crate::node::call::Values;
+use crate::rows::{LeasedInstance, LeasedMessage};
+use crate::shared::Shared;
+use crate::statements::Sql;
+use crate::text::unspell;
+use crate::waiters::Interest;
+
+/// A search for instances.
+pub(crate) struct InstanceSearch {
+    pub(crate) request: LeaseInstances,
+    pub(crate) operation: Operation,
+    taken: Vec<InstanceLease>,
+}
+
+impl InstanceSearch {
+    pub(crate) fn new(operation: Operation, request: LeaseInstances) -> Self {
+        Self { request, operation, taken: Vec::new() }
+    }
+}
+
+impl Search for InstanceSearch {
+    type Lease = InstanceLease;
+
+    fn interest(&self) -> Interest {
+        Interest::Instances
+    }
+
+    fn limit(&self) -> usize {
+        self.request.limit
+    }
+
+    fn sql(&self) -> Sql {
+        Sql::LeaseInstances
+    }
+
+    fn values(&mut self, shared: &Shared) -> Values {
+        let wanted = self.request.limit.saturating_sub(self.taken.len());
+        let (pins, refused) = match &self.request.capabilities {
+            None => (None, None),
+            Some(filter) => {
+                let (pins, refused): (Vec<_>, Vec<_>) =
+                    shared.pins().into_iter().partition(|pin| passes(filter, pin));
+                (Some(pins), Some(refused))
+            }
+        };
+        vec![
+            Box::new(i32::try_from(wanted).unwrap_or(i32::MAX)),
+            Box::new(millis(self.request.lease_for)),
+            Box::new(nonces(shared, wanted)),
+            Box::new(pins),
+            Box::new(refused),
+        ]
+    }
+
+    async fn take(
+        &mut self,
+        store: &PostgresProvider,
+        looked: Looked,
+    ) -> Result<Took<InstanceLease>, StoreError> {
+        let store_time = looked.server_time();
+        let found = looked.take();
+        if !found.unjudged.is_empty() {
+            store.shared.note_pins(found.unjudged);
+            return Ok(Took::LookAgain);
+        }
+        let mut batches: BTreeMap<i64, Batch> = BTreeMap::new();
+        for message in found.messages {
+            batches.entry(message.mailbox).or_default().add(message);
+        }
+        let mut damaged = Vec::new();
+        for leased in found.instances {
+            let batch = batches.remove(&leased.mailbox).unwrap_or_default();
+            if batch.unreadable.is_empty() {
+                self.taken
+                    .push(InstanceLease { store_time: Some(store_time), ..describe(leased, batch.messages) });
+            } else {
+                damaged.push((leased, batch.unreadable));
+            }
+        }
+        let must_look_again = !damaged.is_empty();
+        for (leased, unreadable) in damaged {
+            store.set_messages_aside(self.operation, &leased, unreadable).await?;
+        }
+        if must_look_again && self.taken.len() < self.request.limit {
+            return Ok(Took::LookAgain);
+        }
+        Ok(Took::Leases(std::mem::take(&mut self.taken)))
+    }
+
+    fn hint(&self) -> News {
+        News::of_instances(Some(true), None)
+    }
+}
+
+/// The messages of one lease.
+#[derive(Default)]
+struct Batch {
+    messages: Vec<Message>,
+    unreadable: Vec<i64>,
+}
+
+impl Batch {
+    fn add(&mut self, message: LeasedMessage) {
+        match serde_json::from_str::<WorkItem>(&message.item) {
+            Ok(item) => {
+                let attempt = u32::try_from(message.attempts).unwrap_or(u32::MAX);
+                self.messages.push(Message { id: MessageId(number(message.number)), attempt, item });
+            }
+            Err(_) => self.unreadable.push(message.number),
+        }
+    }
+}
+
+impl PostgresProvider {
+    /// Ends a lease that holds what cannot be read, and hides that for a while.
+    async fn set_messages_aside(
+        &self,
+        operation: Operation,
+        leased: &LeasedInstance,
+        unreadable: Vec<i64>,
+    ) -> Result<(), StoreError> {
+        let values: Values = vec![Box::new(leased.mailbox), Box::new(leased.nonce), Box::new(unreadable)];
+        let row = self.one_row(operation, Sql::SetMessagesAside, values).await?;
+        for number in row.get::<_, Option<Vec<i64>>>("dead").unwrap_or_default() {
+            tracing::warn!(target: "abide::postgres", instance = %unspell(leased.instance.clone()), number,
+                "a message cannot be read and was moved to the dead letters");
+        }
+        self.shared.tell(News::of_instances(row.get("wakes"), row.get("due_at")));
+        Ok(())
+    }
+}
+
+fn describe(leased: LeasedInstance, messages: Vec<Message>) -> InstanceLease {
+    let token = leased.token().to_string();
+    let is_instance = leased.execution > 0;
+    let starter =
+        if is_instance { None } else { messages.iter().find_map(|message| Starter::of(&message.item)) };
+    let (orchestration_name, orchestration_version, parent) = match starter {
+        Some(starter) => (starter.orchestration_name, starter.orchestration_version, starter.parent),
+        None => {
+            let parent = leased.parent.map(|instance| ParentLink {
+                instance: unspell(instance),
+                execution_id: leased.parent_execution.map(number),
+                event_id: leased.parent_event.map(number),
+            });
+            (unspell(leased.name), unspell(leased.version), parent)
+        }
+    };
+    InstanceLease {
+        instance: unspell(leased.instance),
+        token,
+        attempt: messages.iter().map(|message| message.attempt).max().unwrap_or(1),
+        store_time: None,
+        position: Position {
+            incarnation: number(leased.mailbox),
+            execution_id: number(leased.execution),
+            last_event_id: number(leased.last_event),
+        },
+        status: leased.status.parse().ok(),
+        orchestration_name,
+        orchestration_version,
+        parent,
+        messages,
+        preloaded: None,
+    }
+}
+
+/// A pin that cannot be parsed passes: what cannot be compared is decided by whoever replays it.
+fn passes(filter: &DispatcherCapabilityFilter, pin: &str) -> bool {
+    semver::Version::parse(pin).map_or(true, |version| filter.is_compatible(&version))
+}
+
+/// A nonce for each lease: random, because leases are committed without waiting for the disk, and a number that a crash took back must not
+/// be given out again.
+pub(crate) fn nonces(shared: &Shared, count: usize) -> Vec<i64> {
+    let nonce = || i64::try_from(shared.settings.entropy.next_u64() >> 1).unwrap_or(i64::MAX);
+    std::iter::repeat_with(nonce).take(count).collect()
+}

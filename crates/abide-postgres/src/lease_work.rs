@@ -1,0 +1,149 @@
+//! Leasing work: what is asked of the server, and what is made of its answer.
+
+use std::collections::BTreeSet;
+
+use abide_model::{ScheduledActivityIdentifier, WorkItem};
+use abide_provider::unreadable::poison;
+use abide_provider::{LeaseWork, Operation, StoreError, TagFilter, WorkLease};
+
+use crate::PostgresProvider;
+use crate::encode::{json, millis, number, owner_column};
+use crate::lease::{Looked, Search, Took};
+use crate::lease_instances::nonces;
+use crate::news::News;
+use crate::node::call::Values;
+use crate::rows::LeasedWork;
+use crate::shared::Shared;
+use crate::statements::Sql;
+use crate::text::{tag_column, unspell};
+use crate::waiters::Interest;
+
+/// A search for work.
+pub(crate) struct WorkSearch {
+    request: LeaseWork,
+    operation: Operation,
+    /// As columns hold them; any, if there is no list.
+    tags: Option<BTreeSet<String>>,
+    owner: Option<String>,
+    taken: Vec<WorkLease>,
+}
+
+impl WorkSearch {
+    pub(crate) fn new(operation: Operation, request: LeaseWork) -> Result<Self, StoreError> {
+        let tags = tag_columns(&request.tags);
+        let owner =
+            request.session.as_ref().map(|session| owner_column(operation, &session.owner_id)).transpose()?;
+        Ok(Self { request, operation, tags, owner, taken: Vec::new() })
+    }
+}
+
+impl Search for WorkSearch {
+    type Lease = WorkLease;
+
+    fn interest(&self) -> Interest {
+        Interest::Work(self.tags.clone())
+    }
+
+    fn limit(&self) -> usize {
+        self.request.limit
+    }
+
+    fn sql(&self) -> Sql {
+        Sql::LeaseWork
+    }
+
+    fn values(&mut self, shared: &Shared) -> Values {
+        let wanted = self.request.limit.saturating_sub(self.taken.len());
+        let tags: Option<Vec<String>> = self.tags.as_ref().map(|tags| tags.iter().cloned().collect());
+        let session = self.request.session.as_ref().map(|session| millis(session.lock_timeout));
+        vec![
+            Box::new(i32::try_from(wanted).unwrap_or(i32::MAX)),
+            Box::new(millis(self.request.lease_for)),
+            Box::new(nonces(shared, wanted)),
+            Box::new(tags),
+            Box::new(self.owner.clone()),
+            Box::new(session),
+        ]
+    }
+
+    async fn take(
+        &mut self,
+        store: &PostgresProvider,
+        looked: Looked,
+    ) -> Result<Took<WorkLease>, StoreError> {
+        let found = looked.take();
+        let mut damaged = Vec::new();
+        for leased in found.work {
+            match readable(leased) {
+                Ok(lease) => self.taken.push(lease),
+                Err(leased) => damaged.push(leased),
+            }
+        }
+        let must_look_again = !damaged.is_empty();
+        for leased in damaged {
+            store.set_work_aside(self.operation, leased).await?;
+        }
+        if must_look_again && self.taken.len() < self.request.limit {
+            return Ok(Took::LookAgain);
+        }
+        Ok(Took::Leases(std::mem::take(&mut self.taken)))
+    }
+
+    fn hint(&self) -> News {
+        // Somebody who takes anything may have been told of any tag: those without one are all that can be named.
+        let tags = self.tags.clone().unwrap_or_else(|| BTreeSet::from([String::new()]));
+        News { tags, ..News::default() }
+    }
+}
+
+impl PostgresProvider {
+    /// Ends a lease on work that cannot be read, and hides it for a while; whoever waits for it is told in the end.
+    async fn set_work_aside(&self, operation: Operation, leased: LeasedWork) -> Result<(), StoreError> {
+        let token = leased.token();
+        self.shared.forget_lease(token);
+        let instance = leased.instance.map(unspell).unwrap_or_default();
+        let (execution_id, activity_id) = (number(leased.execution), number(leased.activity));
+        let attempts = u32::try_from(leased.attempts).unwrap_or(u32::MAX);
+        let activity = ScheduledActivityIdentifier { instance, execution_id, activity_id };
+        let told = json(operation, &poison(&activity, attempts))?;
+        let values: Values =
+            vec![Box::new(token.no), Box::new(token.mailbox), Box::new(token.nonce), Box::new(told)];
+        let row = self.one_row(operation, Sql::SetWorkAside, values).await?;
+        if row.get("is_dead") {
+            tracing::warn!(target: "abide::postgres", instance = %activity.instance, activity = activity_id, attempts,
+                "a work item cannot be read and was moved to the dead letters");
+        }
+        self.shared.tell(News::of_instances(row.get("wakes"), row.get("due_at")));
+        Ok(())
+    }
+}
+
+/// A lease, if what was leased can be read and somebody knows whose it is.
+fn readable(leased: LeasedWork) -> Result<WorkLease, LeasedWork> {
+    let item = serde_json::from_str::<WorkItem>(&leased.item).ok().filter(|_| leased.instance.is_some());
+    let Some(item) = item else { return Err(leased) };
+    Ok(WorkLease {
+        item,
+        token: leased.token().to_string(),
+        orchestration_name: leased.name.map(unspell).unwrap_or_default(),
+        orchestration_version: leased.version.map(unspell).unwrap_or_default(),
+        attempt: u32::try_from(leased.attempts).unwrap_or(u32::MAX),
+    })
+}
+
+/// The wanted tags as columns; no list for all.
+fn tag_columns(filter: &TagFilter) -> Option<BTreeSet<String>> {
+    let named =
+        |tags: &std::collections::HashSet<String>| tags.iter().map(|tag| tag_column(Some(tag))).collect();
+    match filter {
+        TagFilter::None => Some(BTreeSet::new()),
+        TagFilter::DefaultOnly => Some(BTreeSet::from([String::new()])),
+        TagFilter::Tags(tags) => Some(named(tags)),
+        TagFilter::DefaultAnd(tags) => {
+            let mut all: BTreeSet<String> = named(tags);
+            all.insert(String::new());
+            Some(all)
+        }
+        TagFilter::Any => None,
+    }
+}

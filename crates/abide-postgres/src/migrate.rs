@@ -1,0 +1,145 @@
+//! Bringing a schema up to date.
+//!
+//! Migrations are numbered, applied in one transaction each way, and never edited once released. Many nodes may start at once: one applies
+//! them, under a lock that belongs to the schema, and the others wait for it and find nothing to do. Functions belong to migrations: a
+//! change of one is a new migration with the new file, and a node of the version before goes on calling what it knows.
+
+use tokio_postgres::{Client, Transaction};
+
+use crate::error::OpenError;
+use crate::schema::Schema;
+
+/// One step, as the files that make it up.
+struct Migration {
+    number: i64,
+    files: &'static [&'static str],
+}
+
+/// The text of a migration's functions, in an order in which each finds what it uses.
+macro_rules! functions {
+    ($($name:literal,)*) => {
+        &[include_str!("../migrations/0001_create_tables.sql"), $(include_str!(concat!("../functions/", $name, ".sql")),)*]
+    };
+}
+
+const MIGRATIONS: &[Migration] = &[Migration {
+    number: 1,
+    files: functions![
+        "now",
+        "later",
+        "standing",
+        "batch",
+        "settle",
+        "come_due",
+        "ready_pins",
+        "lease_instances",
+        "hold_sessions",
+        "settle_lanes",
+        "use_sessions",
+        "ready_tags",
+        "held_tags",
+        "work_come_due",
+        "next_work_due",
+        "has_ready_work",
+        "lease_work",
+        "register",
+        "unregister",
+        "lock_mailboxes",
+        "judge",
+        "write_executions",
+        "write_kv",
+        "write_work",
+        "post",
+        "take_back",
+        "prunable",
+        "drop_executions",
+        "commit_turns",
+        "finish_work",
+        "enqueue_messages",
+        "enqueue_work",
+        "renew_instances",
+        "renew_work",
+        "renew_sessions",
+        "forget_sessions",
+        "abandon_instances",
+        "abandon_work",
+        "set_messages_aside",
+        "set_work_aside",
+        "is_finished",
+        "tree",
+        "unborn",
+        "erase",
+        "delete_instances",
+        "prune_executions",
+        "tell",
+    ],
+}];
+
+/// Which migrations were applied.
+const REGISTER: &str =
+    "CREATE TABLE abide.migration (number bigint PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now())";
+
+/// The newest migration that this build knows.
+pub(crate) fn newest() -> i64 {
+    MIGRATIONS.last().map_or(0, |migration| migration.number)
+}
+
+/// Creates the schema if it is missing, and applies what it lacks.
+pub(crate) async fn migrate(client: &mut Client, schema: &Schema) -> Result<(), OpenError> {
+    let failed = |source| OpenError::Migration { schema: schema.name().to_owned(), source };
+    // Most nodes find everything done: they need no lock, and no right to create anything.
+    if applied(client, schema).await? == Some(newest()) {
+        return Ok(());
+    }
+    let transaction = client.transaction().await.map_err(failed)?;
+    let lock = "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))";
+    transaction.execute(lock, &[&schema.channel()]).await.map_err(failed)?;
+    let begun = begin(&transaction, schema).await?;
+    for migration in MIGRATIONS.iter().filter(|migration| migration.number > begun) {
+        for file in migration.files {
+            transaction.batch_execute(&schema.qualify(file)).await.map_err(failed)?;
+        }
+        let note = schema.qualify("INSERT INTO abide.migration (number) VALUES ($1)");
+        transaction.execute(&note, &[&migration.number]).await.map_err(failed)?;
+    }
+    transaction.commit().await.map_err(failed)
+}
+
+/// Makes sure that the schema is there and ours; says which migration it has got to.
+async fn begin(transaction: &Transaction<'_>, schema: &Schema) -> Result<i64, OpenError> {
+    let failed = |source| OpenError::Migration { schema: schema.name().to_owned(), source };
+    if let Some(number) = applied(transaction, schema).await? {
+        return Ok(number);
+    }
+    let contents = "SELECT c.relname::text FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
+                    WHERE n.nspname = $1 AND c.relkind IN ('r', 'p', 'v', 'm', 'S') ORDER BY c.relname LIMIT 1";
+    if let Some(row) = transaction.query_opt(contents, &[&schema.name()]).await.map_err(failed)? {
+        return Err(OpenError::Foreign { schema: schema.name().to_owned(), found: row.get(0) });
+    }
+    let exists = "SELECT EXISTS (SELECT FROM pg_namespace WHERE nspname = $1)";
+    if !transaction.query_one(exists, &[&schema.name()]).await.map_err(failed)?.get::<_, bool>(0) {
+        let create = format!("CREATE SCHEMA {}", schema.quoted());
+        transaction.batch_execute(&create).await.map_err(failed)?;
+    }
+    transaction.batch_execute(&schema.qualify(REGISTER)).await.map_err(failed)?;
+    Ok(0)
+}
+
+/// Which migration a schema has got to; `None` if it is not one of ours.
+async fn applied(
+    client: &impl tokio_postgres::GenericClient,
+    schema: &Schema,
+) -> Result<Option<i64>, OpenError> {
+    let failed = |source| OpenError::Migration { schema: schema.name().to_owned(), source };
+    let is_ours = "SELECT to_regclass($1) IS NOT NULL";
+    let register = schema.qualify("abide.migration");
+    if !client.query_one(is_ours, &[&register]).await.map_err(failed)?.get::<_, bool>(0) {
+        return Ok(None);
+    }
+    let newest_applied = schema.qualify("SELECT coalesce(max(number), 0) FROM abide.migration");
+    let found: i64 = client.query_one(&newest_applied, &[]).await.map_err(failed)?.get(0);
+    if found > newest() {
+        return Err(OpenError::NewerSchema { schema: schema.name().to_owned(), found, known: newest() });
+    }
+    Ok(Some(found))
+}

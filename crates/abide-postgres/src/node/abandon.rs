@@ -1,0 +1,109 @@
+//! Leases to be given back.
+
+use abide_provider::StoreError;
+
+use super::batch::{Batched, Key, Waiting};
+use super::connection::Connection;
+use super::renew::kept;
+use crate::error::CallError;
+use crate::news::News;
+use crate::shared::Shared;
+use crate::statements::Sql;
+use crate::token::{MailboxToken, WorkToken};
+
+/// How a lease is given back.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Abandon {
+    /// In milliseconds.
+    pub(crate) delay: Option<i64>,
+    pub(crate) attempt: Attempt,
+}
+
+/// Whether a lease that is given back counts as an attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Attempt {
+    Counts,
+    GivenBack,
+}
+
+impl Attempt {
+    /// The frozen signatures say it with a flag.
+    #[expect(clippy::fn_params_excessive_bools, reason = "this is where the flag becomes a word")]
+    pub(crate) const fn from_flag(ignore_attempt: bool) -> Self {
+        if ignore_attempt { Self::GivenBack } else { Self::Counts }
+    }
+}
+
+/// A lease that nobody used.
+pub(crate) const UNUSED: Abandon = Abandon { delay: None, attempt: Attempt::GivenBack };
+
+/// A lease on an instance to be given back.
+#[derive(Debug)]
+pub(crate) struct AbandonInstance {
+    pub(crate) token: MailboxToken,
+    pub(crate) how: Abandon,
+}
+
+/// A lease on an activity to be given back.
+#[derive(Debug)]
+pub(crate) struct AbandonWork {
+    pub(crate) token: WorkToken,
+    pub(crate) how: Abandon,
+}
+
+impl Batched for AbandonInstance {
+    type Answer = ();
+
+    const MOST: usize = 512;
+
+    fn key(&self) -> Key {
+        Key::Number(self.token.mailbox)
+    }
+
+    async fn call(
+        connection: &Connection<'_>,
+        shared: &Shared,
+        batch: &mut [Waiting<Self>],
+    ) -> Result<Vec<Result<(), StoreError>>, CallError> {
+        let mailboxes: Vec<_> = batch.iter().map(|waiting| waiting.what.token.mailbox).collect();
+        let nonces: Vec<_> = batch.iter().map(|waiting| waiting.what.token.nonce).collect();
+        let delays: Vec<_> = batch.iter().map(|waiting| waiting.what.how.delay).collect();
+        let ignored: Vec<_> =
+            batch.iter().map(|waiting| waiting.what.how.attempt == Attempt::GivenBack).collect();
+        let params = [&mailboxes as _, &nonces as _, &delays as _, &ignored as _];
+        let row = connection.row(Sql::AbandonInstances, &params).await?;
+        let outcomes: Vec<String> = row.try_get("outcomes")?;
+        shared.tell(News::of_instances(row.try_get("wakes")?, row.try_get("due_at")?));
+        Ok(batch.iter().zip(outcomes).map(|(waiting, outcome)| kept(waiting, &outcome)).collect())
+    }
+}
+
+impl Batched for AbandonWork {
+    type Answer = ();
+
+    const MOST: usize = 512;
+
+    fn key(&self) -> Key {
+        Key::Number(self.token.no)
+    }
+
+    async fn call(
+        connection: &Connection<'_>,
+        shared: &Shared,
+        batch: &mut [Waiting<Self>],
+    ) -> Result<Vec<Result<(), StoreError>>, CallError> {
+        let work: Vec<_> = batch.iter().map(|waiting| waiting.what.token.no).collect();
+        let nonces: Vec<_> = batch.iter().map(|waiting| waiting.what.token.nonce).collect();
+        let delays: Vec<_> = batch.iter().map(|waiting| waiting.what.how.delay).collect();
+        let ignored: Vec<_> =
+            batch.iter().map(|waiting| waiting.what.how.attempt == Attempt::GivenBack).collect();
+        let params = [&work as _, &nonces as _, &delays as _, &ignored as _];
+        let row = connection.row(Sql::AbandonWork, &params).await?;
+        let outcomes: Vec<String> = row.try_get("outcomes")?;
+        for waiting in batch.iter() {
+            shared.forget_lease(waiting.what.token);
+        }
+        shared.tell(News::of_work(row.try_get("tags")?, row.try_get("due_at")?));
+        Ok(batch.iter().zip(outcomes).map(|(waiting, outcome)| kept(waiting, &outcome)).collect())
+    }
+}

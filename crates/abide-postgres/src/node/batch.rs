@@ -1,0 +1,113 @@
+//! Calls of many callers that become one.
+
+use std::time::Duration;
+
+use abide_provider::{Operation, StoreError};
+use futures_channel::oneshot;
+
+use super::connection::Connection;
+use crate::error::{CallError, CallErrorKind};
+use crate::shared::Shared;
+
+/// How often a call is made again at once because others were in its way.
+const TRIES: usize = 8;
+
+/// Something that is done together with others of its kind, each for itself.
+pub(crate) trait Batched: Send + Sized + 'static {
+    /// What whoever waits is told.
+    type Answer: Send + 'static;
+
+    /// At most this many at once.
+    const MOST: usize;
+
+    /// What it must be alone about.
+    fn key(&self) -> Key;
+
+    /// Makes one call for all, and tells those who wait for news. One answer for each, in order.
+    async fn call(
+        connection: &Connection<'_>,
+        shared: &Shared,
+        batch: &mut [Waiting<Self>],
+    ) -> Result<Vec<Result<Self::Answer, StoreError>>, CallError>;
+}
+
+/// Two with the same key do not go together.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Key {
+    /// Goes with everything.
+    Any,
+    /// Goes with nothing.
+    Alone,
+    Number(i64),
+    Name(String),
+}
+
+/// Something to do, and who waits for it.
+#[derive(Debug)]
+pub(crate) struct Waiting<B: Batched> {
+    pub(crate) what: B,
+    pub(crate) operation: Operation,
+    /// In monotonic time.
+    pub(crate) since: Duration,
+    reply: oneshot::Sender<Result<B::Answer, StoreError>>,
+}
+
+/// Where the answer arrives.
+pub(crate) type Reply<A> = oneshot::Receiver<Result<A, StoreError>>;
+
+impl<B: Batched> Waiting<B> {
+    pub(crate) fn new(operation: Operation, what: B, since: Duration) -> (Self, Reply<B::Answer>) {
+        let (reply, answer) = oneshot::channel();
+        (Self { what, operation, since, reply }, answer)
+    }
+
+    /// A caller that has gone away does not need it.
+    pub(crate) fn answer(self, answer: Result<B::Answer, StoreError>) {
+        let _unheard = self.reply.send(answer);
+    }
+}
+
+/// Does them together; one by one if that fails because of one of them.
+pub(crate) async fn run<B: Batched>(
+    connection: &Connection<'_>,
+    shared: &Shared,
+    mut batch: Vec<Waiting<B>>,
+) {
+    let error = match attempt(connection, shared, &mut batch).await {
+        Ok(answers) => {
+            for (waiting, answer) in batch.into_iter().zip(answers) {
+                waiting.answer(answer);
+            }
+            return;
+        }
+        Err(error) => error,
+    };
+    let may_be_one = matches!(error.kind, CallErrorKind::Collided | CallErrorKind::Refused);
+    if batch.len() == 1 || !may_be_one || connection.is_broken() {
+        for waiting in batch {
+            let told = error.clone().of(waiting.operation);
+            waiting.answer(Err(told));
+        }
+        return;
+    }
+    for waiting in batch {
+        Box::pin(run(connection, shared, vec![waiting])).await;
+    }
+}
+
+/// One call; one alone is made again if others were in its way.
+async fn attempt<B: Batched>(
+    connection: &Connection<'_>,
+    shared: &Shared,
+    batch: &mut [Waiting<B>],
+) -> Result<Vec<Result<B::Answer, StoreError>>, CallError> {
+    let tries = if batch.len() == 1 { TRIES } else { 1 };
+    let mut answer = B::call(connection, shared, batch).await;
+    for _ in 1..tries {
+        if !matches!(&answer, Err(error) if error.kind == CallErrorKind::Collided) {
+            break;
+        }
+        answer = B::call(connection, shared, batch).await;
+    }
+    answer
+}

@@ -1,0 +1,193 @@
+//! Turns to commit.
+
+use abide_model::PruneResult;
+use abide_provider::{AppendConflict, Committed, Rejection, StoreError};
+use tokio_postgres::Row;
+
+use super::batch::{Batched, Key, Waiting};
+use super::connection::Connection;
+use crate::encode::{EncodedTurn, number};
+use crate::error::CallError;
+use crate::news::News;
+use crate::rows::{NewTurn, OfTurn};
+use crate::shared::Shared;
+use crate::statements::Sql;
+use crate::text::unspell;
+use crate::token::WorkToken;
+
+/// A turn, and the instance that those who look at it know.
+#[derive(Debug)]
+pub(crate) struct Commit(pub(crate) EncodedTurn);
+
+impl Batched for Commit {
+    type Answer = Committed;
+
+    const MOST: usize = 128;
+
+    fn key(&self) -> Key {
+        self.0.turn.mailbox.map_or(Key::Alone, Key::Number)
+    }
+
+    async fn call(
+        connection: &Connection<'_>,
+        shared: &Shared,
+        batch: &mut [Waiting<Self>],
+    ) -> Result<Vec<Result<Committed, StoreError>>, CallError> {
+        for (turn, waiting) in (1..).zip(batch.iter_mut()) {
+            waiting.what.0.set_turn(turn);
+        }
+        let turns: Vec<_> = batch.iter().map(|waiting| &waiting.what.0.turn).collect();
+        let consumed: Vec<_> = batch.iter().flat_map(|waiting| &waiting.what.0.consumed).collect();
+        let values: Vec<_> = batch.iter().flat_map(|waiting| &waiting.what.0.values).collect();
+        let work: Vec<_> = batch.iter().flat_map(|waiting| &waiting.what.0.work).collect();
+        let revoked: Vec<_> = batch.iter().flat_map(|waiting| &waiting.what.0.revoked).collect();
+        let messages: Vec<_> = batch.iter().flat_map(|waiting| &waiting.what.0.messages).collect();
+        let timers: Vec<_> = batch.iter().flat_map(|waiting| &waiting.what.0.timers).collect();
+        let params = [
+            &turns as _,
+            &consumed as _,
+            &values as _,
+            &work as _,
+            &revoked as _,
+            &messages as _,
+            &timers as _,
+        ];
+        let row = connection.row(Sql::CommitTurns, &params).await?;
+        let answer = Answer::of(&row)?;
+        for (waiting, outcome) in batch.iter().zip(&answer.outcomes) {
+            if let ("ok", Some(work)) = (outcome.as_str(), waiting.what.0.work_token()) {
+                shared.forget_lease(work);
+            }
+        }
+        let mut news = News::of_instances(row.try_get("wakes")?, row.try_get("due_at")?);
+        news.set_tags(row.try_get("tags")?);
+        news.set_stolen(
+            &row.try_get::<_, Vec<String>>("stolen")?,
+            &row.try_get::<_, Vec<String>>("because")?,
+        );
+        let shown = batch.iter().zip(answer.shown()).zip(&answer.instances);
+        let changed = shown
+            .filter(|((waiting, shown), _)| waiting.what.is_seen(*shown))
+            .filter_map(|(_, id)| id.clone());
+        news.set_changed(changed.map(unspell));
+        shared.tell(news);
+        let told = batch.iter().zip(&answer.outcomes).zip(answer.instances.iter().zip(answer.pruned()));
+        Ok(told.map(judged).collect())
+    }
+}
+
+impl EncodedTurn {
+    /// The lease on an activity that a fused step uses up.
+    fn work_token(&self) -> Option<WorkToken> {
+        let NewTurn { work, mailbox, nonce, .. } = &self.turn;
+        Some(WorkToken { no: (*work)?, mailbox: (*mailbox)?, nonce: (*nonce)? })
+    }
+
+    fn set_turn(&mut self, turn: i32) {
+        self.turn.set_turn(turn);
+        self.consumed.iter_mut().for_each(|row| row.set_turn(turn));
+        self.values.iter_mut().for_each(|row| row.set_turn(turn));
+        self.work.iter_mut().for_each(|row| row.set_turn(turn));
+        self.revoked.iter_mut().for_each(|row| row.set_turn(turn));
+        self.messages.iter_mut().for_each(|row| row.set_turn(turn));
+        self.timers.iter_mut().for_each(|row| row.set_turn(turn));
+    }
+}
+
+/// How much of a turn can be seen from outside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Shown {
+    /// It was refused.
+    Nothing,
+    /// What it says.
+    Turn,
+    /// That there is a new execution.
+    Execution,
+}
+
+impl Commit {
+    /// Whether those who look at the instance may find it changed.
+    fn is_seen(&self, shown: Shown) -> bool {
+        match shown {
+            Shown::Nothing => false,
+            Shown::Turn => self.0.shows_something,
+            Shown::Execution => true,
+        }
+    }
+}
+
+struct Answer {
+    outcomes: Vec<String>,
+    instances: Vec<Option<String>>,
+    is_new: Vec<bool>,
+    executions: Vec<i64>,
+    events: Vec<i64>,
+}
+
+impl Answer {
+    fn of(row: &Row) -> Result<Self, CallError> {
+        Ok(Self {
+            outcomes: row.try_get("outcomes")?,
+            instances: row.try_get("instances")?,
+            is_new: row.try_get("is_new")?,
+            executions: row.try_get("pruned_executions")?,
+            events: row.try_get("pruned_events")?,
+        })
+    }
+
+    fn shown(&self) -> impl Iterator<Item = Shown> {
+        self.outcomes.iter().zip(&self.is_new).map(|(outcome, is_new)| match (outcome.as_str(), is_new) {
+            ("ok", true) => Shown::Execution,
+            ("ok", false) => Shown::Turn,
+            _ => Shown::Nothing,
+        })
+    }
+
+    fn pruned(&self) -> impl Iterator<Item = PruneResult> {
+        self.executions.iter().zip(&self.events).map(|(executions, events)| PruneResult {
+            instances_processed: 1,
+            executions_deleted: number(*executions),
+            events_deleted: number(*events),
+        })
+    }
+}
+
+fn judged(
+    ((waiting, outcome), (instance, pruned)): ((&Waiting<Commit>, &String), (&Option<String>, PruneResult)),
+) -> Result<Committed, StoreError> {
+    let operation = waiting.operation;
+    let instance = instance.clone().map(unspell).unwrap_or_default();
+    let turn = &waiting.what.0.turn;
+    let rejected = |rejection, message: String| Err(StoreError::rejected(operation, rejection, message));
+    let conflict = |conflict: AppendConflict| {
+        rejected(Rejection::Conflict, format!("{conflict} (instance '{instance}')"))
+    };
+    let (word, there) = outcome.split_once(' ').unwrap_or((outcome, ""));
+    let there: u64 = there.parse().unwrap_or_default();
+    let execution_id = number(turn.execution);
+    match word {
+        "ok" => Ok(Committed::with_pruned(turn.keeps.map(|_| pruned))),
+        "lost" => Err(StoreError::lease_lost(operation)),
+        "invalid" => {
+            let meant = turn.instance.clone().map(unspell).unwrap_or_default();
+            let message =
+                format!("the lease is on instance '{instance}', and the turn belongs to instance '{meant}'");
+            rejected(Rejection::Invalid, message)
+        }
+        "over" => conflict(AppendConflict::Over { execution_id, current: there }),
+        "taken" => {
+            let event_id = turn.first_event.map_or(0, number);
+            conflict(AppendConflict::Recorded { execution_id, event_id, last: there })
+        }
+        busy => rejected(Rejection::Busy, why_busy(busy).to_owned()),
+    }
+}
+
+/// Why a fused step must go the plain way.
+fn why_busy(word: &str) -> &'static str {
+    match word {
+        "leased" => "the instance is leased: finish the activity, its turn will take it in",
+        "moved" => "the instance has moved on: finish the activity, and read what is new",
+        _ => "the instance has mail: finish the activity, and take both in",
+    }
+}

@@ -1,0 +1,126 @@
+//! One connection: opened, set up, and used for one call at a time.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::pin::pin;
+use std::time::Duration;
+
+use futures_util::future::{Either, select};
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{Client, Row, Statement};
+
+use crate::connect::{Driver, connect};
+use crate::error::CallError;
+use crate::shared::Shared;
+use crate::statements::Sql;
+
+/// How long a call that serves the queues may take before it is given up.
+pub(crate) const SHORT: Duration = Duration::from_secs(10);
+
+/// The same for one that looks at everything, or deletes much.
+pub(crate) const LONG: Duration = Duration::from_secs(120);
+
+/// What a call carries.
+pub(crate) type Params<'a> = &'a [&'a (dyn ToSql + Sync)];
+
+/// A connection that is ready for calls.
+pub(crate) struct Connection<'s> {
+    client: Client,
+    _driver: Driver,
+    prepared: RefCell<BTreeMap<Sql, Statement>>,
+    is_broken: Cell<bool>,
+    shared: &'s Shared,
+}
+
+impl<'s> Connection<'s> {
+    pub(crate) async fn open(shared: &'s Shared) -> Result<Self, CallError> {
+        let (client, driver) = connect(&shared.settings.target, None).await?;
+        Ok(Self {
+            client,
+            _driver: driver,
+            prepared: RefCell::default(),
+            is_broken: Cell::new(false),
+            shared,
+        })
+    }
+
+    /// Whether it cannot be used any more.
+    pub(crate) fn is_broken(&self) -> bool {
+        self.is_broken.get() || self.client.is_closed()
+    }
+
+    /// One call: a statement, and with it a transaction.
+    pub(crate) async fn query(
+        &self,
+        sql: Sql,
+        params: Params<'_>,
+        patience: Duration,
+    ) -> Result<Vec<Row>, CallError> {
+        self.within(patience, async {
+            let statement = self.prepare(sql).await?;
+            self.shared.counts.statement(sql);
+            Ok(self.client.query(&statement, params).await?)
+        })
+        .await
+    }
+
+    /// The same for a statement that is put together for one call.
+    pub(crate) async fn query_text(
+        &self,
+        text: &str,
+        params: Params<'_>,
+        patience: Duration,
+    ) -> Result<Vec<Row>, CallError> {
+        self.within(patience, async { Ok(self.client.query(text, params).await?) }).await
+    }
+
+    /// One call that answers with one row.
+    pub(crate) async fn row(&self, sql: Sql, params: Params<'_>) -> Result<Row, CallError> {
+        let rows = self.query(sql, params, SHORT).await?;
+        rows.into_iter()
+            .next()
+            .ok_or_else(|| CallError::unknown(format!("{} answered without a row", sql.name())))
+    }
+
+    async fn prepare(&self, sql: Sql) -> Result<Statement, tokio_postgres::Error> {
+        let known = self.prepared.borrow().get(&sql).cloned();
+        if let Some(statement) = known {
+            return Ok(statement);
+        }
+        let statement = self.client.prepare(self.shared.texts.get(sql)).await?;
+        self.prepared.borrow_mut().insert(sql, statement.clone());
+        Ok(statement)
+    }
+
+    /// Waits for a call. One that takes too long is left to its fate, and the connection with it.
+    async fn within<T>(
+        &self,
+        patience: Duration,
+        call: impl Future<Output = Result<T, tokio_postgres::Error>>,
+    ) -> Result<T, CallError> {
+        let clock = &*self.shared.settings.clock;
+        let deadline = clock.sleep_until(clock.monotonic().saturating_add(patience));
+        match select(pin!(call), deadline).await {
+            Either::Left((Ok(answer), _)) => Ok(answer),
+            Either::Left((Err(error), _)) => {
+                self.is_broken.set(self.is_broken.get() || leaves_connection_unusable(&error));
+                Err(error.into())
+            }
+            Either::Right(_) => {
+                self.is_broken.set(true);
+                Err(CallError::unknown(format!("no answer from PostgreSQL within {} s", patience.as_secs())))
+            }
+        }
+    }
+}
+
+/// Whether what is prepared on a connection does not fit the database any more.
+fn leaves_connection_unusable(error: &tokio_postgres::Error) -> bool {
+    use tokio_postgres::error::SqlState;
+    let stale = [
+        SqlState::FEATURE_NOT_SUPPORTED, // a cached plan whose result changed
+        SqlState::INVALID_SQL_STATEMENT_NAME,
+        SqlState::READ_ONLY_SQL_TRANSACTION, // this server is not the primary any more
+    ];
+    error.code().is_some_and(|code| stale.contains(code))
+}

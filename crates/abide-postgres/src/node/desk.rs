@@ -1,0 +1,404 @@
+//! Where callers put what they want, and connections find it.
+//!
+//! A connection that has nothing to do waits here; the one that came last is called first, so that few connections do the work of a quiet
+//! store, and the others are not even opened. Kinds take turns: none waits behind a flood of another.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use abide_provider::{Operation, StoreError};
+use futures_channel::oneshot;
+
+use super::abandon::{AbandonInstance, AbandonWork};
+use super::batch::{Batched, Key, Waiting};
+use super::call::Call;
+use super::commit::Commit;
+use super::enqueue::Enqueue;
+use super::finish::Finish;
+use super::renew::{RenewInstance, RenewWork};
+
+/// Which connections something is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    Ordinary,
+    /// Renewals wait for nobody, also if every other connection is busy.
+    Renewals,
+}
+
+/// What a connection takes at once.
+pub(crate) enum Work {
+    Commits(Vec<Waiting<Commit>>),
+    Finishes(Vec<Waiting<Finish>>),
+    Enqueues(Vec<Waiting<Enqueue>>),
+    AbandonInstances(Vec<Waiting<AbandonInstance>>),
+    AbandonWork(Vec<Waiting<AbandonWork>>),
+    RenewInstances(Vec<Waiting<RenewInstance>>),
+    RenewWork(Vec<Waiting<RenewWork>>),
+    Call(Call),
+}
+
+#[derive(Default)]
+pub(crate) struct Desk(Mutex<State>);
+
+#[derive(Default)]
+struct State {
+    ordinary: Ordinary,
+    renewals: Renewals,
+    /// Connections without work; the last came last.
+    idle: Vec<oneshot::Sender<()>>,
+    idle_for_renewals: Vec<oneshot::Sender<()>>,
+    is_closed: bool,
+}
+
+#[derive(Default)]
+struct Ordinary {
+    commits: VecDeque<Waiting<Commit>>,
+    finishes: VecDeque<Waiting<Finish>>,
+    enqueues: VecDeque<Waiting<Enqueue>>,
+    abandon_instances: VecDeque<Waiting<AbandonInstance>>,
+    abandon_work: VecDeque<Waiting<AbandonWork>>,
+    calls: VecDeque<Call>,
+    /// Whose turn it is.
+    turn: usize,
+}
+
+#[derive(Default)]
+struct Renewals {
+    instances: VecDeque<Waiting<RenewInstance>>,
+    work: VecDeque<Waiting<RenewWork>>,
+    calls: VecDeque<Call>,
+    turn: usize,
+}
+
+/// Something that can be put on the desk.
+pub(crate) trait Wanted: Sized {
+    fn place(&self) -> Place;
+    fn put(self, desk: &mut Slots<'_>);
+    fn refuse(self, error: StoreError);
+    fn operation(&self) -> Operation;
+}
+
+/// The queues, for those that put something into one.
+pub(crate) struct Slots<'a> {
+    ordinary: &'a mut Ordinary,
+    renewals: &'a mut Renewals,
+}
+
+macro_rules! batched {
+    ($($kind:ty => $place:ident . $queue:ident),* $(,)?) => {
+        $(impl Wanted for Waiting<$kind> {
+            fn place(&self) -> Place {
+                batched!(@place $place)
+            }
+            fn put(self, desk: &mut Slots<'_>) {
+                desk.$place.$queue.push_back(self);
+            }
+            fn refuse(self, error: StoreError) {
+                self.answer(Err(error));
+            }
+            fn operation(&self) -> Operation {
+                self.operation
+            }
+        })*
+    };
+    (@place ordinary) => { Place::Ordinary };
+    (@place renewals) => { Place::Renewals };
+}
+
+batched! {
+    Commit => ordinary.commits,
+    Finish => ordinary.finishes,
+    Enqueue => ordinary.enqueues,
+    AbandonInstance => ordinary.abandon_instances,
+    AbandonWork => ordinary.abandon_work,
+    RenewInstance => renewals.instances,
+    RenewWork => renewals.work,
+}
+
+impl Wanted for Call {
+    fn place(&self) -> Place {
+        self.place
+    }
+    fn put(self, desk: &mut Slots<'_>) {
+        match self.place {
+            Place::Ordinary => desk.ordinary.calls.push_back(self),
+            Place::Renewals => desk.renewals.calls.push_back(self),
+        }
+    }
+    fn refuse(self, error: StoreError) {
+        self.fail(error);
+    }
+    fn operation(&self) -> Operation {
+        self.operation
+    }
+}
+
+impl Desk {
+    /// Puts things there, together.
+    pub(crate) fn put<W: Wanted>(&self, wanted: impl IntoIterator<Item = W>) {
+        let mut state = self.lock();
+        let mut wakes = Vec::new();
+        let mut refused = Vec::new();
+        for wanted in wanted {
+            if state.is_closed {
+                refused.push(wanted);
+                continue;
+            }
+            let place = wanted.place();
+            let State { ordinary, renewals, .. } = &mut *state;
+            wanted.put(&mut Slots { ordinary, renewals });
+            wakes.push(place);
+        }
+        wakes.dedup();
+        for place in wakes {
+            state.wake_one(place);
+        }
+        drop(state);
+        for wanted in refused {
+            let error = StoreError::not_applied(wanted.operation(), "the store is closed");
+            wanted.refuse(error);
+        }
+    }
+
+    /// The next work for a connection of this place; `None` when the store is closed and nothing is left.
+    pub(crate) async fn next(&self, place: Place) -> Option<Work> {
+        loop {
+            let bell = {
+                let mut state = self.lock();
+                if let Some(work) = state.take(place) {
+                    // Somebody else may take what is left.
+                    if state.has_some(place) {
+                        state.wake_one(place);
+                    }
+                    return Some(work);
+                }
+                if state.is_closed {
+                    return None;
+                }
+                state.wait(place)
+            };
+            let _rung_or_closed = bell.await;
+        }
+    }
+
+    /// Waits until there is something for a connection that has yet to be opened; `false` when the store is closed and nothing is left.
+    pub(crate) async fn is_wanted(&self, place: Place) -> bool {
+        loop {
+            let bell = {
+                let mut state = self.lock();
+                if state.has_some(place) {
+                    return true;
+                }
+                if state.is_closed {
+                    return false;
+                }
+                state.wait(place)
+            };
+            let _rung_or_closed = bell.await;
+        }
+    }
+
+    /// There is no connection: those that have waited since `before` are told so.
+    pub(crate) fn refuse_waiting(&self, place: Place, before: Duration, message: &str) {
+        let mut state = self.lock();
+        let State { ordinary, renewals, .. } = &mut *state;
+        let mut refused = Refused::default();
+        match place {
+            Place::Ordinary => {
+                refused.take(&mut ordinary.commits, before, message);
+                refused.take(&mut ordinary.finishes, before, message);
+                refused.take(&mut ordinary.enqueues, before, message);
+                refused.take(&mut ordinary.abandon_instances, before, message);
+                refused.take(&mut ordinary.abandon_work, before, message);
+                refused.take(&mut ordinary.calls, before, message);
+            }
+            Place::Renewals => {
+                refused.take(&mut renewals.instances, before, message);
+                refused.take(&mut renewals.work, before, message);
+                refused.take(&mut renewals.calls, before, message);
+            }
+        }
+        drop(state);
+        refused.tell();
+    }
+
+    pub(crate) fn close(&self) {
+        let mut state = self.lock();
+        state.is_closed = true;
+        let bells: Vec<_> = state.idle.drain(..).collect();
+        let others: Vec<_> = state.idle_for_renewals.drain(..).collect();
+        drop(state);
+        for bell in bells.into_iter().chain(others) {
+            let _gone = bell.send(());
+        }
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.lock().is_closed
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // Nothing can panic while it is held, and queues cannot be half changed.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn wait(&mut self, place: Place) -> oneshot::Receiver<()> {
+        let (bell, rung) = oneshot::channel();
+        match place {
+            Place::Ordinary => self.idle.push(bell),
+            Place::Renewals => self.idle_for_renewals.push(bell),
+        }
+        rung
+    }
+
+    fn wake_one(&mut self, place: Place) {
+        let idle = match place {
+            Place::Ordinary => &mut self.idle,
+            Place::Renewals => &mut self.idle_for_renewals,
+        };
+        while let Some(bell) = idle.pop() {
+            if bell.send(()).is_ok() {
+                return;
+            }
+        }
+    }
+
+    fn has_some(&self, place: Place) -> bool {
+        match place {
+            Place::Ordinary => self.ordinary.has_some(),
+            Place::Renewals => self.renewals.has_some(),
+        }
+    }
+
+    fn take(&mut self, place: Place) -> Option<Work> {
+        match place {
+            Place::Ordinary => self.ordinary.take(),
+            Place::Renewals => self.renewals.take(),
+        }
+    }
+}
+
+impl Ordinary {
+    const KINDS: usize = 6;
+
+    fn has_some(&self) -> bool {
+        !(self.commits.is_empty()
+            && self.finishes.is_empty()
+            && self.enqueues.is_empty()
+            && self.abandon_instances.is_empty()
+            && self.abandon_work.is_empty()
+            && self.calls.is_empty())
+    }
+
+    fn take(&mut self) -> Option<Work> {
+        for _ in 0..Self::KINDS {
+            let kind = self.turn;
+            self.turn = (self.turn + 1) % Self::KINDS;
+            let work = match kind {
+                0 => some_of(&mut self.commits).map(Work::Commits),
+                1 => some_of(&mut self.finishes).map(Work::Finishes),
+                2 => some_of(&mut self.enqueues).map(Work::Enqueues),
+                3 => some_of(&mut self.abandon_instances).map(Work::AbandonInstances),
+                4 => some_of(&mut self.abandon_work).map(Work::AbandonWork),
+                _ => self.calls.pop_front().map(Work::Call),
+            };
+            if work.is_some() {
+                return work;
+            }
+        }
+        None
+    }
+}
+
+impl Renewals {
+    const KINDS: usize = 3;
+
+    fn has_some(&self) -> bool {
+        !(self.instances.is_empty() && self.work.is_empty() && self.calls.is_empty())
+    }
+
+    fn take(&mut self) -> Option<Work> {
+        for _ in 0..Self::KINDS {
+            let kind = self.turn;
+            self.turn = (self.turn + 1) % Self::KINDS;
+            let work = match kind {
+                0 => some_of(&mut self.instances).map(Work::RenewInstances),
+                1 => some_of(&mut self.work).map(Work::RenewWork),
+                _ => self.calls.pop_front().map(Work::Call),
+            };
+            if work.is_some() {
+                return work;
+            }
+        }
+        None
+    }
+}
+
+/// Takes what can go together: everything, but for a second one of the same key, which is judged by what the first one leaves.
+fn some_of<B: Batched>(queue: &mut VecDeque<Waiting<B>>) -> Option<Vec<Waiting<B>>> {
+    let mut keys = BTreeSet::new();
+    let mut together = Vec::new();
+    let mut rest = VecDeque::new();
+    for waiting in queue.drain(..) {
+        let key = waiting.what.key();
+        let is_alone = key == Key::Alone;
+        let fits =
+            together.len() < B::MOST && (!is_alone || together.is_empty()) && !keys.contains(&Key::Alone);
+        if fits && (key == Key::Any || keys.insert(key)) {
+            together.push(waiting);
+        } else {
+            rest.push_back(waiting);
+        }
+    }
+    *queue = rest;
+    if together.is_empty() { None } else { Some(together) }
+}
+
+/// Answers that are given when no lock is held.
+#[derive(Default)]
+struct Refused(Vec<Box<dyn FnOnce()>>);
+
+impl Refused {
+    fn take<W: Wanted + Since + 'static>(
+        &mut self,
+        queue: &mut VecDeque<W>,
+        before: Duration,
+        message: &str,
+    ) {
+        let waiting: Vec<W> = queue.drain(..).collect();
+        for wanted in waiting {
+            if wanted.since() > before {
+                queue.push_back(wanted);
+                continue;
+            }
+            let error = StoreError::not_applied(wanted.operation(), message);
+            self.0.push(Box::new(move || wanted.refuse(error)));
+        }
+    }
+
+    fn tell(self) {
+        for tell in self.0 {
+            tell();
+        }
+    }
+}
+
+/// Since when something waits.
+pub(crate) trait Since {
+    fn since(&self) -> Duration;
+}
+
+impl<B: Batched> Since for Waiting<B> {
+    fn since(&self) -> Duration {
+        self.since
+    }
+}
+
+impl Since for Call {
+    fn since(&self) -> Duration {
+        self.since
+    }
+}

@@ -1,0 +1,62 @@
+//! Messages of clients.
+
+use abide_provider::{RequestKey, Start, StoreError};
+
+use super::batch::{Batched, Key, Waiting};
+use super::connection::Connection;
+use crate::error::CallError;
+use crate::news::News;
+use crate::rows::{NewMessage, OfTurn};
+use crate::shared::Shared;
+use crate::statements::Sql;
+
+/// A message to send.
+#[derive(Debug)]
+pub(crate) struct Enqueue {
+    pub(crate) message: NewMessage,
+    pub(crate) delay: Option<i64>,
+    pub(crate) key: Option<RequestKey>,
+    /// Whether it is not sent if there is such an instance, or one is about to be.
+    pub(crate) once: Once,
+}
+
+/// Whether a message is sent whatever there is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Once {
+    Always,
+    UnlessThere,
+}
+
+impl Batched for Enqueue {
+    type Answer = Start;
+
+    const MOST: usize = 512;
+
+    fn key(&self) -> Key {
+        match self.once {
+            Once::Always => Key::Any,
+            Once::UnlessThere => Key::Name(self.message.recipient.clone()),
+        }
+    }
+
+    async fn call(
+        connection: &Connection<'_>,
+        shared: &Shared,
+        batch: &mut [Waiting<Self>],
+    ) -> Result<Vec<Result<Start, StoreError>>, CallError> {
+        for (turn, waiting) in (1..).zip(batch.iter_mut()) {
+            waiting.what.message.set_turn(turn);
+        }
+        let messages: Vec<_> = batch.iter().map(|waiting| &waiting.what.message).collect();
+        let delays: Vec<_> = batch.iter().map(|waiting| waiting.what.delay).collect();
+        let keys: Vec<Option<&[u8]>> =
+            batch.iter().map(|waiting| waiting.what.key.as_ref().map(|key| &key.0[..])).collect();
+        let once: Vec<_> = batch.iter().map(|waiting| waiting.what.once == Once::UnlessThere).collect();
+        let params = [&messages as _, &delays as _, &keys as _, &once as _];
+        let row = connection.row(Sql::EnqueueMessages, &params).await?;
+        let outcomes: Vec<String> = row.try_get("outcomes")?;
+        shared.tell(News::of_instances(row.try_get("wakes")?, row.try_get("due_at")?));
+        let start = |outcome: String| if outcome == "exists" { Start::Exists } else { Start::Created };
+        Ok(outcomes.into_iter().map(|outcome| Ok(start(outcome))).collect())
+    }
+}

@@ -1,0 +1,124 @@
+//! The connection on which the nodes tell each other what is new.
+//!
+//! Nothing depends on it. When it is there (again), everybody looks for what may have been missed.
+
+use std::sync::Arc;
+
+use futures_channel::mpsc;
+use futures_util::StreamExt as _;
+use futures_util::future::{Either, select};
+use tokio_postgres::{Client, Notification, Statement};
+
+use super::connection::SHORT;
+use super::notice::Notice;
+use super::worker::Pauses;
+use crate::connect::{Driver, connect};
+use crate::error::CallError;
+use crate::shared::Shared;
+use crate::statements::Sql;
+use crate::token::WorkToken;
+
+pub(crate) async fn listen(shared: &Arc<Shared>) {
+    let mut pauses = Pauses::new();
+    while !shared.desk.is_closed() {
+        match Listener::open(shared).await {
+            Ok(mut listener) => {
+                pauses = Pauses::new();
+                if let Err(error) = listener.run(shared).await {
+                    tracing::debug!(target: "abide::postgres", error = %error.message,
+                        "the connection for notices is gone: connecting again");
+                }
+            }
+            Err(error) => {
+                tracing::debug!(target: "abide::postgres", error = %error.message, "cannot listen for notices yet");
+            }
+        }
+        if !shared.desk.is_closed() {
+            pauses.pause(shared).await;
+        }
+    }
+}
+
+struct Listener {
+    client: Client,
+    _driver: Driver,
+    tell: Statement,
+    notices: mpsc::UnboundedReceiver<Notification>,
+    /// Of our own session: what we told ourselves is no news.
+    backend: i32,
+}
+
+impl Listener {
+    async fn open(shared: &Shared) -> Result<Self, CallError> {
+        let (sender, notices) = mpsc::unbounded();
+        let (client, driver) = connect(&shared.settings.listen_target, Some(sender)).await?;
+        client.batch_execute(&format!("LISTEN \"{}\"", shared.schema.channel())).await?;
+        let backend = client.query_one("SELECT pg_backend_pid()", &[]).await?.try_get(0)?;
+        let tell = client.prepare(shared.texts.get(Sql::Tell)).await?;
+        Ok(Self { client, _driver: driver, tell, notices, backend })
+    }
+
+    /// Hears and tells until the connection or the store is gone.
+    async fn run(&mut self, shared: &Shared) -> Result<(), CallError> {
+        self.catch_up(shared).await?;
+        while !shared.desk.is_closed() {
+            let filled = std::pin::pin!(shared.outbox.filled());
+            match select(self.notices.next(), filled).await {
+                Either::Left((Some(notice), _)) => self.hear(&notice, shared),
+                Either::Left((None, _)) => return Err(CallError::unknown("the connection was closed")),
+                Either::Right(_) => self.tell(shared).await?,
+            }
+        }
+        Ok(())
+    }
+
+    /// What was told while nobody here listened is found by looking.
+    async fn catch_up(&self, shared: &Shared) -> Result<(), CallError> {
+        shared.waiters.call_all();
+        shared.changes.tell_all();
+        let held = shared.held_leases();
+        if held.is_empty() || shared.stolen.is_empty() {
+            return Ok(());
+        }
+        let numbers: Vec<i64> = held.iter().map(|token| token.no).collect();
+        let nonces: Vec<i64> = held.iter().map(|token| token.nonce).collect();
+        let rows = self.client.query(shared.texts.get(Sql::LostWork), &[&numbers, &nonces]).await?;
+        let mut lost = Vec::new();
+        for row in rows {
+            let (no, nonce): (i64, i64) = (row.try_get(0)?, row.try_get(1)?);
+            lost.extend(
+                held.iter().copied().filter(|token: &WorkToken| (token.no, token.nonce) == (no, nonce)),
+            );
+        }
+        shared.lose_leases(lost.into_iter());
+        Ok(())
+    }
+
+    fn hear(&self, notification: &Notification, shared: &Shared) {
+        if notification.process_id() == self.backend {
+            return;
+        }
+        let Some(notice) = Notice::parse(notification.payload()) else { return };
+        shared.hear(notice.news());
+        if notice.tells_of_changes() {
+            shared.changes.tell_those(|instance| notice.is_about(instance));
+        }
+    }
+
+    async fn tell(&self, shared: &Shared) -> Result<(), CallError> {
+        let notices = shared.outbox.take();
+        if notices.is_empty() {
+            return Ok(());
+        }
+        shared.counts.statement(Sql::Tell);
+        let clock = &*shared.settings.clock;
+        let deadline = clock.sleep_until(clock.monotonic().saturating_add(SHORT));
+        let channel = shared.schema.channel();
+        let params: [&(dyn tokio_postgres::types::ToSql + Sync); 2] = [&channel, &notices];
+        let told = std::pin::pin!(self.client.execute(&self.tell, &params));
+        match select(told, deadline).await {
+            Either::Left((told, _)) => Ok(told.map(drop)?),
+            Either::Right(_) => Err(CallError::unknown("no answer from PostgreSQL to a notice")),
+        }
+    }
+}

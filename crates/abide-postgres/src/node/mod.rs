@@ -1,0 +1,58 @@
+//! The one thread that talks to the server.
+//!
+//! It has an async runtime of its own and drives every connection of the store, so that a call runs to its end whatever becomes of its
+//! caller, and under whatever executor that is. Callers put what they want on the [desk](desk::Desk); a connection that is free takes
+//! everything of one kind that waits there and makes one call of it. Three kinds of connection: the ordinary ones, as many as were chosen;
+//! one for renewals, which wait for nobody; and one on which the nodes tell each other what is new.
+
+pub(crate) mod abandon;
+pub(crate) mod batch;
+pub(crate) mod call;
+pub(crate) mod commit;
+pub(crate) mod connection;
+pub(crate) mod desk;
+pub(crate) mod enqueue;
+pub(crate) mod finish;
+pub(crate) mod listener;
+pub(crate) mod notice;
+pub(crate) mod renew;
+pub(crate) mod worker;
+
+use std::sync::Arc;
+
+use futures_util::future::{join_all, join3};
+
+use crate::error::OpenError;
+use crate::shared::Shared;
+use desk::Place;
+
+/// The thread. Dropping it lets the thread finish what it has begun, and then end.
+#[derive(Debug)]
+pub(crate) struct Node {
+    shared: Arc<Shared>,
+}
+
+impl Node {
+    pub(crate) fn start(shared: &Arc<Shared>) -> Result<Self, OpenError> {
+        let mine = Arc::clone(shared);
+        let runtime =
+            tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(OpenError::Thread)?;
+        std::thread::Builder::new()
+            .name("abide-postgres".to_owned())
+            .spawn(move || runtime.block_on(run(&mine)))
+            .map_err(OpenError::Thread)?;
+        Ok(Self { shared: Arc::clone(shared) })
+    }
+}
+
+impl Drop for Node {
+    fn drop(&mut self) {
+        self.shared.desk.close();
+        self.shared.outbox.ring();
+    }
+}
+
+async fn run(shared: &Arc<Shared>) {
+    let ordinary = (0..shared.settings.connections).map(|_| worker::work(shared, Place::Ordinary));
+    join3(join_all(ordinary), worker::work(shared, Place::Renewals), listener::listen(shared)).await;
+}

@@ -1,0 +1,261 @@
+//! Opening a store, and looking at it from outside the contract.
+
+use std::fmt;
+use std::sync::Arc;
+
+use abide_provider::{Operation, StoreError};
+use futures_channel::oneshot;
+use tokio_postgres::{Client, Row};
+
+use crate::connect::connect;
+use crate::error::{OpenError, describe};
+use crate::migrate::migrate;
+use crate::node::Node;
+use crate::node::batch::{Batched, Reply, Waiting};
+use crate::node::call::{Call, Caller, Statement, Values};
+use crate::node::connection::{LONG, SHORT};
+use crate::node::desk::{Place, Wanted};
+use crate::options::{PostgresBuilder, Settings};
+use crate::schema::{InvalidSchema, Schema};
+use crate::shared::Shared;
+use crate::statements::Sql;
+
+/// A store in a schema of a PostgreSQL database, version 14 or newer. Any number of nodes may share it.
+///
+/// Dropping it ends its connections once what was begun is done. Leases that are still held run out by themselves.
+pub struct PostgresProvider {
+    pub(crate) shared: Arc<Shared>,
+    _node: Node,
+}
+
+/// The oldest server that has what we use.
+const OLDEST: i32 = 140_000;
+
+impl PostgresProvider {
+    /// Opens the schema `abide` of the database at `postgres://user:password@host:port/database`. It is created if it is missing.
+    ///
+    /// # Errors
+    ///
+    /// If the server cannot be reached or is too old, or the schema is not abide's or was written by a newer version.
+    pub async fn new(database_url: &str) -> Result<Self, OpenError> {
+        Self::builder(database_url).open().await
+    }
+
+    /// The same in another schema.
+    ///
+    /// # Errors
+    ///
+    /// As with [`new`](Self::new), and if the name cannot be that of a schema.
+    pub async fn new_with_schema(database_url: &str, schema: Option<&str>) -> Result<Self, OpenError> {
+        let builder = Self::builder(database_url);
+        match schema {
+            Some(schema) => builder.schema(schema).open().await,
+            None => builder.open().await,
+        }
+    }
+
+    /// The same with a choice of schema, connections and more.
+    pub fn builder(database_url: &str) -> PostgresBuilder {
+        PostgresBuilder::new(database_url)
+    }
+
+    pub(crate) async fn open(settings: Settings, schema: Schema) -> Result<Self, OpenError> {
+        let shared = Arc::new(Shared::new(settings, schema));
+        let mine = Arc::clone(&shared);
+        let (reply, opened) = oneshot::channel();
+        // Connecting needs an async runtime of our own: the caller's may be another, or none.
+        std::thread::Builder::new()
+            .name("abide-open".to_owned())
+            .spawn(move || {
+                let _unheard = reply.send(prepare_here(&mine));
+            })
+            .map_err(OpenError::Thread)?;
+        let stopped = || OpenError::Thread(std::io::Error::other("the thread that opens it stopped"));
+        opened.await.map_err(|_| stopped())??;
+        let node = Node::start(&shared)?;
+        Ok(Self { shared, _node: node })
+    }
+
+    /// The schema that holds everything.
+    #[must_use]
+    pub fn schema(&self) -> &str {
+        self.shared.schema.name()
+    }
+
+    /// How much is in each table, for people. Shows no payloads.
+    pub async fn debug_dump(&self) -> String {
+        const TABLES: [&str; 7] =
+            ["mailbox", "message", "work", "session", "turn", "execution", "dead_letter"];
+        match self.one_row(Operation::Read, Sql::TableSizes, Vec::new()).await {
+            Ok(row) => {
+                let line =
+                    |(place, table): (usize, &&str)| format!("{table}: {}\n", row.get::<_, i64>(place));
+                TABLES.iter().enumerate().map(line).collect()
+            }
+            Err(error) => error.to_string(),
+        }
+    }
+
+    /// How often each statement was sent. For tests that pin costs.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn statements_sent(&self) -> Vec<(&'static str, u64)> {
+        self.shared.counts.statements()
+    }
+
+    /// The texts of all statements, by name, for a schema. For tests that ask for their plans.
+    ///
+    /// # Errors
+    ///
+    /// If the name cannot be that of a schema.
+    #[doc(hidden)]
+    pub fn statement_texts(schema: &str) -> Result<Vec<(&'static str, String)>, InvalidSchema> {
+        let texts = crate::statements::Texts::of(&Schema::new(schema)?);
+        Ok(Sql::ALL.iter().map(|sql| (sql.name(), texts.get(*sql).to_owned())).collect())
+    }
+
+    /// Puts something on the desk, and waits for its answer.
+    pub(crate) async fn run<B: Batched>(&self, operation: Operation, what: B) -> Result<B::Answer, StoreError>
+    where
+        Waiting<B>: Wanted,
+    {
+        let (waiting, reply) = Waiting::new(operation, what, self.shared.settings.clock.monotonic());
+        self.shared.desk.put([waiting]);
+        answer_of(operation, reply).await
+    }
+
+    /// The same for many, together.
+    pub(crate) async fn run_all<B: Batched>(
+        &self,
+        operation: Operation,
+        all: Vec<Result<B, StoreError>>,
+    ) -> Vec<Result<B::Answer, StoreError>>
+    where
+        Waiting<B>: Wanted,
+    {
+        let since = self.shared.settings.clock.monotonic();
+        let mut together = Vec::with_capacity(all.len());
+        let submit = |what: Result<B, StoreError>| {
+            what.map(|what| {
+                let (waiting, reply) = Waiting::new(operation, what, since);
+                together.push(waiting);
+                reply
+            })
+        };
+        let replies: Vec<Result<Reply<B::Answer>, StoreError>> = all.into_iter().map(submit).collect();
+        self.shared.desk.put(together);
+        let mut answers = Vec::with_capacity(replies.len());
+        for reply in replies {
+            answers.push(match reply {
+                Ok(reply) => answer_of(operation, reply).await,
+                Err(error) => Err(error),
+            });
+        }
+        answers
+    }
+
+    /// One call of a statement that everybody knows.
+    pub(crate) async fn rows(
+        &self,
+        operation: Operation,
+        sql: Sql,
+        values: Values,
+    ) -> Result<Vec<Row>, StoreError> {
+        self.call(operation, Statement::Known(sql), values).await
+    }
+
+    /// The same with one row in answer.
+    pub(crate) async fn one_row(
+        &self,
+        operation: Operation,
+        sql: Sql,
+        values: Values,
+    ) -> Result<Row, StoreError> {
+        let rows = self.rows(operation, sql, values).await?;
+        let missing = || StoreError::unknown(operation, format!("{} answered without a row", sql.name()));
+        rows.into_iter().next().ok_or_else(missing)
+    }
+
+    pub(crate) async fn call(
+        &self,
+        operation: Operation,
+        statement: Statement,
+        values: Values,
+    ) -> Result<Vec<Row>, StoreError> {
+        let (reply, answer) = oneshot::channel();
+        let since = self.shared.settings.clock.monotonic();
+        let (place, patience) = (Place::Ordinary, LONG);
+        let caller = Caller::Rows(reply);
+        self.shared.desk.put([Call { operation, place, since, statement, values, patience, caller }]);
+        answer_of(operation, answer).await
+    }
+
+    /// The same where it waits for nobody.
+    pub(crate) async fn urgent_row(
+        &self,
+        operation: Operation,
+        sql: Sql,
+        values: Values,
+    ) -> Result<Row, StoreError> {
+        let (reply, answer) = oneshot::channel();
+        let since = self.shared.settings.clock.monotonic();
+        let (place, patience, statement) = (Place::Renewals, SHORT, Statement::Known(sql));
+        let caller = Caller::Rows(reply);
+        self.shared.desk.put([Call { operation, place, since, statement, values, patience, caller }]);
+        let missing = || StoreError::unknown(operation, format!("{} answered without a row", sql.name()));
+        answer_of(operation, answer).await?.into_iter().next().ok_or_else(missing)
+    }
+}
+
+pub(crate) async fn answer_of<T>(
+    operation: Operation,
+    reply: oneshot::Receiver<Result<T, StoreError>>,
+) -> Result<T, StoreError> {
+    // The thread went away with the call in its hands.
+    let stopped = || StoreError::unknown(operation, "the store stopped before it answered");
+    reply.await.unwrap_or_else(|_| Err(stopped()))
+}
+
+/// Looks at the server and the schema, on a thread of its own.
+fn prepare_here(shared: &Shared) -> Result<(), OpenError> {
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(OpenError::Thread)?;
+    runtime.block_on(async {
+        let place = || shared.settings.target.place.clone();
+        let unreachable = |reason: String| OpenError::Connect { place: place(), reason, source: None };
+        let (mut client, _driver) =
+            connect(&shared.settings.target, None).await.map_err(|error| unreachable(error.message))?;
+        check_server(&client, shared).await?;
+        migrate(&mut client, &shared.schema).await
+    })
+}
+
+async fn check_server(client: &Client, shared: &Shared) -> Result<(), OpenError> {
+    let place = || shared.settings.target.place.clone();
+    let failed = |source: tokio_postgres::Error| OpenError::Connect {
+        place: place(),
+        reason: describe(&source),
+        source: Some(source),
+    };
+    let query = "SELECT current_setting('server_version_num')::int, current_setting('server_version'),
+                        current_setting('server_encoding'), current_setting('fsync')";
+    let row = client.query_one(query, &[]).await.map_err(failed)?;
+    if row.get::<_, i32>(0) < OLDEST {
+        return Err(OpenError::OldServer { place: place(), found: row.get(1) });
+    }
+    let encoding: String = row.get(2);
+    if encoding != "UTF8" {
+        return Err(OpenError::Encoding { found: encoding });
+    }
+    if row.get::<_, &str>(3) == "off" {
+        tracing::warn!(target: "abide::postgres", place = %shared.settings.target.place,
+            "this server runs with fsync=off: what it acknowledges may be lost in a crash");
+    }
+    Ok(())
+}
+
+impl fmt::Debug for PostgresProvider {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PostgresProvider").field("shared", &self.shared).finish_non_exhaustive()
+    }
+}

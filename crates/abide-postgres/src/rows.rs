@@ -1,0 +1,159 @@
+//! What a call carries and brings back, in the types of `migrations/0001_create_tables.sql`.
+//!
+//! A batch is a few flat arrays; `turn` says to which turn of the batch a row belongs, counted from one. It is set when the batch is put
+//! together.
+
+use postgres_types::{FromSql, ToSql};
+
+/// A turn, but for what there may be many of.
+#[derive(Debug, Default, ToSql)]
+#[postgres(name = "new_turn")]
+pub(crate) struct NewTurn {
+    pub(crate) turn: i32,
+    pub(crate) instance: Option<String>,
+    pub(crate) authority: &'static str,
+    pub(crate) mailbox: Option<i64>,
+    pub(crate) nonce: Option<i64>,
+    pub(crate) work: Option<i64>,
+    pub(crate) expected_mailbox: Option<i64>,
+    pub(crate) expected_execution: Option<i64>,
+    pub(crate) expected_event: Option<i64>,
+    pub(crate) consumes_all: bool,
+    pub(crate) creates: bool,
+    pub(crate) execution: i64,
+    pub(crate) first_event: Option<i64>,
+    pub(crate) last_event: Option<i64>,
+    pub(crate) length: Option<i64>,
+    pub(crate) events: Option<String>,
+    pub(crate) name: Option<String>,
+    pub(crate) version: Option<String>,
+    pub(crate) parent: Option<String>,
+    pub(crate) parent_execution: Option<i64>,
+    pub(crate) parent_event: Option<i64>,
+    pub(crate) pin: Option<String>,
+    pub(crate) status: Option<&'static str>,
+    pub(crate) output: Option<String>,
+    pub(crate) sets_custom_status: bool,
+    pub(crate) custom_status: Option<String>,
+    pub(crate) clears_kv: bool,
+    pub(crate) folds_kv: bool,
+    pub(crate) ends_timers: bool,
+    pub(crate) keeps: Option<i64>,
+    pub(crate) ended_before: Option<i64>,
+}
+
+/// A number that belongs to a turn: a message it consumed, a timer it removes.
+#[derive(Debug, ToSql)]
+#[postgres(name = "numbered")]
+pub(crate) struct Numbered {
+    pub(crate) turn: i32,
+    pub(crate) number: i64,
+}
+
+/// A change of a key-value store; no value is a tombstone.
+#[derive(Debug, ToSql)]
+#[postgres(name = "new_value")]
+pub(crate) struct NewValue {
+    pub(crate) turn: i32,
+    pub(crate) key: String,
+    pub(crate) value: Option<String>,
+    pub(crate) updated_at: i64,
+}
+
+/// An activity to enqueue.
+#[derive(Debug, ToSql)]
+#[postgres(name = "new_work")]
+pub(crate) struct NewWork {
+    pub(crate) turn: i32,
+    pub(crate) instance: String,
+    pub(crate) execution: i64,
+    pub(crate) activity: i64,
+    pub(crate) session: Option<String>,
+    pub(crate) tag: String,
+    pub(crate) item: String,
+}
+
+/// An activity to take back.
+#[derive(Debug, ToSql)]
+#[postgres(name = "revoked_work")]
+pub(crate) struct RevokedWork {
+    pub(crate) turn: i32,
+    pub(crate) instance: String,
+    pub(crate) execution: i64,
+    pub(crate) activity: i64,
+    pub(crate) because: String,
+}
+
+/// A message to enqueue.
+#[derive(Debug, ToSql)]
+#[postgres(name = "new_message")]
+pub(crate) struct NewMessage {
+    pub(crate) turn: i32,
+    pub(crate) recipient: String,
+    pub(crate) class: i16,
+    pub(crate) visible_at: Option<i64>,
+    pub(crate) execution: Option<i64>,
+    pub(crate) event: Option<i64>,
+    pub(crate) parent: Option<String>,
+    pub(crate) item: String,
+}
+
+/// An instance that was leased.
+#[derive(Debug, Clone, FromSql)]
+#[postgres(name = "instance_lease")]
+pub(crate) struct LeasedInstance {
+    pub(crate) mailbox: i64,
+    pub(crate) nonce: i64,
+    pub(crate) instance: String,
+    pub(crate) execution: i64,
+    pub(crate) last_event: i64,
+    pub(crate) status: String,
+    pub(crate) name: String,
+    pub(crate) version: String,
+    pub(crate) parent: Option<String>,
+    pub(crate) parent_execution: Option<i64>,
+    pub(crate) parent_event: Option<i64>,
+}
+
+/// A message that came with a leased instance.
+#[derive(Debug, Clone, FromSql)]
+#[postgres(name = "leased_message")]
+pub(crate) struct LeasedMessage {
+    pub(crate) mailbox: i64,
+    pub(crate) number: i64,
+    pub(crate) attempts: i32,
+    pub(crate) item: String,
+}
+
+/// An activity that was leased. The instance is not known if its rows are damaged.
+#[derive(Debug, Clone, FromSql)]
+#[postgres(name = "work_lease")]
+pub(crate) struct LeasedWork {
+    pub(crate) work: i64,
+    pub(crate) mailbox: i64,
+    pub(crate) nonce: i64,
+    pub(crate) attempts: i32,
+    pub(crate) instance: Option<String>,
+    pub(crate) execution: i64,
+    pub(crate) activity: i64,
+    pub(crate) name: Option<String>,
+    pub(crate) version: Option<String>,
+    pub(crate) item: String,
+}
+
+/// Rows of a batch, numbered by the turn they belong to.
+pub(crate) trait OfTurn {
+    fn set_turn(&mut self, turn: i32);
+}
+
+macro_rules! of_turn {
+    ($($row:ty),*) => {
+        $(impl OfTurn for $row {
+            fn set_turn(&mut self, turn: i32) {
+                self.turn = turn;
+            }
+        })*
+    };
+}
+
+of_turn!(NewTurn, Numbered, NewValue, NewWork, RevokedWork, NewMessage);

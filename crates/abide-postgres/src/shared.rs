@@ -1,0 +1,169 @@
+//! What the callers of a store share with the thread that talks to the server.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use abide_provider::{ChangeListeners, StolenBecause, StolenLease};
+
+use crate::news::News;
+use crate::node::desk::Desk;
+use crate::node::notice::Outbox;
+use crate::options::Settings;
+use crate::schema::Schema;
+use crate::statements::{Sql, Texts};
+use crate::stolen::Listeners;
+use crate::token::WorkToken;
+use crate::waiters::{Interest, Lane, Waiters};
+
+/// What the callers of a store share with the thread that talks to the server.
+pub(crate) struct Shared {
+    pub(crate) settings: Settings,
+    pub(crate) schema: Schema,
+    pub(crate) texts: Texts,
+    pub(crate) desk: Desk,
+    pub(crate) waiters: Waiters,
+    pub(crate) outbox: Outbox,
+    pub(crate) stolen: Listeners,
+    pub(crate) changes: ChangeListeners,
+    pub(crate) counts: Counts,
+    pub(crate) is_unreachable: AtomicBool,
+    /// Leases on work that were granted here and not yet ended here.
+    held: Mutex<BTreeSet<WorkToken>>,
+    /// Pins that executions here are known to have.
+    pins: Mutex<BTreeSet<String>>,
+}
+
+/// More pins than this are not remembered: there are a few versions in use, not thousands.
+const PINS: usize = 1_000;
+
+impl Shared {
+    pub(crate) fn new(settings: Settings, schema: Schema) -> Self {
+        Self {
+            texts: Texts::of(&schema),
+            settings,
+            schema,
+            desk: Desk::default(),
+            waiters: Waiters::default(),
+            outbox: Outbox::default(),
+            stolen: Listeners::default(),
+            changes: ChangeListeners::default(),
+            counts: Counts::default(),
+            is_unreachable: AtomicBool::new(false),
+            held: Mutex::default(),
+            pins: Mutex::default(),
+        }
+    }
+
+    /// Tells everybody here, and leaves for the other nodes what concerns them. Called when what is told of is committed.
+    pub(crate) fn tell(&self, mut news: News) {
+        for stolen in &news.stolen {
+            if let Some(token) = WorkToken::parse(&stolen.token) {
+                self.forget_lease(token);
+            }
+        }
+        self.stolen.tell(news.stolen.clone());
+        for instance in &news.changed {
+            self.changes.tell(instance);
+        }
+        // What somebody here will take, the others need not look for.
+        if news.instances && self.waiters.call(Lane::Instances) {
+            news.instances = false;
+        }
+        if !news.tags.is_empty() && self.waiters.call(Lane::Work(&news.tags)) {
+            news.tags.clear();
+        }
+        if let Some(due) = news.instances_due {
+            self.waiters.announce(&Interest::Instances, due);
+        }
+        if let Some(due) = news.work_due {
+            self.waiters.announce(&Interest::Work(None), due);
+        }
+        self.outbox.put(news);
+    }
+
+    /// Takes in what another node tells.
+    pub(crate) fn hear(&self, news: News) {
+        for stolen in &news.stolen {
+            if let Some(token) = WorkToken::parse(&stolen.token) {
+                self.forget_lease(token);
+            }
+        }
+        self.stolen.tell(news.stolen);
+        if news.instances {
+            self.waiters.hint(Lane::Instances);
+        }
+        if !news.tags.is_empty() {
+            self.waiters.hint(Lane::Work(&news.tags));
+        }
+        if let Some(due) = news.instances_due {
+            self.waiters.announce(&Interest::Instances, due);
+        }
+        if let Some(due) = news.work_due {
+            self.waiters.announce(&Interest::Work(None), due);
+        }
+    }
+
+    pub(crate) fn note_lease(&self, token: WorkToken) {
+        lock(&self.held).insert(token);
+    }
+
+    pub(crate) fn forget_lease(&self, token: WorkToken) {
+        lock(&self.held).remove(&token);
+    }
+
+    pub(crate) fn held_leases(&self) -> Vec<WorkToken> {
+        lock(&self.held).iter().copied().collect()
+    }
+
+    /// These leases are not there any more, and nobody said why.
+    pub(crate) fn lose_leases(&self, lost: impl Iterator<Item = WorkToken>) {
+        let stolen = lost.map(|token| {
+            self.forget_lease(token);
+            StolenLease { token: token.to_string(), because: StolenBecause::Unknown }
+        });
+        let stolen: Vec<StolenLease> = stolen.collect();
+        self.stolen.tell(stolen);
+    }
+
+    pub(crate) fn pins(&self) -> Vec<String> {
+        lock(&self.pins).iter().cloned().collect()
+    }
+
+    pub(crate) fn note_pins(&self, new: Vec<String>) {
+        let mut pins = lock(&self.pins);
+        if pins.len() + new.len() > PINS {
+            pins.clear();
+        }
+        pins.extend(new);
+    }
+}
+
+impl fmt::Debug for Shared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shared")
+            .field("place", &self.settings.target.place)
+            .field("schema", &self.schema)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Costs that can be counted.
+#[derive(Debug, Default)]
+pub(crate) struct Counts(Mutex<BTreeMap<Sql, u64>>);
+
+impl Counts {
+    pub(crate) fn statement(&self, sql: Sql) {
+        *lock(&self.0).entry(sql).or_default() += 1;
+    }
+
+    pub(crate) fn statements(&self) -> Vec<(&'static str, u64)> {
+        lock(&self.0).iter().map(|(sql, count)| (sql.name(), *count)).collect()
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Nothing can panic while it is held, and what it guards cannot be half changed.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

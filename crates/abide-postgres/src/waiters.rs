@@ -1,0 +1,177 @@
+//! Calls of this node that found nothing to lease and wait for something.
+//!
+//! Whoever waits is registered before it looks, so that nothing can come in between.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::Notify;
+
+/// Everyone who waits.
+#[derive(Debug, Default)]
+pub(crate) struct Waiters(Mutex<Register>);
+
+#[derive(Debug, Default)]
+struct Register {
+    last: u64,
+    waiting: BTreeMap<u64, Entry>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    interest: Interest,
+    heard: Arc<Heard>,
+}
+
+/// What somebody waits for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Interest {
+    Instances,
+    /// Work under one of these tags, as columns hold them; any, if there is no list.
+    Work(Option<BTreeSet<String>>),
+}
+
+/// What somebody who waits has heard.
+#[derive(Debug, Default)]
+struct Heard {
+    bell: Notify,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default, Clone, Copy)]
+struct State {
+    /// Whether there is a reason to look.
+    is_called: bool,
+    /// Whether this node made the news itself, and told nobody else.
+    is_ours: bool,
+    /// The earliest time by the server's clock at which there will be something.
+    due: Option<i64>,
+}
+
+/// Somebody who waits; gone when it is dropped.
+#[derive(Debug)]
+pub(crate) struct Waiter<'w> {
+    waiters: &'w Waiters,
+    number: u64,
+    heard: Arc<Heard>,
+}
+
+/// What a node hears of.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Lane<'a> {
+    Instances,
+    Work(&'a BTreeSet<String>),
+}
+
+impl Waiters {
+    pub(crate) fn enter(&self, interest: Interest) -> Waiter<'_> {
+        let heard = Arc::new(Heard::default());
+        let mut register = lock(&self.0);
+        register.last += 1;
+        let number = register.last;
+        register.waiting.insert(number, Entry { interest, heard: Arc::clone(&heard) });
+        Waiter { waiters: self, number, heard }
+    }
+
+    /// There is something now, made by this node: says whether somebody here will look for it.
+    pub(crate) fn call(&self, lane: Lane<'_>) -> bool {
+        let concerned = self.concerned(lane);
+        for heard in &concerned {
+            lock(&heard.state).is_ours = true;
+            heard.call();
+        }
+        !concerned.is_empty()
+    }
+
+    /// There is something now, as another node says.
+    pub(crate) fn hint(&self, lane: Lane<'_>) {
+        for heard in self.concerned(lane) {
+            heard.call();
+        }
+    }
+
+    /// There will be something then, by the server's clock.
+    pub(crate) fn announce(&self, interest: &Interest, due: i64) {
+        let entries = lock(&self.0);
+        let same = entries
+            .waiting
+            .values()
+            .filter(|entry| std::mem::discriminant(&entry.interest) == std::mem::discriminant(interest));
+        let heard: Vec<Arc<Heard>> = same.map(|entry| Arc::clone(&entry.heard)).collect();
+        drop(entries);
+        for heard in heard {
+            let mut state = lock(&heard.state);
+            if state.due.is_none_or(|known| due < known) {
+                state.due = Some(due);
+                drop(state);
+                heard.bell.notify_one();
+            }
+        }
+    }
+
+    /// Everybody looks: something may have been missed.
+    pub(crate) fn call_all(&self) {
+        let all: Vec<Arc<Heard>> =
+            lock(&self.0).waiting.values().map(|entry| Arc::clone(&entry.heard)).collect();
+        for heard in all {
+            heard.call();
+        }
+    }
+
+    fn concerned(&self, lane: Lane<'_>) -> Vec<Arc<Heard>> {
+        let register = lock(&self.0);
+        let concerned = register.waiting.values().filter(|entry| entry.interest.is_in(lane));
+        concerned.map(|entry| Arc::clone(&entry.heard)).collect()
+    }
+}
+
+impl Interest {
+    fn is_in(&self, lane: Lane<'_>) -> bool {
+        match (self, lane) {
+            (Self::Instances, Lane::Instances) => true,
+            (Self::Work(None), Lane::Work(tags)) => !tags.is_empty(),
+            (Self::Work(Some(wanted)), Lane::Work(tags)) => !wanted.is_disjoint(tags),
+            (Self::Instances, Lane::Work(_)) | (Self::Work(_), Lane::Instances) => false,
+        }
+    }
+}
+
+impl Heard {
+    fn call(&self) {
+        lock(&self.state).is_called = true;
+        self.bell.notify_one();
+    }
+}
+
+impl Waiter<'_> {
+    /// Waits until something is heard: a reason to look, or a time at which there will be one.
+    pub(crate) async fn heard(&self) {
+        self.heard.bell.notified().await;
+    }
+
+    /// Before a look: what was heard so far is taken note of. Says whether this node made the news itself, and told nobody else.
+    pub(crate) fn take_note(&self) -> bool {
+        std::mem::take(&mut *lock(&self.heard.state)).is_ours
+    }
+
+    /// Whether there is a reason to look.
+    pub(crate) fn is_called(&self) -> bool {
+        lock(&self.heard.state).is_called
+    }
+
+    /// The earliest time that was announced since the last look.
+    pub(crate) fn announced(&self) -> Option<i64> {
+        lock(&self.heard.state).due
+    }
+}
+
+impl Drop for Waiter<'_> {
+    fn drop(&mut self) {
+        lock(&self.waiters.0).waiting.remove(&self.number);
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Nothing can panic while it is held, and what it guards cannot be half changed.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
