@@ -203,3 +203,97 @@ fn with_tie(cursor: PageCursor, number: impl Fn(u64) -> u64) -> PageCursor {
         (InstanceOrder::NewestFirst | InstanceOrder::OldestFirst | InstanceOrder::ById, _) => cursor,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use abide_memory::dump::{InstanceDump, MessageDump, WorkDump};
+
+    use super::*;
+
+    /// Both stores after every step: rows by their numbers, mailboxes by name.
+    fn learnt(steps: &[(&Dump, &Dump)]) -> Numbering {
+        let mut numbering = Numbering::of(Numbers::WithGaps);
+        for (model, subject) in steps {
+            numbering.learn(model, subject);
+        }
+        numbering
+    }
+
+    fn messages(numbers: &[u64]) -> Dump {
+        let rows = numbers.iter().map(|number| (*number, MessageDump::default()));
+        Dump { messages: rows.collect(), ..Dump::default() }
+    }
+
+    fn work(numbers: &[u64]) -> Dump {
+        let rows = numbers.iter().map(|number| (*number, WorkDump::default()));
+        Dump { work: rows.collect(), ..Dump::default() }
+    }
+
+    fn mailboxes(incarnations: &[(&str, u64)]) -> Dump {
+        let row = |incarnation: u64| InstanceDump { incarnation, ..InstanceDump::default() };
+        let rows = incarnations.iter().map(|(name, incarnation)| ((*name).to_owned(), row(*incarnation)));
+        Dump { instances: rows.collect(), ..Dump::default() }
+    }
+
+    #[test]
+    fn rows_are_paired_in_their_order_as_they_appear() {
+        let (model, subject) = (messages(&[2, 3]), messages(&[20, 31]));
+        let numbering = learnt(&[(&messages(&[1, 2]), &messages(&[10, 20])), (&model, &subject)]);
+        assert_eq!(numbering.of_model(subject), model);
+    }
+
+    #[test]
+    fn a_row_that_changes_its_number_has_no_partner() {
+        let (model, subject) = (messages(&[1]), messages(&[11]));
+        let numbering = learnt(&[(&model, &messages(&[10])), (&model, &subject)]);
+        assert_eq!(numbering.of_model(subject), messages(&[UNPAIRED + 11]));
+    }
+
+    #[test]
+    fn a_newer_row_with_a_lower_number_is_out_of_order() {
+        for rows in [messages, work] {
+            let (model, subject) = (rows(&[1, 2]), rows(&[5, 10]));
+            let numbering = learnt(&[(&rows(&[1]), &rows(&[10])), (&model, &subject)]);
+            assert_eq!(numbering.disorder(&subject).len(), 1);
+            assert_eq!(numbering.disorder(&rows(&[10])), Vec::<String>::new());
+        }
+    }
+
+    #[test]
+    fn mailboxes_are_paired_by_name_and_have_an_order() {
+        let (model, subject) = (mailboxes(&[("a", 1), ("b", 2)]), mailboxes(&[("a", 9), ("b", 4)]));
+        let numbering = learnt(&[(&model, &subject)]);
+        assert_eq!(numbering.disorder(&subject).len(), 1);
+        assert_eq!(numbering.of_model(subject), model);
+    }
+
+    #[test]
+    fn a_mailbox_that_comes_again_is_another() {
+        let (model, subject) = (mailboxes(&[("a", 2)]), mailboxes(&[("a", 9)]));
+        let numbering = learnt(&[(&mailboxes(&[("a", 1)]), &mailboxes(&[("a", 9)])), (&model, &subject)]);
+        assert_ne!(numbering.of_model(subject), model);
+    }
+
+    #[test]
+    fn a_number_of_nobody_is_nobodys_in_the_subject() {
+        let numbering = learnt(&[(&messages(&[2]), &messages(&[7]))]);
+        let these = Consumed::These([2, 7, 0, u64::MAX].map(MessageId).to_vec());
+        let theirs = Consumed::These([7, UNPAIRED + 7, 0, u64::MAX].map(MessageId).to_vec());
+        assert_eq!(numbering.consumed_of_subject(these), theirs);
+    }
+
+    #[test]
+    fn a_cursor_of_nobody_stays_between_its_neighbours() {
+        let model = mailboxes(&[("a", 2), ("b", 4)]);
+        let numbering = learnt(&[(&model, &mailboxes(&[("a", 20), ("b", 40)]))]);
+        let place = |order, tie: &str| {
+            numbering.cursor_of_subject(PageCursor::created(order, 5, tie)).tie().to_owned()
+        };
+        assert_eq!(place(InstanceOrder::NewestFirst, "4"), "40");
+        assert_eq!(place(InstanceOrder::NewestFirst, "3"), "40");
+        assert_eq!(place(InstanceOrder::OldestFirst, "3"), "20");
+        assert_eq!(place(InstanceOrder::OldestFirst, "1"), "1");
+        assert_eq!(place(InstanceOrder::OldestFirst, "x"), "x");
+        assert_eq!(place(InstanceOrder::ById, "4"), "4");
+    }
+}

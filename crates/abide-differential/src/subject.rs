@@ -20,8 +20,8 @@ pub trait Subject {
     /// Begins anew: an empty store, at this time. A store that takes its chance from outside takes that of the seed.
     fn open(&mut self, seed: u64, now: Timestamp);
 
-    /// The store that was opened last, with all [abilities](Provider::abilities) of the model, and with its administrative
-    /// side.
+    /// The store that was opened last, with all [abilities](Provider::abilities) of the model and with its administrative side.
+    /// Its page cursors tell instances of one moment apart by their incarnations.
     fn provider(&self) -> &dyn Provider;
 
     /// From now on the store's clock shows this time. It never goes back.
@@ -81,17 +81,17 @@ pub enum Reopening {
 /// Stored text that cannot be read any more. Numbers are the store's own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Damage {
-    /// Of a message.
+    /// The text of a message is `{`.
     Message {
         /// Its number.
         number: u64,
     },
-    /// Of work.
+    /// The text of an activity is `{`.
     Work {
         /// Its number.
         number: u64,
     },
-    /// Of all events of an execution. Their numbers can still be told, and there are as many as before.
+    /// No event of an execution can be read. There are as many as before, with the same numbers where those are stored beside them.
     History {
         /// The instance.
         instance: String,
