@@ -91,7 +91,7 @@ pub enum Damage {
         /// Its number.
         number: u64,
     },
-    /// No event of an execution can be read. There are as many as before, with the same numbers where those are stored beside them.
+    /// No event of an execution can be read. There are as many as before, so that they can be counted.
     History {
         /// The instance.
         instance: String,
