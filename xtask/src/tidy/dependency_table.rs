@@ -126,6 +126,18 @@ pub(crate) const DIRECT: &[CrateRows] = &[
         ],
     },
     CrateRows {
+        name: "abide-differential",
+        may_depend_on: &[
+            row("abide-memory", "the model that a store is compared with"),
+            row("abide-model", "what is stored, and the seams"),
+            row("abide-provider", "the calls that are made to both"),
+            without_defaults("futures-executor", "calls are made one after the other, from no async runtime"),
+            without_defaults("futures-util", "what listeners were told, without waiting for more"),
+            row("semver", "executions are pinned to versions"),
+            row("serde_json", "mail of the model is looked into, to answer it"),
+        ],
+    },
+    CrateRows {
         name: "abide-client",
         may_depend_on: &[
             row("abide-host", "the machine's clock and entropy, where no others are given"),

@@ -6,7 +6,7 @@ use futures::executor::block_on;
 use rusqlite::{Connection, Result};
 
 use super::crowd::SteadyClock;
-use crate::differential::compare;
+use crate::support::rules;
 
 /// Each query finds rows that break the rule.
 const RULES: [(&str, &str); 10] = [
@@ -52,7 +52,7 @@ pub(crate) fn pass(store: &SqliteProvider, clock: &SteadyClock) {
 }
 
 fn broken(connection: &Connection, now: u64) -> Result<Vec<String>> {
-    let mut found = compare::contradictions(connection, now)?;
+    let mut found = rules::contradictions(connection, now)?;
     for (rule, query) in RULES {
         let mut statement = connection.prepare_cached(query)?;
         let rows = statement.query_map([], |row| row.get::<_, Option<String>>(0))?;

@@ -103,7 +103,7 @@ fn compare(
     let mut stored = stored.expect("the writer is alive").unwrap();
     assert_eq!(stored.dead_letters, crowd::all_names().len(), "those that come again");
     stored.dead_letters = 0;
-    let differences = crate::differential::compare::dumps(&replay.model.dump(), &stored);
+    let differences = abide_differential::differences(&replay.model.dump(), &stored, "SQLite");
     assert!(differences.is_empty(), "{differences:#?}");
     let mut told = Vec::new();
     while let Some(Some(stolen)) = listener.next().now_or_never() {

@@ -1,6 +1,5 @@
 //! What the tests share.
 
-pub(crate) mod clock;
 pub(crate) mod dump;
 pub(crate) mod folder;
 pub(crate) mod items;
@@ -8,4 +7,7 @@ pub(crate) mod items;
 pub(crate) mod load;
 #[cfg(unix)]
 pub(crate) mod process;
+pub(crate) mod rules;
 pub(crate) mod store;
+
+pub(crate) use abide_differential::clock;

@@ -1,0 +1,62 @@
+//! What the tables say twice, and must say alike.
+
+use rusqlite::{Connection, Result};
+
+/// What must hold in the tables whatever the time is. Each query finds rows that break it; `?1` is now.
+const RULES: [(&str, &str); 8] = [
+    (
+        "a mailbox without a lease is ready exactly if it can be leased",
+        "SELECT m.id FROM mailbox AS m WHERE ?1 > 0 AND m.lease IS NULL AND m.ready IS NOT (
+             SELECT min(no) FROM message WHERE mailbox = m.no AND visible_at = 0 AND (
+                 m.execution > 0
+                 OR EXISTS (SELECT 1 FROM message WHERE mailbox = m.no AND visible_at = 0 AND class IN (1, 2))))",
+    ),
+    ("a leased mailbox is not ready", "SELECT id FROM mailbox WHERE ?1 > 0 AND lease IS NOT NULL AND ready IS NOT NULL"),
+    (
+        "a mailbox without a lease knows its next hidden message",
+        "SELECT m.id FROM mailbox AS m WHERE ?1 > 0 AND m.lease IS NULL AND m.due_at IS NOT (
+             SELECT min(visible_at) FROM message WHERE mailbox = m.no AND visible_at > 0)",
+    ),
+    (
+        "an instance has the last event, the status and the pin of its current execution",
+        "SELECT m.id FROM mailbox AS m LEFT JOIN execution AS e ON e.mailbox = m.no AND e.no = m.execution
+         WHERE ?1 > 0 AND m.execution > 0 AND (e.no IS NULL OR e.status <> m.status OR e.pin <> m.pin OR m.last_event <> (
+             SELECT coalesce(max(last_event), 0) FROM turn WHERE mailbox = m.no AND execution = m.execution))",
+    ),
+    (
+        "a lane is there exactly while its session has work of its tag, and knows the lowest",
+        "WITH wanted AS (
+             SELECT session, tag, min(no) AS head FROM work
+             WHERE ?1 > 0 AND session IS NOT NULL AND visible_at = 0 AND lease IS NULL GROUP BY session, tag)
+         SELECT session || '/' || tag FROM (
+             SELECT session, tag, head FROM wanted EXCEPT SELECT session, tag, head FROM lane)
+         UNION ALL
+         SELECT session || '/' || tag FROM (
+             SELECT session, tag, head FROM lane EXCEPT SELECT session, tag, head FROM wanted)",
+    ),
+    (
+        "the lanes of a session that is locked are held by its owner",
+        "SELECT l.session || '/' || l.tag FROM lane AS l JOIN session AS s ON s.name = l.session
+         WHERE s.locked_until > ?1 AND l.holder <> '=' || s.owner",
+    ),
+    (
+        "the lanes of a session that nobody holds are free",
+        "SELECT l.session || '/' || l.tag FROM lane AS l LEFT JOIN session AS s ON s.name = l.session
+         WHERE ?1 > 0 AND l.holder <> '' AND coalesce(s.held, 0) = 0",
+    ),
+    ("a locked session is held", "SELECT name FROM session WHERE locked_until > ?1 AND held <> 1"),
+];
+
+/// Where what is stored contradicts itself at `now`.
+pub(crate) fn contradictions(connection: &Connection, now: u64) -> Result<Vec<String>> {
+    let now = i64::try_from(now).unwrap();
+    let mut broken = Vec::new();
+    for (rule, query) in RULES {
+        let mut statement = connection.prepare_cached(query)?;
+        let rows = statement.query_map([now], |row| row.get::<_, String>(0))?.collect::<Result<Vec<_>>>()?;
+        if !rows.is_empty() {
+            broken.push(format!("{rule}, but not {rows:?}"));
+        }
+    }
+    Ok(broken)
+}
