@@ -2,9 +2,10 @@
 //!
 //! [`tidy`] checks the rules no compiler knows, [`test_run`] is everything a change must pass, [`planted`] breaks the
 //! code on purpose to show that the tests notice, [`soak`] and [`torture`] go on where the tests stop, and [`mod@bench`] measures. Start at
-//! [`cli`], which lists them.
+//! [`cli`], which lists them. [`postgres`] is the server that tests share.
 //!
-//! Deliberately absent: anything that needs more than a Rust toolchain and crates.io.
+//! Deliberately absent: anything that needs more than a Rust toolchain, crates.io, and PostgreSQL, which is installed where
+//! Debian's tools are.
 
 use std::env;
 use std::process::ExitCode;
@@ -15,6 +16,7 @@ use crate::workspace::Workspace;
 mod bench;
 mod cli;
 mod planted;
+mod postgres;
 mod soak;
 mod stopwatch;
 mod test_run;

@@ -2,6 +2,7 @@
 
 use anyhow::Context;
 
+use crate::postgres::{self, Postgres};
 use crate::stopwatch::Stopwatch;
 use crate::test_run::step::loudly;
 use crate::workspace::Workspace;
@@ -111,13 +112,17 @@ impl Torture {
 }
 
 pub(crate) fn run(workspace: &Workspace, torture: &Torture) -> anyhow::Result<()> {
+    postgres::beside(workspace, |server| campaigns(workspace, server, torture))
+}
+
+fn campaigns(workspace: &Workspace, server: &Postgres, torture: &Torture) -> anyhow::Result<()> {
     for campaign in &torture.campaigns {
         let Campaign { name, what, tests, variable, .. } = campaign;
         println!("{name}: {what}");
         let watch = Stopwatch::start();
         let mut command = workspace.cargo(&["test"]);
-        loudly(command.args(*tests).env(variable, torture.length(campaign)))
-            .with_context(|| format!("the campaign `{name}` failed"))?;
+        command.args(*tests).env(variable, torture.length(campaign));
+        loudly(server.lend(&mut command)).with_context(|| format!("the campaign `{name}` failed"))?;
         println!("{name}: passed in {:.0} s", watch.elapsed().as_secs_f64());
     }
     Ok(())

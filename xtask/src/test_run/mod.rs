@@ -3,10 +3,11 @@
 //! The list of steps is [`run`]. A step either passes, is left out with a sentence that says why, or ends the run with
 //! its name and its output.
 //!
-//! Deliberately absent: anything that needs the network beyond crates.io, so the licence and advisory checks of
+//! Deliberately absent: anything that needs the network beyond crates.io and the packages of PostgreSQL, so the licence and advisory checks of
 //! `deny.toml` are not a step.
 
 use crate::planted;
+use crate::postgres;
 use crate::stopwatch::Stopwatch;
 use crate::tidy;
 use crate::workspace::Workspace;
@@ -33,8 +34,14 @@ pub(crate) fn run(workspace: &Workspace, scope: Scope) -> anyhow::Result<()> {
             ["clippy", "--workspace", "--all-targets", "--all-features", "--", "--deny", "warnings"];
         with_component(workspace, CLIPPY, &arguments)
     })?;
-    // The runner's own last lines say how many tests ran; they are what people look for.
-    step("tests", || loudly(&mut workspace.cargo(&["test", "--workspace", "--all-features"])))?;
+    step("postgres", || postgres::ensure().map(|()| Conclusion::Passed))?;
+    step("tests", || {
+        postgres::beside(workspace, |server| {
+            // The runner's own last lines say how many tests ran; they are what people look for.
+            let mut tests = workspace.cargo(&["test", "--workspace", "--all-features"]);
+            loudly(server.lend(&mut tests))
+        })
+    })?;
     step("features", || fewer_features(workspace))?;
     step("doc", || {
         let mut command = workspace.cargo(&["doc", "--workspace", "--no-deps"]);

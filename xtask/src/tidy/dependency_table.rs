@@ -251,9 +251,11 @@ pub(crate) const DIRECT: &[CrateRows] = &[
             without_defaults("tokio", "a worker's threads, and the signals that end it"),
         ],
     },
+    CrateRows { name: "abide-throwaway", may_depend_on: &[] },
     CrateRows {
         name: "xtask",
         may_depend_on: &[
+            row("abide-throwaway", "the PostgreSQL server that the tests share"),
             row("anyhow", "its errors are read by people only"),
             row("proc-macro2", "line numbers of what syn parsed"),
             row("serde_json", "cargo's messages name the test binary it built"),
