@@ -70,7 +70,7 @@ pub struct InstanceDump {
     pub updated: u64,
     /// When its lease ends, in milliseconds since the epoch.
     pub leased_until: Option<u64>,
-    /// The numbers of the messages that the lease handed out, ascending.
+    /// The numbers of the messages that the lease handed out and that are still there, ascending.
     pub batch: Vec<u64>,
 }
 
@@ -166,6 +166,7 @@ impl Dump {
             .map(|(key, seen)| (format!("{:032x}", u128::from_be_bytes(key.0)), seen.as_millis()))
             .collect();
         dump.count_attempts_of_void_leases(state, now);
+        dump.forget_gone_mail();
         dump
     }
 
@@ -184,6 +185,13 @@ impl Dump {
         }
         for (key, change) in &mailbox.kv_delta {
             self.kv_delta.insert((name.to_owned(), key.clone()), change.as_ref().map(plain));
+        }
+    }
+
+    /// What a lease handed out and is gone since, because its sender was deleted, is not there any more: not every store remembers it.
+    pub fn forget_gone_mail(&mut self) {
+        for instance in self.instances.values_mut() {
+            instance.batch.retain(|number| self.messages.contains_key(number));
         }
     }
 

@@ -44,7 +44,7 @@ BEGIN
             SELECT ROW (t.turn, e)::abide.numbered FROM unnest(p_turns) AS t
             JOIN abide.mailbox AS b ON b.no = v_mailboxes[t.turn]
             CROSS JOIN LATERAL unnest(abide.prunable(
-                b.no, t.execution, CASE WHEN t.execution > b.execution + 1 THEN t.execution ELSE b.unbroken END,
+                b.no, t.execution, CASE WHEN t.execution - b.execution > 1 THEN t.execution ELSE b.unbroken END,
                 t.keeps, t.ended_before, 256)) AS e
             WHERE t.keeps IS NOT NULL ORDER BY t.turn);
         SELECT coalesce(array_agg(ROW (d.turn, d.no)::abide.numbered ORDER BY d.no), '{}'), array_agg(d.because ORDER BY d.no)
@@ -58,7 +58,9 @@ BEGIN
             SELECT d.turn, w.no, 'deleted'
             FROM unnest(v_pruned) AS d
             JOIN abide.work AS w ON w.mailbox = v_mailboxes[d.turn] AND w.execution = d.number
-        ) AS d;
+        ) AS d
+        -- What a fused step finished is not taken back.
+        WHERE NOT EXISTS (SELECT FROM unnest(p_turns) AS t WHERE t.turn = d.turn AND t.work = d.no);
         PERFORM FROM abide.work AS w
         WHERE w.no = ANY (ARRAY(SELECT d.number FROM unnest(v_doomed) AS d)
                           || ARRAY(SELECT t.work FROM unnest(p_turns) AS t WHERE t.authority = 'work'))
@@ -100,7 +102,7 @@ BEGIN
     IF cardinality(v_doomed) > 0 THEN
         SELECT g.stolen, g.because, v_sessions || g.sessions INTO stolen, because, v_sessions
         FROM abide.take_back(
-            ARRAY(SELECT CASE WHEN v_mailboxes[d.turn] IS NOT NULL THEN d.number END FROM unnest(v_doomed) AS d), v_why) AS g;
+            ARRAY(SELECT CASE WHEN v_mailboxes[d.turn] IS NOT NULL THEN d.number END FROM unnest(v_doomed) AS d), v_why, v_now) AS g;
     END IF;
 
     -- Sessions come last in the order: that of a fused step was active; what was queued or taken back changes lanes.
@@ -150,7 +152,7 @@ BEGIN
                CASE WHEN NOT lives THEN b.pin
                     ELSE coalesce(t.pin, CASE WHEN t.execution > b.execution THEN '' ELSE b.pin END) END AS pin,
                CASE WHEN lives THEN v_now ELSE b.updated_at END AS updated_at,
-               CASE WHEN lives AND t.execution > b.execution + 1 THEN t.execution ELSE b.unbroken END AS unbroken,
+               CASE WHEN lives AND t.execution - b.execution > 1 THEN t.execution ELSE b.unbroken END AS unbroken,
                t.authority = 'none' AND b.lease IS NOT NULL AS keeps_lease    -- giving it a past ends nobody's lease
         FROM unnest(p_turns) AS t
         JOIN abide.mailbox AS b ON b.no = v_mailboxes[t.turn]

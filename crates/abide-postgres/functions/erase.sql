@@ -15,7 +15,7 @@ DECLARE
     v_count bigint;
 BEGIN
     SELECT g.stolen, g.because, g.sessions INTO stolen, because, v_sessions
-    FROM abide.take_back(v_work, array_fill('deleted'::text, ARRAY[cardinality(v_work)])) AS g;
+    FROM abide.take_back(v_work, array_fill('deleted'::text, ARRAY[cardinality(v_work)]), p_now) AS g;
     IF cardinality(v_sessions) > 0 THEN
         PERFORM abide.hold_sessions(v_sessions);
         PERFORM abide.settle_lanes(v_sessions, NULL, p_now);

@@ -11,6 +11,7 @@ DECLARE
     v_pruned bigint[];
     v_work bigint[];
     v_sessions text[];
+    v_now bigint;
 BEGIN
     outcome := 'ok';    executions := 0;    events := 0;    stolen := '{}';    because := '{}';
     SELECT b.* INTO v_mailbox FROM abide.mailbox AS b JOIN abide.instance AS i ON i.no = b.no
@@ -30,11 +31,12 @@ BEGIN
     END IF;
     v_work := ARRAY(SELECT w.no FROM abide.work AS w WHERE w.mailbox = v_mailbox.no AND w.execution = ANY (v_pruned)
                     ORDER BY w.no FOR UPDATE);
+    v_now := abide.now();
     SELECT g.stolen, g.because, g.sessions INTO stolen, because, v_sessions
-    FROM abide.take_back(v_work, array_fill('deleted'::text, ARRAY[cardinality(v_work)])) AS g;
+    FROM abide.take_back(v_work, array_fill('deleted'::text, ARRAY[cardinality(v_work)]), v_now) AS g;
     IF cardinality(v_sessions) > 0 THEN
         PERFORM abide.hold_sessions(v_sessions);
-        PERFORM abide.settle_lanes(v_sessions, NULL, abide.now());
+        PERFORM abide.settle_lanes(v_sessions, NULL, v_now);
     END IF;
     executions := cardinality(v_pruned);
     events := abide.drop_executions(v_mailbox.no, v_pruned);

@@ -1,8 +1,9 @@
--- The server cannot tell whether an item can be read; the node can. Ends a lease whose batch held messages that it could not read:
--- those count an attempt and are hidden for a while, or die with the eleventh; the others are as if they had never been leased. Says
--- which died.
+-- The server cannot tell whether an item can be read; the node can. Messages of a lease that it could not read count an attempt and are
+-- hidden for a while, or die with the eleventh; the others are handed out again, under the same lease. If nothing is left to hand out, the
+-- lease is gone. Says which messages died.
 CREATE FUNCTION abide.set_messages_aside(
-    p_mailbox bigint, p_nonce bigint, p_messages bigint[], OUT dead bigint[], OUT wakes boolean, OUT due_at bigint
+    p_mailbox bigint, p_nonce bigint, p_messages bigint[],
+    OUT dead bigint[], OUT leases abide.instance_lease[], OUT messages abide.leased_message[], OUT due_at bigint
 ) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
@@ -11,7 +12,8 @@ DECLARE
 BEGIN
     SELECT * INTO v_mailbox FROM abide.mailbox AS b WHERE b.no = p_mailbox FOR UPDATE;
     v_now := abide.now();
-    IF (v_mailbox.lease = p_nonce AND v_mailbox.leased_until > v_now) IS NOT TRUE THEN
+    -- However short the lease was: while the nonce is there, nobody else has it.
+    IF (v_mailbox.lease = p_nonce) IS NOT TRUE THEN
         RETURN;
     END IF;
     WITH dying AS (
@@ -25,6 +27,11 @@ BEGIN
     UPDATE abide.message AS m
     SET attempts = m.attempts + 1, visible_at = v_now + 1000 * least(power(2, least(m.attempts, 10)), 60)::bigint
     WHERE m.no = ANY (p_messages) AND m.mailbox = p_mailbox;
+
     UPDATE abide.mailbox SET lease = NULL, leased_until = NULL, batch_to = NULL, batch_first = NULL WHERE no = p_mailbox;
-    SELECT s.wakes, s.due_at INTO wakes, due_at FROM abide.settle(ARRAY[p_mailbox]) AS s;
+    SELECT s.due_at INTO due_at FROM abide.settle(ARRAY[p_mailbox]) AS s;
+    IF EXISTS (SELECT FROM abide.mailbox AS b WHERE b.no = p_mailbox AND b.ready IS NOT NULL) THEN
+        SELECT h.leases, h.messages INTO leases, messages
+        FROM abide.hand_out(ARRAY[p_mailbox], ARRAY[p_nonce], v_mailbox.leased_until) AS h;
+    END IF;
 END $$;

@@ -1,23 +1,18 @@
--- Instances and everything below them: number, name and status, parents before children, by level, in the order of creation. Links that
--- form a ring, by damage, are not followed for ever.
-CREATE FUNCTION abide.tree(p_roots text[]) RETURNS TABLE (no bigint, id text, status text, level integer) LANGUAGE plpgsql STABLE AS $$
+-- Instances and everything below them: number, name and status, parents before children, by level, in the order of creation. What is below
+-- a name that is no instance is found, too. Links that form a ring, by damage, are not followed for ever.
+CREATE FUNCTION abide.tree(p_roots text[]) RETURNS TABLE (no bigint, id text, status text) LANGUAGE plpgsql STABLE AS $$
 #variable_conflict use_column
 DECLARE
-    v_level integer := 0;
-    v_numbers bigint[];
-    v_seen bigint[] := '{}';
+    v_seen text[] := p_roots;
+    v_level text[] := p_roots;
 BEGIN
-    v_numbers := ARRAY(SELECT i.no FROM abide.instance AS i WHERE i.id = ANY (p_roots) AND i.status <> ''
-                       ORDER BY array_position(p_roots, i.id::text));
-    WHILE cardinality(v_numbers) > 0 LOOP
-        RETURN QUERY SELECT i.no, i.id, i.status, v_level FROM unnest(v_numbers) WITH ORDINALITY AS n (no, place)
-                     JOIN abide.instance AS i ON i.no = n.no ORDER BY n.place;
-        v_seen := v_seen || v_numbers;
-        v_numbers := ARRAY(
-            SELECT c.no FROM unnest(v_numbers) WITH ORDINALITY AS n (no, place)
-            JOIN abide.instance AS p ON p.no = n.no
-            JOIN abide.instance AS c ON c.parent = p.id AND c.status <> ''
-            WHERE c.no <> ALL (v_seen) ORDER BY n.place, c.created_at, c.no);
-        v_level := v_level + 1;
+    WHILE cardinality(v_level) > 0 LOOP
+        RETURN QUERY SELECT i.no, i.id, i.status FROM unnest(v_level) WITH ORDINALITY AS n (id, place)
+                     JOIN abide.instance AS i ON i.id = n.id AND i.status <> '' ORDER BY n.place;
+        v_level := ARRAY(
+            SELECT c.id FROM unnest(v_level) WITH ORDINALITY AS n (id, place)
+            JOIN abide.instance AS c ON c.parent = n.id AND c.status <> ''
+            WHERE c.id <> ALL (v_seen) ORDER BY n.place, c.created_at, c.no);
+        v_seen := v_seen || v_level;
     END LOOP;
 END $$;

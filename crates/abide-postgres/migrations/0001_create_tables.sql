@@ -134,7 +134,8 @@ CREATE TABLE abide.session (
     locked_until   bigint,
     last_active_at bigint
 );
-CREATE INDEX session_owner ON abide.session (owner) WHERE owner IS NOT NULL;
+CREATE INDEX session_owner  ON abide.session (owner)        WHERE owner IS NOT NULL;
+CREATE INDEX session_locked ON abide.session (locked_until) WHERE locked_until IS NOT NULL;
 
 -- What waits in a session under one tag. Work of a session is found through its lane, so that a million rows of sessions that
 -- belong to others cost nothing. Holder and time repeat the session's.

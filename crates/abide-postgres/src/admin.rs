@@ -120,10 +120,9 @@ impl ProviderAdmin for PostgresProvider {
 
     async fn get_instance_tree(&self, instance_id: &str) -> Result<InstanceTree, ProviderError> {
         let operation = Operation::GetInstanceTree;
-        let mut all_ids = self.ids(operation, Sql::Tree, vec![Box::new(spelt(instance_id))]).await?;
-        if all_ids.is_empty() {
-            all_ids.push(instance_id.to_owned());
-        }
+        let found = self.ids(operation, Sql::Tree, vec![Box::new(spelt(instance_id))]).await?;
+        let root = std::iter::once(instance_id.to_owned());
+        let all_ids = root.chain(found.into_iter().filter(|id| id != instance_id)).collect();
         Ok(InstanceTree { root_id: instance_id.to_owned(), all_ids })
     }
 

@@ -32,6 +32,9 @@ use crate::waiters::{Interest, Waiter};
 /// How soon to look again if another held what there is.
 const SOON: Duration = Duration::from_millis(20);
 
+/// How often one call looks again because something had to be sorted out first.
+const ROUNDS: usize = 1_000;
+
 /// What a look found.
 pub(crate) struct Looked {
     pub(crate) found: Found,
@@ -162,12 +165,18 @@ impl PostgresProvider {
         let clock = &*self.shared.settings.clock;
         let deadline = clock.monotonic().saturating_add(wait);
         let waiter = self.shared.waiters.enter(search.interest());
+        let mut rounds = 0;
         loop {
             let is_ours = waiter.take_note();
             let looked = self.look(operation, search.sql(), search.values(&self.shared)).await?;
             let times = looked.times();
             let leases = match search.take(self, looked).await? {
-                Took::LookAgain => continue,
+                // What had to be sorted out is out of the way then, so this ends; the bound is for a store gone wrong.
+                Took::LookAgain if rounds < ROUNDS => {
+                    rounds += 1;
+                    continue;
+                }
+                Took::LookAgain => return Ok(Vec::new()),
                 Took::Leases(leases) => leases,
             };
             // What this node was told of and cannot use, or not all of it, is for others.

@@ -78,25 +78,19 @@ impl Search for InstanceSearch {
             store.shared.note_pins(found.unjudged);
             return Ok(Took::LookAgain);
         }
-        let mut batches: BTreeMap<i64, Batch> = BTreeMap::new();
-        for message in found.messages {
-            batches.entry(message.mailbox).or_default().add(message);
-        }
-        let mut damaged = Vec::new();
+        let mut batches = by_mailbox(found.messages);
+        let mut lost_some = false;
         for leased in found.instances {
             let batch = batches.remove(&leased.mailbox).unwrap_or_default();
-            if batch.unreadable.is_empty() {
-                self.taken
-                    .push(InstanceLease { store_time: Some(store_time), ..describe(leased, batch.messages) });
-            } else {
-                damaged.push((leased, batch.unreadable));
+            match store.readable(self.operation, leased, batch).await? {
+                Some((leased, messages)) => {
+                    self.taken
+                        .push(InstanceLease { store_time: Some(store_time), ..describe(leased, messages) });
+                }
+                None => lost_some = true,
             }
         }
-        let must_look_again = !damaged.is_empty();
-        for (leased, unreadable) in damaged {
-            store.set_messages_aside(self.operation, &leased, unreadable).await?;
-        }
-        if must_look_again && self.taken.len() < self.request.limit {
+        if lost_some && self.taken.len() < self.request.limit {
             return Ok(Took::LookAgain);
         }
         Ok(Took::Leases(std::mem::take(&mut self.taken)))
@@ -126,22 +120,38 @@ impl Batch {
     }
 }
 
+fn by_mailbox(messages: Vec<LeasedMessage>) -> BTreeMap<i64, Batch> {
+    let mut batches: BTreeMap<i64, Batch> = BTreeMap::new();
+    for message in messages {
+        batches.entry(message.mailbox).or_default().add(message);
+    }
+    batches
+}
+
 impl PostgresProvider {
-    /// Ends a lease that holds what cannot be read, and hides that for a while.
-    async fn set_messages_aside(
+    /// A lease whose messages can all be read: those that cannot are hidden for a while, until only others are left. `None` if none is.
+    async fn readable(
         &self,
         operation: Operation,
-        leased: &LeasedInstance,
-        unreadable: Vec<i64>,
-    ) -> Result<(), StoreError> {
-        let values: Values = vec![Box::new(leased.mailbox), Box::new(leased.nonce), Box::new(unreadable)];
-        let row = self.one_row(operation, Sql::SetMessagesAside, values).await?;
-        for number in row.get::<_, Option<Vec<i64>>>("dead").unwrap_or_default() {
-            tracing::warn!(target: "abide::postgres", instance = %unspell(leased.instance.clone()), number,
-                "a message cannot be read and was moved to the dead letters");
+        mut leased: LeasedInstance,
+        mut batch: Batch,
+    ) -> Result<Option<(LeasedInstance, Vec<Message>)>, StoreError> {
+        while !batch.unreadable.is_empty() {
+            let values: Values =
+                vec![Box::new(leased.mailbox), Box::new(leased.nonce), Box::new(batch.unreadable)];
+            let row = self.one_row(operation, Sql::SetMessagesAside, values).await?;
+            for number in row.get::<_, Option<Vec<i64>>>("dead").unwrap_or_default() {
+                tracing::warn!(target: "abide::postgres", instance = %unspell(leased.instance.clone()), number,
+                    "a message cannot be read and was moved to the dead letters");
+            }
+            self.shared.tell(News::of_instances(None, row.get("due_at")));
+            let left = row.get::<_, Option<Vec<LeasedInstance>>>("leases").unwrap_or_default().pop();
+            let Some(left) = left else { return Ok(None) };
+            let messages = row.get::<_, Option<Vec<LeasedMessage>>>("messages").unwrap_or_default();
+            batch = by_mailbox(messages).remove(&left.mailbox).unwrap_or_default();
+            leased = left;
         }
-        self.shared.tell(News::of_instances(row.get("wakes"), row.get("due_at")));
-        Ok(())
+        Ok(Some((leased, batch.messages)))
     }
 }
 

@@ -32,6 +32,7 @@ const MIGRATIONS: &[Migration] = &[Migration {
         "settle",
         "come_due",
         "ready_pins",
+        "hand_out",
         "lease_instances",
         "hold_sessions",
         "settle_lanes",

@@ -1,5 +1,6 @@
 //! Opening a store, and looking at it from outside the contract.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -11,7 +12,7 @@ use crate::connect::connect;
 use crate::error::{OpenError, describe};
 use crate::migrate::migrate;
 use crate::node::Node;
-use crate::node::batch::{Batched, Reply, Waiting};
+use crate::node::batch::{Batched, Key, Waiting};
 use crate::node::call::{Call, Caller, Statement, Values};
 use crate::node::connection::{LONG, SHORT};
 use crate::node::desk::{Place, Wanted};
@@ -124,7 +125,7 @@ impl PostgresProvider {
         answer_of(operation, reply).await
     }
 
-    /// The same for many, together.
+    /// The same for many, together; what has the same key one after the other.
     pub(crate) async fn run_all<B: Batched>(
         &self,
         operation: Operation,
@@ -133,25 +134,49 @@ impl PostgresProvider {
     where
         Waiting<B>: Wanted,
     {
-        let since = self.shared.settings.clock.monotonic();
-        let mut together = Vec::with_capacity(all.len());
-        let submit = |what: Result<B, StoreError>| {
-            what.map(|what| {
-                let (waiting, reply) = Waiting::new(operation, what, since);
-                together.push(waiting);
-                reply
-            })
-        };
-        let replies: Vec<Result<Reply<B::Answer>, StoreError>> = all.into_iter().map(submit).collect();
-        self.shared.desk.put(together);
-        let mut answers = Vec::with_capacity(replies.len());
-        for reply in replies {
-            answers.push(match reply {
-                Ok(reply) => answer_of(operation, reply).await,
-                Err(error) => Err(error),
-            });
+        let mut answers: Vec<Option<Result<B::Answer, StoreError>>> = Vec::new();
+        answers.resize_with(all.len(), || None);
+        let mut left: Vec<(usize, B)> = Vec::with_capacity(all.len());
+        for (place, what) in all.into_iter().enumerate() {
+            match what {
+                Ok(what) => left.push((place, what)),
+                Err(error) => answers[place] = Some(Err(error)),
+            }
         }
-        answers
+        while !left.is_empty() {
+            let mut keys = BTreeSet::new();
+            let (now, later) =
+                left.into_iter().partition(|(_, what)| what.key() == Key::Any || keys.insert(what.key()));
+            self.run_together(operation, now, &mut answers).await;
+            left = later;
+        }
+        let missing = || Err(StoreError::unknown(operation, "no answer"));
+        answers.into_iter().map(|answer| answer.unwrap_or_else(missing)).collect()
+    }
+
+    async fn run_together<B: Batched>(
+        &self,
+        operation: Operation,
+        together: Vec<(usize, B)>,
+        answers: &mut [Option<Result<B::Answer, StoreError>>],
+    ) where
+        Waiting<B>: Wanted,
+    {
+        let since = self.shared.settings.clock.monotonic();
+        let mut replies = Vec::with_capacity(together.len());
+        let submit = |(place, what)| {
+            let (waiting, reply) = Waiting::new(operation, what, since);
+            replies.push((place, reply));
+            waiting
+        };
+        let waiting: Vec<Waiting<B>> = together.into_iter().map(submit).collect();
+        self.shared.desk.put(waiting);
+        for (place, reply) in replies {
+            let answer = answer_of(operation, reply).await;
+            if let Some(slot) = answers.get_mut(place) {
+                *slot = Some(answer);
+            }
+        }
     }
 
     /// One call of a statement that everybody knows.

@@ -51,6 +51,7 @@ impl Reader<'_> {
         }
         dump.executions = self.executions(&mailboxes.names)?;
         self.add_kv(&mut dump, &mailboxes.names)?;
+        dump.forget_gone_mail();
         Ok(dump)
     }
 

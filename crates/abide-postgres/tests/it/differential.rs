@@ -1,0 +1,134 @@
+//! This store against the reference model: the same random calls to both, compared after each.
+//!
+//! One schema serves all sequences, and is emptied in between. How many run, and from which seed on, can be set: see
+//! [`abide_differential`].
+
+use std::sync::Arc;
+
+use abide_differential::clock::ManualClock;
+use abide_differential::{Damage, Numbers, Sight, Subject, agrees_with_the_model, crowded, directed};
+use abide_model::Timestamp;
+use abide_postgres::PostgresProvider;
+use abide_provider::Provider;
+use futures::executor::block_on;
+
+use crate::support::database::Database;
+use crate::support::dump::read_dump;
+use crate::support::rules;
+
+/// How many sequences run if nobody says otherwise.
+const SEQUENCES: u64 = 400;
+
+/// A schema, emptied for every sequence.
+struct Postgres {
+    // Closed before the schema is dropped.
+    provider: PostgresProvider,
+    database: Database,
+}
+
+impl Postgres {
+    fn new() -> Option<Self> {
+        let database = Database::new()?;
+        // A clock that stands still: the time at which leases are handed over is that of the grant.
+        let clock = Arc::new(ManualClock::at(1));
+        let provider = block_on(database.builder().clock(clock).open()).unwrap();
+        database.stop_clock(1);
+        Some(Self { provider, database })
+    }
+}
+
+impl Subject for Postgres {
+    fn name(&self) -> &'static str {
+        "PostgreSQL"
+    }
+
+    fn numbers(&self) -> Numbers {
+        Numbers::WithGaps
+    }
+
+    fn open(&mut self, _seed: u64, now: Timestamp) {
+        self.database.empty();
+        self.database.set_clock(now.as_millis());
+    }
+
+    fn provider(&self) -> &dyn Provider {
+        &self.provider
+    }
+
+    fn set_time(&mut self, now: Timestamp) {
+        self.database.set_clock(now.as_millis());
+    }
+
+    fn look(&mut self, now: Timestamp) -> Result<Sight, String> {
+        let now = now.as_millis();
+        let contradictions = rules::contradictions(&self.database, now);
+        Ok(Sight { dump: read_dump(&self.database, now), contradictions })
+    }
+
+    fn damage(&mut self, damage: &Damage) {
+        match damage {
+            Damage::Message { number } => {
+                self.database.damage("UPDATE abide.message SET item = '{' WHERE no = $1", &[&column(*number)])
+            }
+            Damage::Work { number } => {
+                self.database.damage("UPDATE abide.work SET item = '{' WHERE no = $1", &[&column(*number)])
+            }
+            // As many events as before, so that they can be counted, and none that can be read.
+            Damage::History { instance, execution_id } => self.database.damage(
+                "UPDATE abide.turn SET events = '[' || rtrim(repeat('{},', length::integer), ',') || ']'
+                 WHERE mailbox = (SELECT no FROM abide.instance WHERE id = $1) AND execution = $2",
+                &[instance, &column(*execution_id)],
+            ),
+        };
+    }
+
+    fn nudge(&mut self) {
+        self.database.rows("SELECT abide.come_due(abide.now()), abide.work_come_due(abide.now())", &[]);
+    }
+}
+
+/// A number as it would be stored; `NULL`, which is nowhere, if it cannot be.
+fn column(number: u64) -> Option<i64> {
+    i64::try_from(number).ok()
+}
+
+fn with_subject(test: impl FnOnce(&mut Postgres)) {
+    if let Some(mut subject) = Postgres::new() {
+        test(&mut subject);
+    }
+}
+
+#[test]
+fn both_stores_do_the_same() {
+    with_subject(|subject| agrees_with_the_model(subject, SEQUENCES));
+}
+
+#[test]
+fn a_batch_has_so_many_messages_and_no_more() {
+    with_subject(|subject| directed::a_batch_has_so_many_messages_and_no_more(subject));
+}
+
+#[test]
+fn a_batch_has_so_many_bytes_and_one_message_at_least() {
+    with_subject(|subject| directed::a_batch_has_so_many_bytes_and_one_message_at_least(subject));
+}
+
+#[test]
+fn what_nobody_can_read_is_buried_in_the_end() {
+    with_subject(|subject| directed::what_nobody_can_read_is_buried_in_the_end(subject));
+}
+
+#[test]
+fn a_bulk_deletion_looks_behind_those_that_must_stay() {
+    with_subject(|subject| crowded::a_bulk_deletion_looks_behind_those_that_must_stay(subject));
+}
+
+#[test]
+fn large_trees_are_deleted_in_several_parts() {
+    with_subject(|subject| crowded::large_trees_are_deleted_in_several_parts(subject));
+}
+
+#[test]
+fn orphans_and_executions_are_removed_up_to_a_thousand() {
+    with_subject(|subject| crowded::orphans_and_executions_are_removed_up_to_a_thousand(subject));
+}

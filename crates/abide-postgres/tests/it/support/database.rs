@@ -1,0 +1,133 @@
+//! A schema of one's own, on the server that all tests share; gone when the test is, also if it panics.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use abide_host::{SystemClock, SystemEntropy};
+use abide_model::Entropy as _;
+use abide_postgres::{PostgresBuilder, PostgresProvider};
+use tokio::runtime::Runtime;
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{Client, NoTls, Row, Statement};
+
+/// A schema, and a connection of the test's own to it.
+pub(crate) struct Database {
+    url: String,
+    schema: String,
+    client: Client,
+    /// Statements are sent again and again: each is prepared once.
+    prepared: Mutex<BTreeMap<String, Statement>>,
+    /// What moves the bytes of that connection.
+    runtime: Runtime,
+}
+
+impl Database {
+    /// A schema that does not exist yet; `None` if there is no server, and the test is to be skipped.
+    pub(crate) fn new() -> Option<Self> {
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        let url = abide_throwaway::shared()?;
+        let (chance, count) = (SystemEntropy.next_u64(), COUNT.fetch_add(1, Ordering::Relaxed));
+        let schema = format!("test_{}_{count}_{chance:08x}", std::process::id());
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+        let client = runtime.block_on(connect(&url));
+        Some(Self { url, schema, client, prepared: Mutex::default(), runtime })
+    }
+
+    pub(crate) fn url(&self) -> &str {
+        &self.url
+    }
+
+    pub(crate) fn schema(&self) -> &str {
+        &self.schema
+    }
+
+    pub(crate) fn builder(&self) -> PostgresBuilder {
+        PostgresProvider::builder(&self.url).schema(&self.schema).clock(Arc::new(SystemClock::new()))
+    }
+
+    /// A store in this schema.
+    pub(crate) fn open(&self) -> PostgresProvider {
+        futures::executor::block_on(self.builder().open()).unwrap()
+    }
+
+    /// From now on the store's clock is a number that the test sets. The store must have been opened once.
+    pub(crate) fn stop_clock(&self, now: u64) {
+        self.run("CREATE SEQUENCE IF NOT EXISTS abide.test_clock MINVALUE 0");
+        self.set_clock(now);
+        self.run(
+            "CREATE OR REPLACE FUNCTION abide.now() RETURNS bigint LANGUAGE sql VOLATILE AS
+             $$ SELECT last_value FROM abide.test_clock $$",
+        );
+    }
+
+    pub(crate) fn set_clock(&self, now: u64) {
+        let now = i64::try_from(now).unwrap();
+        self.rows("SELECT setval('abide.test_clock', $1)", &[&now]);
+    }
+
+    /// Empties every table.
+    pub(crate) fn empty(&self) {
+        self.run(
+            "TRUNCATE abide.instance, abide.mailbox, abide.execution, abide.turn, abide.message, abide.work, abide.session,
+                      abide.lane, abide.kv_store, abide.kv_delta, abide.request, abide.dead_letter",
+        );
+    }
+
+    /// A statement that says `abide.` for this schema.
+    pub(crate) fn text(&self, statement: &str) -> String {
+        statement.replace("abide.", &format!("{}.", self.schema))
+    }
+
+    /// Statements without values.
+    pub(crate) fn run(&self, statements: &str) {
+        self.runtime.block_on(self.client.batch_execute(&self.text(statements))).unwrap();
+    }
+
+    pub(crate) fn rows(&self, statement: &str, values: &[&(dyn ToSql + Sync)]) -> Vec<Row> {
+        let statement = self.prepare(statement);
+        self.runtime.block_on(self.client.query(&statement, values)).unwrap()
+    }
+
+    fn prepare(&self, statement: &str) -> Statement {
+        let mut prepared = self.prepared.lock().unwrap();
+        if let Some(known) = prepared.get(statement) {
+            return known.clone();
+        }
+        let new = self.runtime.block_on(self.client.prepare(&self.text(statement))).unwrap();
+        prepared.insert(statement.to_owned(), new.clone());
+        new
+    }
+
+    /// Changes rows behind the store's back.
+    pub(crate) fn damage(&self, statement: &str, values: &[&(dyn ToSql + Sync)]) -> u64 {
+        self.runtime.block_on(self.client.execute(&self.text(statement), values)).unwrap()
+    }
+
+    /// The first column of the first row.
+    pub(crate) fn number(&self, query: &str) -> i64 {
+        self.rows(query, &[])[0].get(0)
+    }
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        let drop_schema =
+            format!("SET client_min_messages = error; DROP SCHEMA IF EXISTS {} CASCADE", self.schema);
+        if let Err(error) = self.runtime.block_on(self.client.batch_execute(&drop_schema)) {
+            eprintln!("schema {} stays behind: {error}", self.schema);
+        }
+    }
+}
+
+async fn connect(url: &str) -> Client {
+    let (client, connection) =
+        tokio_postgres::connect(url, NoTls).await.expect("the server of the tests answers");
+    tokio::runtime::Handle::current().spawn(async move {
+        if let Err(error) = connection.await {
+            eprintln!("the connection of a test ended: {error}");
+        }
+    });
+    client
+}
