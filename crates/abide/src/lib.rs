@@ -62,6 +62,7 @@
 //! | feature | what it adds |
 //! |---|---|
 //! | `sqlite` (default) | the embedded store `providers::sqlite`, and `Runtime::start` |
+//! | `postgres` | the store for many nodes `providers::postgres` |
 //! | `logging` (default) | `runtime::observability::init_logging` |
 //! | `testing` | `testing`: virtual time, seeded chance, crashes, and a store that fails on demand |
 //! | `provider-test` | `provider_validation`: shows whether a store keeps the contract; `provider_stress_tests`: how fast it is |
@@ -71,11 +72,12 @@
 //! Module paths and names are those of the `duroxide` crate, 0.1.32: `duroxide = { package = "abide", … }` in a manifest, and
 //! its programs compile. What is added here is beside them.
 //!
-//! Deliberately absent: code, but for what puts a runtime into a simulated world (`testing`). Everything else is defined in the
-//! crates this one brings together.
+//! Deliberately absent: code, but for what puts a runtime into a simulated world (`testing`) and what opens a store by its address
+//! ([`providers::open`]). Everything else is defined in the crates this one brings together.
 
 use std::sync::Arc;
 
+mod address;
 pub mod client;
 pub mod prelude;
 pub mod providers;

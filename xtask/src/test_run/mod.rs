@@ -58,7 +58,7 @@ pub(crate) fn run(workspace: &Workspace, scope: Scope) -> anyhow::Result<()> {
 
 /// The facade without what is on by default: what only compiles together would not be noticed anywhere else.
 fn fewer_features(workspace: &Workspace) -> anyhow::Result<Conclusion> {
-    for features in ["", "sqlite", "provider-test", "testing"] {
+    for features in ["", "sqlite", "postgres", "provider-test", "testing"] {
         quietly(&mut workspace.cargo(&[
             "check",
             "--package",

@@ -197,6 +197,7 @@ pub(crate) const DIRECT: &[CrateRows] = &[
             row("abide-engine", "re-exported"),
             row("abide-memory", "re-exported"),
             row("abide-model", "re-exported"),
+            row("abide-postgres", "re-exported, behind a feature"),
             row("abide-provider", "re-exported"),
             row("abide-runtime", "re-exported"),
             row("abide-sim", "re-exported, behind a feature"),

@@ -6,12 +6,15 @@
 
 #![allow(
     clippy::unwrap_used,
+    clippy::expect_used,
     reason = "a test that cannot go on should say where; clippy exempts the tests but not what they call"
 )]
 
 // The name under which programs written for that crate know this one, and nothing else in this test does.
 extern crate abide as duroxide;
 
+#[cfg(feature = "postgres")]
+mod database;
 mod duroxide_paths;
 mod examples;
 mod living;

@@ -263,3 +263,37 @@ mod sqlite {
         error.into()
     }
 }
+
+// Not of that crate, but of the one beside it: opening a store is all that programs for `duroxide-pg` say about theirs
+
+#[cfg(feature = "postgres")]
+mod postgres {
+    use std::error::Error;
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use duroxide::providers::postgres::{InvalidSchema, OpenError, PostgresBuilder, PostgresProvider};
+    use duroxide::providers::{Provider, ProviderAdmin};
+
+    async fn opened(url: &str) -> Result<Arc<dyn Provider>, Box<dyn Error + Send + Sync>> {
+        let plain = PostgresProvider::new(url).await?;
+        let named = PostgresProvider::new_with_schema(url, Some("orders")).await?;
+        let default = PostgresProvider::new_with_schema(url, None).await?;
+        let _: [&str; 2] = [named.schema(), default.schema()];
+        let builder: PostgresBuilder = PostgresProvider::builder(url);
+        let chosen =
+            builder.schema("orders").connections(1).listen_url(url).safety_poll(Duration::from_secs(1));
+        let _: Result<PostgresProvider, OpenError> = chosen.open().await;
+        let store = Arc::new(plain);
+        let plain: &dyn Provider = &*store;
+        let _: Option<&dyn ProviderAdmin> = plain.as_management_capability();
+        Ok(store)
+    }
+
+    fn converted(error: InvalidSchema) -> OpenError {
+        error.into()
+    }
+
+    const fn is_store<T: Provider + ProviderAdmin + Send + Sync + 'static>() {}
+    const _: () = is_store::<PostgresProvider>();
+}
