@@ -1,6 +1,7 @@
 //! An instance that never ends: it takes requests from a queue, keeps a value, and begins anew after each.
 
-use std::sync::Arc;
+mod db;
+
 use std::time::Duration;
 
 use abide::PruneOptions;
@@ -39,7 +40,7 @@ async fn account(ctx: OrchestrationContext, balance: u64) -> Result<u64, String>
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let store = Arc::new(SqliteProvider::new_in_memory().await?);
+    let store = db::open_or(":memory:").await?;
     let runtime = Runtime::builder()
         .with_provider(store.clone())
         .with_orchestrations(OrchestrationRegistry::builder().register_typed("Account", account).build())

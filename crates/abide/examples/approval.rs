@@ -1,6 +1,7 @@
 //! Waiting for a person, with a deadline, and showing how far it is.
 
-use std::sync::Arc;
+mod db;
+
 use std::time::Duration;
 
 use abide::prelude::*;
@@ -17,7 +18,7 @@ async fn expense(ctx: OrchestrationContext, (what, limit): (String, Duration)) -
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let store = Arc::new(SqliteProvider::new_in_memory().await?);
+    let store = db::open_or(":memory:").await?;
     let runtime = Runtime::builder()
         .with_provider(store.clone())
         .with_orchestrations(OrchestrationRegistry::builder().register_typed("Expense", expense).build())

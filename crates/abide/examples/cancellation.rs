@@ -1,6 +1,7 @@
 //! A race: the loser is told to stop, and so are the tasks it started.
 
-use std::sync::Arc;
+mod db;
+
 use std::time::Duration;
 
 use abide::prelude::*;
@@ -32,7 +33,7 @@ async fn find(ctx: OrchestrationContext, _: String) -> Result<String, String> {
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let store = Arc::new(SqliteProvider::new_in_memory().await?);
+    let store = db::open_or(":memory:").await?;
     let runtime = Runtime::builder()
         .with_provider(store.clone())
         .with_activities(ActivityRegistry::builder().register("Search", search).build())

@@ -1,6 +1,7 @@
 //! Many activities at once, typed, and their results in order.
 
-use std::sync::Arc;
+mod db;
+
 use std::time::Duration;
 
 use abide::prelude::*;
@@ -27,7 +28,7 @@ async fn cheapest(ctx: OrchestrationContext, shops: Vec<String>) -> Result<Offer
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let store = Arc::new(SqliteProvider::new_in_memory().await?);
+    let store = db::open_or(":memory:").await?;
     let runtime = Runtime::builder()
         .with_provider(store.clone())
         .with_activities(ActivityRegistry::builder().register_typed("Ask", ask).build())

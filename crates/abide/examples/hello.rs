@@ -1,6 +1,7 @@
 //! The shortest whole program: one orchestration, one activity, a store in memory.
 
-use std::sync::Arc;
+mod db;
+
 use std::time::Duration;
 
 use abide::prelude::*;
@@ -17,8 +18,8 @@ async fn welcome(ctx: OrchestrationContext, name: String) -> Result<String, Stri
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    // A file that outlives the process: `SqliteProvider::new("sqlite:./data/shop.db", None)`.
-    let store = Arc::new(SqliteProvider::new_in_memory().await?);
+    // In memory, or where `--db` says: in a file, or on PostgreSQL. In a program of your own: `abide::providers::open("./shop.db")`.
+    let store = db::open_or(":memory:").await?;
     let runtime = Runtime::builder()
         .with_provider(store.clone())
         .with_activities(ActivityRegistry::builder().register("Greet", greet).build())

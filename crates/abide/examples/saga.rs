@@ -1,6 +1,7 @@
 //! Undoing what was done when a later step fails.
 
-use std::sync::Arc;
+mod db;
+
 use std::time::Duration;
 
 use abide::prelude::*;
@@ -37,7 +38,7 @@ async fn trip(ctx: OrchestrationContext, who: String) -> Result<String, String> 
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let store = Arc::new(SqliteProvider::new_in_memory().await?);
+    let store = db::open_or(":memory:").await?;
     let activities = ActivityRegistry::builder().register("Book", book).register("Cancel", cancel).build();
     let runtime = Runtime::builder()
         .with_provider(store.clone())

@@ -1,5 +1,7 @@
 //! A deploy in the middle: what runs goes on with its old code, what starts gets the new.
 
+mod db;
+
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,8 +24,7 @@ async fn process(
     folder: &Path,
     orchestrations: OrchestrationRegistry,
 ) -> Result<(Arc<Runtime>, Client), Box<dyn std::error::Error>> {
-    let url = format!("sqlite:{}", folder.join("orders.db").display());
-    let store = Arc::new(SqliteProvider::new(&url, None).await?);
+    let store = db::open_or(&folder.join("orders.db").to_string_lossy()).await?;
     let wrap = |_: ActivityContext, order: String| async move { Ok(order) };
     let runtime = Runtime::builder()
         .with_provider(store.clone())
@@ -62,6 +63,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     runtime.shutdown(None).await;
     drop(client);
-    std::fs::remove_dir_all(folder)?;
+    if folder.exists() {
+        std::fs::remove_dir_all(folder)?;
+    }
     Ok(())
 }

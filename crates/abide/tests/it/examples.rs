@@ -1,7 +1,7 @@
-//! Every example runs to its end, quietly, and says what it should.
+//! Every example runs to its end, quietly, and says what it should, on whatever store.
 
-use std::path::PathBuf;
-use std::process::Command;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
 
 /// The examples, and a line that each prints.
 const EXAMPLES: [(&str, &str); 8] = [
@@ -18,6 +18,12 @@ const EXAMPLES: [(&str, &str); 8] = [
     ("upgrade", "old (1.0.0): a book shipped"),
 ];
 
+/// What chooses their store, and is none of them.
+const SHARED: &str = "db";
+
+/// The one in virtual time, which has a store of its own.
+const WITHOUT_A_CHOICE: &str = "thirty_days";
+
 fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("examples")
 }
@@ -27,6 +33,7 @@ fn every_example_is_run() {
     let files = std::fs::read_dir(folder()).unwrap();
     let mut names: Vec<String> =
         files.map(|file| file.unwrap().file_name().into_string().unwrap().replace(".rs", "")).collect();
+    names.retain(|name| name != SHARED);
     names.sort();
     assert_eq!(names, EXAMPLES.map(|(name, _)| name));
 }
@@ -36,15 +43,63 @@ fn every_example_is_short_and_ends_well() {
     for (name, line) in EXAMPLES {
         let source = std::fs::read_to_string(folder().join(format!("{name}.rs"))).unwrap();
         assert!(source.lines().count() <= 80, "{name} is too long to be read at a glance");
-
-        let output = Command::new(program(name)).output().unwrap_or_else(|error| panic!("{name}: {error}"));
-        let (stdout, stderr) =
-            (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
-
-        assert!(output.status.success(), "{name} ended with {}\n{stdout}{stderr}", output.status);
-        assert_eq!(stderr, "", "{name}");
-        assert!(stdout.lines().any(|said| said == line), "{name} says: {stdout}");
+        assert_says(name, line, &run(name, &[]));
     }
+}
+
+#[test]
+fn every_example_runs_on_a_file_that_is_named() {
+    let file = std::env::temp_dir().join(format!("abide-examples-{}.db", std::process::id()));
+    let path = file.to_str().unwrap();
+    for (name, line) in EXAMPLES.into_iter().filter(|(name, _)| *name != WITHOUT_A_CHOICE) {
+        assert_says(name, line, &run(name, &["--db", path]));
+    }
+    assert_left_only(&file);
+    std::fs::remove_file(&file).unwrap();
+}
+
+#[cfg(feature = "postgres")]
+#[test]
+fn every_example_runs_on_postgresql() {
+    let Some(database) = crate::database::Database::new() else { return };
+    for (name, line) in EXAMPLES.into_iter().filter(|(name, _)| *name != WITHOUT_A_CHOICE) {
+        assert_says(name, line, &run(name, &["--db", database.url()]));
+    }
+}
+
+#[test]
+fn what_cannot_be_opened_is_told_in_one_line_without_a_password() {
+    for (arguments, expected) in [
+        (&["--db", "mysql://ada:secret@db/shop"][..], "this is no address of a store"),
+        (&["--db"], "usage:"),
+        (&["somewhere"], "usage:"),
+    ] {
+        let output = run("hello", arguments);
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert!(!output.status.success());
+        assert_eq!(told.lines().count(), 1, "{told}");
+        assert!(told.contains(expected) && !told.contains("secret"), "{told}");
+    }
+}
+
+fn run(name: &str, arguments: &[&str]) -> Output {
+    Command::new(program(name)).args(arguments).output().unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+fn assert_says(name: &str, line: &str, output: &Output) {
+    let [stdout, stderr] = [&output.stdout, &output.stderr].map(|it| String::from_utf8(it.clone()).unwrap());
+    assert!(output.status.success(), "{name} ended with {}\n{stdout}{stderr}", output.status);
+    assert_eq!(stderr, "", "{name}");
+    assert!(stdout.lines().any(|said| said == line), "{name} says: {stdout}");
+}
+
+/// A file that was closed in good order has nothing beside it.
+fn assert_left_only(file: &Path) {
+    let name = file.file_name().unwrap().to_str().unwrap();
+    let entries = std::fs::read_dir(file.parent().unwrap()).unwrap();
+    let names = entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned());
+    let left: Vec<String> = names.filter(|other| other.starts_with(name)).collect();
+    assert_eq!(left, [name]);
 }
 
 /// Examples are built with the tests, into the folder beside theirs. Only if one test was asked for they may be missing.
