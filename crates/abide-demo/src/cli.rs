@@ -3,6 +3,9 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use crate::shop::MOST_ORDERS;
+use crate::store::Choice;
+
 pub(crate) const HELP: &str = "\
 A shop on abide. It processes orders on an embedded SQLite file, kills its own worker process in the middle,
 starts another, and shows that every order ends exactly right all the same.
@@ -15,6 +18,9 @@ usage: cargo run [-- OPTIONS]
   --keep        keep the files (database, effects, log of the worker) and say where they are
   --dir PATH    keep them in this folder, which must be new, empty, or from an earlier run;
                 a run that was interrupted goes on where it stopped
+  --db WHERE    keep the orders in this store, ./file.db or postgres://user:password@host/database (where they are
+                in the schema abide_demo). It may hold nothing but orders of this demo; the next run removes them.
+                The other files stay where they are. One run at a time
   --plain       lines instead of a live board, as when the output is not a terminal
   --help        this text
 
@@ -43,6 +49,8 @@ pub(crate) struct Options {
     pub(crate) seed: Option<u64>,
     pub(crate) crash: Crash,
     pub(crate) place: Place,
+    /// Where the orders are kept, if not beside the other files.
+    pub(crate) store: Option<Choice>,
     pub(crate) style: Style,
 }
 
@@ -79,6 +87,8 @@ pub(crate) enum UsageError {
     NoValue(&'static str),
     #[error("{option} takes {expected}, not '{found}'")]
     BadValue { option: &'static str, expected: &'static str, found: String },
+    #[error("--db: {0}")]
+    Store(String),
 }
 
 /// Understands the arguments, program name excluded.
@@ -93,6 +103,7 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Com
         seed: None,
         crash: Crash::InTheMiddle,
         place: Place::Temporary,
+        store: None,
         style: Style::Automatic,
     };
     while let Some(argument) = arguments.next() {
@@ -110,6 +121,7 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Com
         match name {
             "--orders" => options.orders = Some(orders(&value("--orders")?)?),
             "--seed" => options.seed = Some(number("--seed", "a number", &value("--seed")?)?),
+            "--db" => options.store = Some(store(&value("--db")?)?),
             "--dir" => options.place = Place::Chosen(PathBuf::from(value("--dir")?)),
             "--no-crash" => options.crash = Crash::Never,
             "--keep" if options.place == Place::Temporary => options.place = Place::Kept,
@@ -128,11 +140,16 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Com
 fn orders(value: &OsString) -> Result<usize, UsageError> {
     const EXPECTED: &str = "a number from 1 to 200";
     let count = number("--orders", EXPECTED, value)?;
-    if (1..=200).contains(&count) {
+    if (1..=MOST_ORDERS).contains(&count) {
         Ok(count)
     } else {
         Err(UsageError::BadValue { option: "--orders", expected: EXPECTED, found: count.to_string() })
     }
+}
+
+fn store(value: &OsString) -> Result<Choice, UsageError> {
+    let text = value.to_str().ok_or_else(|| UsageError::Store("it is not UTF-8".to_owned()))?;
+    Choice::new(text).map_err(|error| UsageError::Store(error.to_string()))
 }
 
 fn number<T: std::str::FromStr>(
@@ -174,6 +191,13 @@ mod tests {
     }
 
     #[test]
+    fn a_store_is_a_file_or_a_server() {
+        for text in ["./shop.db", "sqlite:shop.db", "postgres://ada@db/shop?sslmode=require"] {
+            assert_eq!(options(&["--db", text]).store, Some(Choice::new(text).unwrap()));
+        }
+    }
+
+    #[test]
     fn a_chosen_folder_is_kept_anyway() {
         let chosen = Place::Chosen(PathBuf::from("x"));
         assert_eq!(options(&["--dir", "x", "--keep"]).place, chosen);
@@ -190,6 +214,11 @@ mod tests {
         assert_eq!(told(&["--dir="]), "--dir needs a value");
         assert_eq!(told(&["--orders", "0"]), "--orders takes a number from 1 to 200, not '0'");
         assert_eq!(told(&["--orders", "many"]), "--orders takes a number from 1 to 200, not 'many'");
+        assert_eq!(told(&["--db"]), "--db needs a value");
+        assert!(
+            told(&["--db", "mysql://ada:secret@db"]).starts_with("--db: this is no address of a store: ")
+        );
+        assert!(told(&["--db=:memory:"]).contains("cannot be shared with a worker process"));
         assert_eq!(told(&["--seed=-1"]), "--seed takes a number, not '-1'");
     }
 }

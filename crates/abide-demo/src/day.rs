@@ -6,7 +6,6 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::pin::pin;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::future::{Either, select, try_join, try_join_all};
@@ -24,8 +23,7 @@ use crate::window::ShopError;
 use crate::words::{counted, readable};
 use crate::worker_process::WorkerProcess;
 use crate::world::World;
-use abide::providers::sqlite::SqliteProvider;
-use abide::{Client, ClientError, OrchestrationStatus};
+use abide::{Client, ClientError, OrchestrationStatus, ProviderRef};
 
 /// The orders come in over this time, or faster if there are few.
 const RUSH: Duration = Duration::from_millis(4_500);
@@ -56,7 +54,7 @@ pub(crate) struct Day<'shop> {
 impl<'shop> Day<'shop> {
     pub(crate) fn new(
         purchases: Vec<Purchase>,
-        store: Arc<SqliteProvider>,
+        store: ProviderRef,
         folder: &Path,
         screen: &'shop RefCell<Screen>,
         worker: &'shop RefCell<WorkerProcess>,

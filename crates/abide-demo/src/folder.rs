@@ -24,17 +24,26 @@ pub(crate) enum FolderError {
         path.display(), day.orders, day.seed
     )]
     AnotherDay { path: PathBuf, day: Day },
+    #[error("the shop in '{}' has its orders there: leave out --db, or choose another folder", path.display())]
+    NoStore { path: PathBuf },
+    #[error(
+        "the shop in '{}' has its orders in {store}: say the same with --db, or choose another folder",
+        path.display()
+    )]
+    AnotherStore { path: PathBuf, store: String },
     #[error("'{}' is damaged: choose another folder", path.display())]
     Damaged { path: PathBuf },
     #[error("'{}' cannot be used: {source}", path.display())]
     Io { path: PathBuf, source: io::Error },
 }
 
-/// Which orders a shop has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Which orders a shop has, and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Day {
     pub(crate) orders: usize,
     pub(crate) seed: u64,
+    /// The store that was chosen, as it may be shown. `None`: they are in this folder.
+    pub(crate) store: Option<String>,
 }
 
 /// A folder that is removed when this is dropped, unless the user wants it.
@@ -84,9 +93,10 @@ impl Folder {
     }
 
     /// Marks the folder as ours.
-    pub(crate) fn mark(&self, day: Day) -> Result<(), FolderError> {
+    pub(crate) fn mark(&self, day: &Day) -> Result<(), FolderError> {
         let marker = self.path.join(MARKER);
-        let text = format!("a shop of abide-demo\norders {}\nseed {}\n", day.orders, day.seed);
+        let store = day.store.as_ref().map(|store| format!("store {store}\n")).unwrap_or_default();
+        let text = format!("a shop of abide-demo\norders {}\nseed {}\n{store}", day.orders, day.seed);
         std::fs::write(&marker, text).map_err(|source| FolderError::Io { path: marker, source })
     }
 }
@@ -105,7 +115,8 @@ impl Drop for Folder {
 
 fn day_of(text: &str) -> Option<Day> {
     let field = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
-    Some(Day { orders: field("orders")?.parse().ok()?, seed: field("seed")?.parse().ok()? })
+    let store = field("store").map(str::to_owned);
+    Some(Day { orders: field("orders")?.parse().ok()?, seed: field("seed")?.parse().ok()?, store })
 }
 
 /// A new folder for this process; one of an earlier process with the same number may have been left behind.
@@ -152,13 +163,13 @@ fn chosen(path: &Path) -> Result<PathBuf, FolderError> {
 mod tests {
     use super::*;
 
-    const DAY: Day = Day { orders: 3, seed: 9 };
+    const DAY: Day = Day { orders: 3, seed: 9, store: None };
 
     #[test]
     fn a_temporary_folder_is_gone_afterwards_with_all_that_is_in_it() {
         let folder = Folder::prepare(&Place::Temporary).unwrap();
         let path = folder.path().to_owned();
-        folder.mark(DAY).unwrap();
+        folder.mark(&DAY).unwrap();
         assert!(path.is_dir());
         drop(folder);
         assert!(!path.exists());
@@ -170,9 +181,11 @@ mod tests {
         let place = Place::Chosen(outer.path().join("deep/shop"));
         let first = Folder::prepare(&place).unwrap();
         assert_eq!(first.earlier_day().unwrap(), None);
-        first.mark(DAY).unwrap();
-        drop(first);
-        assert_eq!(Folder::prepare(&place).unwrap().earlier_day().unwrap(), Some(DAY));
+        for store in [None, Some("PostgreSQL at db/shop (schema abide_demo)".to_owned())] {
+            let day = Day { store, ..DAY };
+            first.mark(&day).unwrap();
+            assert_eq!(Folder::prepare(&place).unwrap().earlier_day().unwrap(), Some(day));
+        }
     }
 
     #[test]

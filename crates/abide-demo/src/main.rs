@@ -10,6 +10,7 @@ mod cli;
 mod closing;
 mod day;
 mod shop;
+mod store;
 mod window;
 mod worker;
 mod worker_process;

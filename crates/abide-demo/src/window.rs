@@ -5,9 +5,7 @@
 
 use std::cell::RefCell;
 use std::io;
-use std::path::Path;
 use std::pin::pin;
-use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::{Either, select};
@@ -19,11 +17,11 @@ use crate::interrupt::{Interrupt, Interrupted};
 use crate::line::{Line, Tone};
 use crate::screen::{Screen, blank};
 use crate::shop::purchases;
+use crate::store::{Choice, StoreError};
 use crate::time;
 use crate::words::counted;
 use crate::worker_process::{ProcessError, WorkerProcess};
 use abide::ClientError;
-use abide::providers::sqlite::{OpenError, SqliteProvider};
 
 /// Why the day could not be finished.
 #[derive(Debug, thiserror::Error)]
@@ -31,7 +29,7 @@ pub(crate) enum ShopError {
     #[error(transparent)]
     Folder(#[from] FolderError),
     #[error(transparent)]
-    Store(#[from] OpenError),
+    Store(#[from] StoreError),
     #[error(transparent)]
     Client(#[from] ClientError),
     #[error(transparent)]
@@ -61,39 +59,26 @@ pub(crate) enum Ending {
     Interrupted(Interrupted),
 }
 
-/// The database of the shop in this folder.
-pub(crate) fn database(folder: &Path) -> String {
-    folder.join("shop.db").to_string_lossy().into_owned()
-}
-
 pub(crate) async fn open(options: &Options) -> Result<Ending, ShopError> {
     // First of all: from now on an interruption is tidied up after.
     let mut interrupt = Interrupt::listen().map_err(ShopError::Signals)?;
     let folder = Folder::prepare(&options.place)?;
-    let (plan, continued) = plan(options, &folder)?;
+    let plan = plan(options, &folder)?;
+    let store = options.store.clone().unwrap_or_else(|| Choice::in_folder(folder.path()));
     let screen = RefCell::new(Screen::new(options.style));
-    let worker = RefCell::new(WorkerProcess::new(folder.path()));
+    let worker = RefCell::new(WorkerProcess::new(folder.path(), store.clone()));
 
-    let ending = {
-        let database = Arc::new(SqliteProvider::new(&database(folder.path()), None).await?);
-        let day = Day::new(purchases(plan.orders, plan.seed), database, folder.path(), &screen, &worker);
-        let crash = match continued {
-            // It was interrupted once: that was the crash.
-            Continued::Yes => Crash::Never,
-            Continued::No => options.crash,
-        };
-        print(&screen, &opening(plan, continued, &folder))?;
-        match select(pin!(interrupt.wait()), pin!(from_start_to_end(&day, crash, &screen))).await {
-            Either::Left((interrupted, _)) => Ok(Ending::Interrupted(interrupted)),
-            Either::Right((ending, interruption)) => who_came_first(ending, interruption).await,
-        }
+    let whole_day = from_start_to_end(&plan, &store, &folder, &screen, &worker);
+    let ending = match select(pin!(interrupt.wait()), pin!(whole_day)).await {
+        Either::Left((interrupted, _)) => Ok(Ending::Interrupted(interrupted)),
+        Either::Right((ending, interruption)) => who_came_first(ending, interruption).await,
     };
     let removed = screen.borrow_mut().remove_board().map_err(ShopError::Output);
     let mut worker = worker.into_inner();
     worker.stop().await;
     let ending = ending?;
     removed?;
-    print(&screen, &farewell(ending, &folder))?;
+    print(&screen, &farewell(ending, &plan, &folder))?;
     Ok(ending)
 }
 
@@ -114,11 +99,19 @@ async fn who_came_first(
 }
 
 async fn from_start_to_end(
-    day: &Day<'_>,
-    crash: Crash,
+    plan: &Plan,
+    store: &Choice,
+    folder: &Folder,
     screen: &RefCell<Screen>,
+    worker: &RefCell<WorkerProcess>,
 ) -> Result<Ending, ShopError> {
-    day.run(crash).await?;
+    let database = store.open().await.map_err(StoreError::Open)?;
+    if plan.continued == Continued::No && plan.day.store.is_some() {
+        store.clear(&*database).await?;
+    }
+    print(screen, &opening(plan, folder))?;
+    let day = Day::new(purchases(plan.day.orders, plan.day.seed), database, folder.path(), screen, worker);
+    day.run(plan.crash).await?;
     let judgement = day.end().close().await?;
     let mut screen = screen.borrow_mut();
     screen.remove_board().and_then(|()| judgement.show(&mut screen)).map_err(ShopError::Output)?;
@@ -131,34 +124,53 @@ enum Continued {
     No,
 }
 
+/// What is going to happen.
+struct Plan {
+    day: folder::Day,
+    continued: Continued,
+    crash: Crash,
+}
+
 /// Which orders there are: those of the folder if it has some, those that were asked for otherwise.
-fn plan(options: &Options, folder: &Folder) -> Result<(folder::Day, Continued), ShopError> {
+fn plan(options: &Options, folder: &Folder) -> Result<Plan, FolderError> {
     const ORDERS: usize = 12;
     const SEED: u64 = 1;
+    let store = options.store.as_ref().map(Choice::shown);
     let Some(day) = folder.earlier_day()? else {
-        let day =
-            folder::Day { orders: options.orders.unwrap_or(ORDERS), seed: options.seed.unwrap_or(SEED) };
-        folder.mark(day)?;
-        return Ok((day, Continued::No));
+        let (orders, seed) = (options.orders.unwrap_or(ORDERS), options.seed.unwrap_or(SEED));
+        let day = folder::Day { orders, seed, store };
+        folder.mark(&day)?;
+        return Ok(Plan { day, continued: Continued::No, crash: options.crash });
     };
+    let path = folder.path().to_owned();
     let is_other =
         options.orders.is_some_and(|it| it != day.orders) || options.seed.is_some_and(|it| it != day.seed);
     if is_other {
-        return Err(FolderError::AnotherDay { path: folder.path().to_owned(), day }.into());
+        return Err(FolderError::AnotherDay { path, day });
     }
-    Ok((day, Continued::Yes))
+    if day.store != store {
+        return Err(match day.store {
+            Some(store) => FolderError::AnotherStore { path, store },
+            None => FolderError::NoStore { path },
+        });
+    }
+    // It was interrupted once: that was the crash.
+    Ok(Plan { day, continued: Continued::Yes, crash: Crash::Never })
 }
 
 fn print(screen: &RefCell<Screen>, lines: &[Line]) -> Result<(), ShopError> {
     screen.borrow_mut().print(lines).map_err(ShopError::Output)
 }
 
-fn opening(plan: folder::Day, continued: Continued, folder: &Folder) -> Vec<Line> {
-    let mut lines = vec![Tone::Bold.line("A shop on abide").and(
-        Tone::Normal,
-        format!(": {}, an embedded SQLite file, a worker process.", counted(plan.orders, "order")),
-    )];
-    match continued {
+fn opening(plan: &Plan, folder: &Folder) -> Vec<Line> {
+    let store = plan.day.store.as_deref().unwrap_or("an embedded SQLite file");
+    let orders = counted(plan.day.orders, "order");
+    let mut lines = vec![
+        Tone::Bold
+            .line("A shop on abide")
+            .and(Tone::Normal, format!(": {orders}, {store}, a worker process.")),
+    ];
+    match plan.continued {
         Continued::Yes => lines
             .push(Tone::Normal.line(format!("It goes on where it stopped, in {}.", folder.path().display()))),
         Continued::No => {
@@ -169,13 +181,16 @@ fn opening(plan: folder::Day, continued: Continued, folder: &Folder) -> Vec<Line
     lines
 }
 
-fn farewell(ending: Ending, folder: &Folder) -> Vec<Line> {
+fn farewell(ending: Ending, plan: &Plan, folder: &Folder) -> Vec<Line> {
     let mut lines = Vec::new();
     match ending {
         Ending::Interrupted(_) => {
             lines.push(Tone::Bold.line("Interrupted. The worker was stopped in good order."));
         }
         Ending::AllRight | Ending::SomethingWrong => {}
+    }
+    if let Some(store) = &plan.day.store {
+        lines.push(Tone::Normal.line(format!("The orders are in {store}, until the next run.")));
     }
     if folder.is_kept() {
         lines.push(Tone::Normal.line(format!("The files are in {}", folder.path().display())));

@@ -8,9 +8,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::shop::{activities, orchestrations};
-use crate::window::database;
+use crate::store::Choice;
 use crate::world::World;
-use abide::providers::sqlite::{OpenError, SqliteProvider};
+use abide::providers::OpenError;
 use abide::runtime::{Runtime, StartError};
 
 /// Why a worker cannot work.
@@ -24,12 +24,14 @@ pub(crate) enum WorkerError {
 
 /// Works on the shop in this folder until standard input ends.
 pub(crate) async fn work(folder: &Path) -> Result<(), WorkerError> {
-    let store = Arc::new(SqliteProvider::new(&database(folder), None).await?);
+    let choice = Choice::for_worker(folder);
+    let store = choice.open().await?;
     let world = Arc::new(World::in_folder(folder));
     let runtime = Runtime::builder()
         .with_provider(store)
         .with_activities(activities::registry(&world))
         .with_orchestrations(orchestrations::registry())
+        .with_options(choice.options())
         .build()
         .await?;
     // A read of standard input blocks its thread. An error means the same as its end, and so does a thread that is gone.

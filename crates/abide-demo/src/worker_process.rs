@@ -7,6 +7,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 use crate::cli::WORKER;
+use crate::store::{Choice, VARIABLE};
 use crate::time;
 
 /// What goes wrong with a process.
@@ -24,12 +25,13 @@ pub(crate) enum ProcessError {
 #[derive(Debug)]
 pub(crate) struct WorkerProcess {
     folder: PathBuf,
+    store: Choice,
     running: Option<Child>,
 }
 
 impl WorkerProcess {
-    pub(crate) fn new(folder: &Path) -> Self {
-        Self { folder: folder.to_owned(), running: None }
+    pub(crate) fn new(folder: &Path, store: Choice) -> Self {
+        Self { folder: folder.to_owned(), store, running: None }
     }
 
     /// Starts it; gives its number.
@@ -37,7 +39,7 @@ impl WorkerProcess {
         let log = self.log_file();
         let log = OpenOptions::new().create(true).append(true).open(log).map_err(ProcessError::Start)?;
         let mut command = Command::new(this_program().map_err(ProcessError::Start)?);
-        command.arg(WORKER).arg(&self.folder);
+        command.arg(WORKER).arg(&self.folder).env(VARIABLE, self.store.secret());
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(log);
         #[cfg(unix)]
         {

@@ -10,6 +10,6 @@ mod orders;
 mod outcome;
 mod step;
 
-pub(crate) use orders::{Address, Card, Kind, Order, Purchase, purchases};
+pub(crate) use orders::{Address, Card, Kind, MOST_ORDERS, Order, Purchase, purchases};
 pub(crate) use outcome::{Decision, Outcome, Reason};
 pub(crate) use step::Step;

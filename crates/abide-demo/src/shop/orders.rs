@@ -2,6 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+/// More than these nobody can ask for.
+pub(crate) const MOST_ORDERS: usize = 200;
+
 /// What the orchestration is given.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Order {

@@ -9,7 +9,7 @@ fn help_explains_every_option() {
         let output = temp.run(arguments);
         assert!(output.status.success());
         assert_eq!(text(&output.stderr), "");
-        for option in ["--orders", "--no-crash", "--seed", "--keep", "--dir", "--plain", "--help"] {
+        for option in ["--orders", "--no-crash", "--seed", "--keep", "--dir", "--db", "--plain", "--help"] {
             assert!(text(&output.stdout).contains(option), "{option}");
         }
     }
@@ -25,6 +25,8 @@ fn a_mistake_is_one_line_and_nothing_happens() {
         (&["--orders"], "--orders needs a value"),
         (&["--orders", "201"], "--orders takes a number from 1 to 200, not '201'"),
         (&["--seed", "x"], "--seed takes a number, not 'x'"),
+        (&["--db", "mysql://db/shop"], "--db: this is no address of a store"),
+        (&["--db", ":memory:"], "--db: a store in memory cannot be shared with a worker process"),
     ] {
         let output = temp.run(arguments);
         assert_eq!(output.status.code(), Some(2));

@@ -9,9 +9,12 @@
 )]
 
 mod arguments;
+#[path = "../../../abide/tests/it/database.rs"]
+mod database;
 mod interrupted;
 mod lines;
 mod places;
+mod stores;
 mod support;
 #[cfg(target_os = "linux")]
 mod terminal;
