@@ -35,3 +35,6 @@ struct Testing;
 
 #[doc = include_str!("../../../docs/guide/operating.md")]
 struct Operating;
+
+#[doc = include_str!("../../../docs/guide/postgresql.md")]
+struct Postgresql;
