@@ -68,11 +68,12 @@ BEGIN
         RETURNING w.no, w.mailbox, w.lease, w.attempts, w.execution, w.activity, w.session, w.item
     )
     SELECT array_agg(ROW (l.no, l.mailbox, l.lease, l.attempts, i.id, l.execution, l.activity, i.name,
-                          CASE WHEN i.status <> '' THEN i.version ELSE '' END, l.item)
+                          CASE WHEN i.status <> '' THEN i.version ELSE '' END, l.item, l.session, s.owner, s.locked_until,
+                          s.last_active_at)
                          ::abide.work_lease ORDER BY l.no),
            array_agg(DISTINCT l.session) FILTER (WHERE l.session IS NOT NULL)
     INTO leases, v_claimed
-    FROM leased AS l LEFT JOIN abide.instance AS i ON i.no = l.mailbox;
+    FROM leased AS l LEFT JOIN abide.instance AS i ON i.no = l.mailbox LEFT JOIN abide.session AS s ON s.name = l.session;
 
     IF v_claimed IS NOT NULL THEN
         UPDATE abide.session

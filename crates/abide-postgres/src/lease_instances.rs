@@ -109,7 +109,7 @@ struct Batch {
 }
 
 impl Batch {
-    fn add(&mut self, message: LeasedMessage) {
+    fn add(&mut self, message: &LeasedMessage) {
         match serde_json::from_str::<WorkItem>(&message.item) {
             Ok(item) => {
                 let attempt = u32::try_from(message.attempts).unwrap_or(u32::MAX);
@@ -123,7 +123,7 @@ impl Batch {
 fn by_mailbox(messages: Vec<LeasedMessage>) -> BTreeMap<i64, Batch> {
     let mut batches: BTreeMap<i64, Batch> = BTreeMap::new();
     for message in messages {
-        batches.entry(message.mailbox).or_default().add(message);
+        batches.entry(message.mailbox).or_default().add(&message);
     }
     batches
 }
@@ -160,16 +160,15 @@ fn describe(leased: LeasedInstance, messages: Vec<Message>) -> InstanceLease {
     let is_instance = leased.execution > 0;
     let starter =
         if is_instance { None } else { messages.iter().find_map(|message| Starter::of(&message.item)) };
-    let (orchestration_name, orchestration_version, parent) = match starter {
-        Some(starter) => (starter.orchestration_name, starter.orchestration_version, starter.parent),
-        None => {
-            let parent = leased.parent.map(|instance| ParentLink {
-                instance: unspell(instance),
-                execution_id: leased.parent_execution.map(number),
-                event_id: leased.parent_event.map(number),
-            });
-            (unspell(leased.name), unspell(leased.version), parent)
-        }
+    let (orchestration_name, orchestration_version, parent) = if let Some(starter) = starter {
+        (starter.orchestration_name, starter.orchestration_version, starter.parent)
+    } else {
+        let parent = leased.parent.map(|instance| ParentLink {
+            instance: unspell(instance),
+            execution_id: leased.parent_execution.map(number),
+            event_id: leased.parent_event.map(number),
+        });
+        (unspell(leased.name), unspell(leased.version), parent)
     };
     InstanceLease {
         instance: unspell(leased.instance),
