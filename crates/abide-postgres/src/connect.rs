@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(3);
 /// the arrays of each call costs more than the call; a plan that was made while a table was small, and is kept, must not scan or hash it. (JIT
 /// is off because forbidden plans count as very expensive ones.) A wait for a lock, and a statement, come to an end by themselves. A server
 /// whose default gives up durability does not get its way: what is acknowledged is on its disk.
-const SETTINGS: &str = "
+pub(crate) const SETTINGS: &str = "
     SET client_min_messages = warning;
     SET default_transaction_isolation = 'read committed';
     SET plan_cache_mode = force_generic_plan;

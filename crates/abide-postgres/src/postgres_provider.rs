@@ -8,7 +8,7 @@ use abide_provider::{Operation, StoreError};
 use futures_channel::oneshot;
 use tokio_postgres::{Client, Row};
 
-use crate::connect::{Purpose, connect};
+use crate::connect::{Purpose, SETTINGS, connect};
 use crate::error::{OpenError, describe};
 use crate::migrate::migrate;
 use crate::node::Node;
@@ -109,6 +109,13 @@ impl PostgresProvider {
     #[must_use]
     pub fn statements_sent(&self) -> Vec<(&'static str, u64)> {
         self.shared.counts.statements()
+    }
+
+    /// What every connection begins with. For tests that measure what a statement costs.
+    #[doc(hidden)]
+    #[must_use]
+    pub const fn session_settings() -> &'static str {
+        SETTINGS
     }
 
     /// The texts of all statements, by name, for a schema. For tests that ask for their plans.

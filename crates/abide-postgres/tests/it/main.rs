@@ -11,6 +11,7 @@
 mod conformance;
 mod differential;
 mod errors;
+mod flat;
 mod nodes;
 mod opening;
 mod plans;

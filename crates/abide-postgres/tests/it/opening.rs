@@ -60,7 +60,7 @@ fn a_password_that_is_wrong_is_said_to_be() {
     let Some(database) = Database::new() else { return };
     let (scheme_and_user, rest) = database
         .url()
-        .split_once(":")
+        .split_once(':')
         .and_then(|(scheme, rest)| Some((scheme, rest.split_once('@')?.1)))
         .unwrap();
     let error = open(&format!("{scheme_and_user}://postgres:wrong@{rest}")).unwrap_err().to_string();

@@ -9,7 +9,7 @@ use abide_model::Entropy as _;
 use abide_postgres::{PostgresBuilder, PostgresProvider};
 use tokio::runtime::Runtime;
 use tokio_postgres::types::ToSql;
-use tokio_postgres::{Client, NoTls, Row, Statement};
+use tokio_postgres::{Client, NoTls, Row, SimpleQueryMessage, Statement};
 
 /// Every table that a store fills.
 const TABLES: [&str; 12] = [
@@ -92,7 +92,7 @@ impl Database {
     pub(crate) fn empty(&self) {
         // Quick where there is little; what is deleted stays on the disk for a while, so now and then for good.
         let times = self.emptied.fetch_add(1, Ordering::Relaxed);
-        if times % 32 == 0 {
+        if times.is_multiple_of(32) {
             self.run(&format!("TRUNCATE {}", TABLES.map(|table| format!("abide.{table}")).join(", ")));
         } else {
             self.run(&TABLES.map(|table| format!("DELETE FROM abide.{table};")).concat());
@@ -143,6 +143,19 @@ impl Database {
 
     fn listener_name(&self) -> String {
         format!("abide {} notices", self.schema)
+    }
+
+    /// How many pages of tables and indexes the server looks at for a statement, and for everything that it calls.
+    pub(crate) fn pages(&self, statement: &str) -> i64 {
+        let explain = self.text(&format!("EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {statement}"));
+        let messages = self.runtime.block_on(self.client.simple_query(&explain)).unwrap();
+        let lines = messages.iter().filter_map(|message| match message {
+            SimpleQueryMessage::Row(row) => row.get(0).map(ToOwned::to_owned),
+            _ => None,
+        });
+        let json: serde_json::Value = serde_json::from_str(&lines.collect::<String>()).unwrap();
+        let count = |name: &str| json[0]["Plan"][name].as_i64().unwrap();
+        count("Shared Hit Blocks") + count("Shared Read Blocks")
     }
 
     /// The first column of the first row.
