@@ -10,7 +10,7 @@ use abide_provider::{
 };
 
 use crate::PostgresProvider;
-use crate::encode::{millis, number};
+use crate::encode::{column, millis, number};
 use crate::lease::{Looked, Search, Took};
 use crate::news::News;
 use crate::node::call::Values;
@@ -50,6 +50,7 @@ impl Search for InstanceSearch {
 
     fn values(&mut self, shared: &Shared) -> Values {
         let wanted = self.request.limit.saturating_sub(self.taken.len());
+        let taken: Vec<i64> = self.taken.iter().map(|lease| column(lease.position.incarnation)).collect();
         let (pins, refused) = match &self.request.capabilities {
             None => (None, None),
             Some(filter) => {
@@ -64,6 +65,7 @@ impl Search for InstanceSearch {
             Box::new(nonces(shared, wanted)),
             Box::new(pins),
             Box::new(refused),
+            Box::new(taken),
         ]
     }
 

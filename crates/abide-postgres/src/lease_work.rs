@@ -16,6 +16,7 @@ use crate::rows::LeasedWork;
 use crate::shared::Shared;
 use crate::statements::Sql;
 use crate::text::{tag_column, unspell};
+use crate::token::WorkToken;
 use crate::waiters::Interest;
 
 /// A search for work.
@@ -56,6 +57,12 @@ impl Search for WorkSearch {
         let wanted = self.request.limit.saturating_sub(self.taken.len());
         let tags: Option<Vec<String>> = self.tags.as_ref().map(|tags| tags.iter().cloned().collect());
         let session = self.request.session.as_ref().map(|session| millis(session.lock_timeout));
+        let taken: Vec<i64> = self
+            .taken
+            .iter()
+            .filter_map(|lease| WorkToken::parse(&lease.token))
+            .map(|token| token.no)
+            .collect();
         vec![
             Box::new(i32::try_from(wanted).unwrap_or(i32::MAX)),
             Box::new(millis(self.request.lease_for)),
@@ -63,6 +70,7 @@ impl Search for WorkSearch {
             Box::new(tags),
             Box::new(self.owner.clone()),
             Box::new(session),
+            Box::new(taken),
         ]
     }
 

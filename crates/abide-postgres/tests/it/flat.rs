@@ -13,8 +13,9 @@ const MANY: u64 = 50_000;
 /// With so little there is no difference between a good way and a bad one.
 const FEW: u64 = 200;
 
-/// Pages that a fetch may look at in addition: an index with more rows is deeper, by a page or two for each look.
-const DEEPER: i64 = 40;
+/// Pages that a fetch of ten may look at in addition: an index with more rows is deeper, by a page or two for each look, and each of the ten
+/// takes some eight looks.
+const DEEPER: i64 = 160;
 
 /// What there is to fetch: ten instances with a message, ten activities.
 const FRONT: &str = "
@@ -80,19 +81,19 @@ const BEHIND: &[(&str, &str)] = &[
 const FETCHES: &[(&str, &str)] = &[
     (
         "lease instances",
-        "SELECT * FROM abide.lease_instances(10, 30000, ARRAY(SELECT generate_series(1, 10))::bigint[], ARRAY['0.2.0'], ARRAY['9.0.0'])",
+        "SELECT * FROM abide.lease_instances(10, 30000, ARRAY(SELECT generate_series(1, 10))::bigint[], ARRAY['0.2.0'], ARRAY['9.0.0'], '{}')",
     ),
     (
         "lease work",
-        "SELECT * FROM abide.lease_work(10, 30000, ARRAY(SELECT generate_series(1, 10))::bigint[], ARRAY[''], 'me', 30000)",
+        "SELECT * FROM abide.lease_work(10, 30000, ARRAY(SELECT generate_series(1, 10))::bigint[], ARRAY[''], 'me', 30000, '{}')",
     ),
     (
         "lease instances again, in vain",
-        "SELECT * FROM abide.lease_instances(10, 30000, ARRAY(SELECT generate_series(1, 10))::bigint[], ARRAY['0.2.0'], ARRAY['9.0.0'])",
+        "SELECT * FROM abide.lease_instances(10, 30000, ARRAY(SELECT generate_series(1, 10))::bigint[], ARRAY['0.2.0'], ARRAY['9.0.0'], '{}')",
     ),
     (
         "lease work again, in vain",
-        "SELECT * FROM abide.lease_work(10, 30000, ARRAY(SELECT generate_series(1, 10))::bigint[], ARRAY[''], 'me', 30000)",
+        "SELECT * FROM abide.lease_work(10, 30000, ARRAY(SELECT generate_series(1, 10))::bigint[], ARRAY[''], 'me', 30000, '{}')",
     ),
     (
         "when time alone brings something",

@@ -151,7 +151,7 @@ impl Database {
         let messages = self.runtime.block_on(self.client.simple_query(&explain)).unwrap();
         let lines = messages.iter().filter_map(|message| match message {
             SimpleQueryMessage::Row(row) => row.get(0).map(ToOwned::to_owned),
-            _ => None,
+            SimpleQueryMessage::CommandComplete(_) | SimpleQueryMessage::RowDescription(_) | _ => None,
         });
         let json: serde_json::Value = serde_json::from_str(&lines.collect::<String>()).unwrap();
         let count = |name: &str| json[0]["Plan"][name].as_i64().unwrap();
