@@ -20,6 +20,9 @@ pub(crate) const SHORT: Duration = Duration::from_secs(10);
 /// The same for one that looks at everything, or deletes much.
 pub(crate) const LONG: Duration = Duration::from_secs(120);
 
+/// How often a call is made again at once because others were in its way.
+pub(crate) const TRIES: usize = 8;
+
 /// What a call carries.
 pub(crate) type Params<'a> = &'a [&'a (dyn ToSql + Sync)];
 

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use super::batch::run;
 use super::connection::Connection;
-use super::desk::{Place, Work};
+use super::desk::Place;
+use super::queues::Work;
 use crate::connect::Purpose;
 use crate::error::CallError;
 use crate::shared::Shared;
