@@ -47,13 +47,17 @@ BEGIN
     DELETE FROM abide.message WHERE no = ANY (v_unborn);
     items := items + cardinality(v_unborn);
     -- What was kept for the queues of a child was kept because it would start.
-    WITH unread AS (
-        DELETE FROM abide.message AS m USING abide.mailbox AS b
-        WHERE b.no = ANY (v_cradles) AND b.execution = 0 AND m.mailbox = b.no AND m.class = 3
-          AND NOT EXISTS (SELECT FROM abide.message AS s WHERE s.mailbox = b.no AND s.class IN (1, 2))
-        RETURNING 1
+    WITH cradle AS MATERIALIZED (
+        SELECT b.no FROM abide.mailbox AS b WHERE b.no = ANY (v_cradles) AND b.execution = 0
+            AND NOT EXISTS (SELECT FROM abide.message AS s WHERE s.mailbox = b.no AND s.class IN (1, 2))
+    ), visible AS (
+        DELETE FROM abide.message AS m USING cradle AS c
+        WHERE m.mailbox = c.no AND m.place IS NOT NULL AND m.class = 3 RETURNING 1
+    ), hidden AS (
+        DELETE FROM abide.message AS m USING cradle AS c
+        WHERE m.mailbox = c.no AND m.visible_at IS NOT NULL AND m.class = 3 RETURNING 1
     )
-    SELECT count(*) INTO v_count FROM unread;
+    SELECT (SELECT count(*) FROM visible) + (SELECT count(*) FROM hidden) INTO v_count;
     items := items + v_count;
     UPDATE abide.mailbox SET lease = NULL, leased_until = NULL, batch_to = NULL, batch_first = NULL WHERE no = ANY (v_void);
     PERFORM abide.settle(v_cradles);

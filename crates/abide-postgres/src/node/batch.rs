@@ -5,12 +5,9 @@ use std::time::Duration;
 use abide_provider::{Operation, StoreError};
 use futures_channel::oneshot;
 
-use super::connection::Connection;
+use super::connection::{Connection, TRIES};
 use crate::error::{CallError, CallErrorKind};
 use crate::shared::Shared;
-
-/// How often a call is made again at once because others were in its way.
-const TRIES: usize = 8;
 
 /// Something that is done together with others of its kind, each for itself.
 pub(crate) trait Batched: Send + Sized + 'static {

@@ -7,15 +7,12 @@ use futures_channel::oneshot;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
-use super::connection::Connection;
+use super::connection::{Connection, TRIES};
 use super::desk::Place;
 use crate::error::{CallError, CallErrorKind};
 use crate::lease::Looked;
 use crate::shared::Shared;
 use crate::statements::Sql;
-
-/// How often a call is made again at once because others were in its way.
-const TRIES: usize = 8;
 
 /// Values to bind, owned.
 pub(crate) type Values = Vec<Box<dyn ToSql + Sync + Send>>;
@@ -58,16 +55,12 @@ impl Call {
         }
     }
 
-    /// What nobody waits for any more need not be read, and must not be leased. What writes is done all the same.
+    /// What nobody waits for any more must not be leased.
     fn is_pointless(&self) -> bool {
         match &self.caller {
-            Caller::Rows(reply) => reply.is_canceled() && self.operation_reads(),
+            Caller::Rows(_) => false,
             Caller::Leases(reply) => reply.is_canceled(),
         }
-    }
-
-    fn operation_reads(&self) -> bool {
-        matches!(self.statement, Statement::Text(_))
     }
 
     pub(crate) async fn run(self, connection: &Connection<'_>, shared: &std::sync::Arc<Shared>) {

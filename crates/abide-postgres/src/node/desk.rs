@@ -3,7 +3,7 @@
 //! A connection that has nothing to do waits here; the one that came last is called first, so that few connections do the work of a quiet
 //! store, and the others are not even opened. Kinds take turns: none waits behind a flood of another.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -11,11 +11,12 @@ use abide_provider::{Operation, StoreError};
 use futures_channel::oneshot;
 
 use super::abandon::{AbandonInstance, AbandonWork};
-use super::batch::{Batched, Key, Waiting};
+use super::batch::{Batched, Waiting};
 use super::call::Call;
 use super::commit::Commit;
 use super::enqueue::Enqueue;
 use super::finish::Finish;
+use super::queues::{Ordinary, Renewals, Work};
 use super::renew::{RenewInstance, RenewWork};
 
 /// Which connections something is for.
@@ -24,18 +25,6 @@ pub(crate) enum Place {
     Ordinary,
     /// Renewals wait for nobody, also if every other connection is busy.
     Renewals,
-}
-
-/// What a connection takes at once.
-pub(crate) enum Work {
-    Commits(Vec<Waiting<Commit>>),
-    Finishes(Vec<Waiting<Finish>>),
-    Enqueues(Vec<Waiting<Enqueue>>),
-    AbandonInstances(Vec<Waiting<AbandonInstance>>),
-    AbandonWork(Vec<Waiting<AbandonWork>>),
-    RenewInstances(Vec<Waiting<RenewInstance>>),
-    RenewWork(Vec<Waiting<RenewWork>>),
-    Call(Call),
 }
 
 #[derive(Default)]
@@ -49,26 +38,6 @@ struct State {
     idle: Vec<oneshot::Sender<()>>,
     idle_for_renewals: Vec<oneshot::Sender<()>>,
     is_closed: bool,
-}
-
-#[derive(Default)]
-struct Ordinary {
-    commits: VecDeque<Waiting<Commit>>,
-    finishes: VecDeque<Waiting<Finish>>,
-    enqueues: VecDeque<Waiting<Enqueue>>,
-    abandon_instances: VecDeque<Waiting<AbandonInstance>>,
-    abandon_work: VecDeque<Waiting<AbandonWork>>,
-    calls: VecDeque<Call>,
-    /// Whose turn it is.
-    turn: usize,
-}
-
-#[derive(Default)]
-struct Renewals {
-    instances: VecDeque<Waiting<RenewInstance>>,
-    work: VecDeque<Waiting<RenewWork>>,
-    calls: VecDeque<Call>,
-    turn: usize,
 }
 
 /// Something that can be put on the desk.
@@ -279,82 +248,6 @@ impl State {
             Place::Renewals => self.renewals.take(),
         }
     }
-}
-
-impl Ordinary {
-    const KINDS: usize = 6;
-
-    fn has_some(&self) -> bool {
-        !(self.commits.is_empty()
-            && self.finishes.is_empty()
-            && self.enqueues.is_empty()
-            && self.abandon_instances.is_empty()
-            && self.abandon_work.is_empty()
-            && self.calls.is_empty())
-    }
-
-    fn take(&mut self) -> Option<Work> {
-        for _ in 0..Self::KINDS {
-            let kind = self.turn;
-            self.turn = (self.turn + 1) % Self::KINDS;
-            let work = match kind {
-                0 => some_of(&mut self.commits).map(Work::Commits),
-                1 => some_of(&mut self.finishes).map(Work::Finishes),
-                2 => some_of(&mut self.enqueues).map(Work::Enqueues),
-                3 => some_of(&mut self.abandon_instances).map(Work::AbandonInstances),
-                4 => some_of(&mut self.abandon_work).map(Work::AbandonWork),
-                _ => self.calls.pop_front().map(Work::Call),
-            };
-            if work.is_some() {
-                return work;
-            }
-        }
-        None
-    }
-}
-
-impl Renewals {
-    const KINDS: usize = 3;
-
-    fn has_some(&self) -> bool {
-        !(self.instances.is_empty() && self.work.is_empty() && self.calls.is_empty())
-    }
-
-    fn take(&mut self) -> Option<Work> {
-        for _ in 0..Self::KINDS {
-            let kind = self.turn;
-            self.turn = (self.turn + 1) % Self::KINDS;
-            let work = match kind {
-                0 => some_of(&mut self.instances).map(Work::RenewInstances),
-                1 => some_of(&mut self.work).map(Work::RenewWork),
-                _ => self.calls.pop_front().map(Work::Call),
-            };
-            if work.is_some() {
-                return work;
-            }
-        }
-        None
-    }
-}
-
-/// Takes what can go together: everything, but for a second one of the same key, which is judged by what the first one leaves.
-fn some_of<B: Batched>(queue: &mut VecDeque<Waiting<B>>) -> Option<Vec<Waiting<B>>> {
-    let mut keys = BTreeSet::new();
-    let mut together = Vec::new();
-    let mut rest = VecDeque::new();
-    for waiting in queue.drain(..) {
-        let key = waiting.what.key();
-        let is_alone = key == Key::Alone;
-        let fits =
-            together.len() < B::MOST && (!is_alone || together.is_empty()) && !keys.contains(&Key::Alone);
-        if fits && (key == Key::Any || keys.insert(key)) {
-            together.push(waiting);
-        } else {
-            rest.push_back(waiting);
-        }
-    }
-    *queue = rest;
-    if together.is_empty() { None } else { Some(together) }
 }
 
 /// Answers that are given when no lock is held.

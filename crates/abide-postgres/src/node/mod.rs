@@ -15,6 +15,7 @@ pub(crate) mod enqueue;
 pub(crate) mod finish;
 pub(crate) mod listener;
 pub(crate) mod notice;
+mod queues;
 pub(crate) mod renew;
 pub(crate) mod worker;
 
