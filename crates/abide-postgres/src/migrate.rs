@@ -132,9 +132,10 @@ async fn applied(
     schema: &Schema,
 ) -> Result<Option<i64>, OpenError> {
     let failed = |source| OpenError::Migration { schema: schema.name().to_owned(), source };
-    let is_ours = "SELECT to_regclass($1) IS NOT NULL";
-    let register = schema.qualify("abide.migration");
-    if !client.query_one(is_ours, &[&register]).await.map_err(failed)?.get::<_, bool>(0) {
+    // Not `to_regclass`: it asks the session's cache, which does not hear of what others made while we waited for them.
+    let is_ours = "SELECT EXISTS (SELECT FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
+                                  WHERE n.nspname = $1 AND c.relname = 'migration')";
+    if !client.query_one(is_ours, &[&schema.name()]).await.map_err(failed)?.get::<_, bool>(0) {
         return Ok(None);
     }
     let newest_applied = schema.qualify("SELECT coalesce(max(number), 0) FROM abide.migration");
