@@ -14,8 +14,6 @@ DECLARE
     v_made bigint[];
     v_locked bigint[];
 BEGIN
-    DELETE FROM abide.request WHERE key IN (
-        SELECT r.key FROM abide.request AS r WHERE r.seen_at <= v_hour_ago ORDER BY r.seen_at LIMIT 16 FOR UPDATE SKIP LOCKED);
     WITH seen AS (
         INSERT INTO abide.request AS r (key, seen_at)
         SELECT DISTINCT k, v_now FROM unnest(p_keys) AS k WHERE k IS NOT NULL ORDER BY k
@@ -27,6 +25,10 @@ BEGIN
     INTO outcomes
     FROM (SELECT k.*, row_number() OVER (PARTITION BY k.key ORDER BY k.place) AS nth
           FROM unnest(p_keys) WITH ORDINALITY AS k (key, place)) AS k;
+
+    -- Some that are forgotten go, once nothing waits for a key any more.
+    DELETE FROM abide.request WHERE key IN (
+        SELECT r.key FROM abide.request AS r WHERE r.seen_at <= v_hour_ago ORDER BY r.seen_at LIMIT 16 FOR UPDATE SKIP LOCKED);
 
     v_required := ARRAY(SELECT m.recipient FROM unnest(p_messages) AS m WHERE m.class <> 3 AND outcomes[m.turn] = 'ok');
     v_made := abide.register(v_required);

@@ -3,8 +3,9 @@
 -- "unjudged", and nothing is leased: it judges them and asks again. Those without a pin can be had by everybody.
 --
 -- If nothing is leased, due_at says when to look again; a time that has come means that another held what there is.
+-- p_except is what the same call has leased before: one that looks twice gets nothing twice, however short its leases are.
 CREATE FUNCTION abide.lease_instances(
-    p_limit integer, p_lease_ms bigint, p_nonces bigint[], p_pins text[], p_refused text[],
+    p_limit integer, p_lease_ms bigint, p_nonces bigint[], p_pins text[], p_refused text[], p_except bigint[],
     OUT now bigint, OUT leases abide.instance_lease[], OUT messages abide.leased_message[], OUT unjudged text[],
     OUT due_at bigint
 ) LANGUAGE plpgsql AS $$
@@ -36,7 +37,7 @@ BEGIN
         FROM unnest(v_pins) AS wanted (pin)
         CROSS JOIN LATERAL (
             SELECT b.no, b.ready FROM abide.mailbox AS b
-            WHERE b.pin = wanted.pin AND b.ready IS NOT NULL
+            WHERE b.pin = wanted.pin AND b.ready IS NOT NULL AND b.no <> ALL (p_except)
             ORDER BY b.ready LIMIT p_limit FOR UPDATE SKIP LOCKED
         ) AS found
         ORDER BY found.ready LIMIT p_limit

@@ -1,8 +1,9 @@
 -- Leases up to p_limit activities, lowest number first; a nonce for each comes from the caller. p_tags null takes any tag. With
 -- p_session_owner, work of sessions is taken too, if the session is free or the caller's; taking it claims the session. If nothing
 -- is leased, due_at says when to look again; a time that has come means that another held what there is.
+-- p_except is what the same call has leased before: one that looks twice gets nothing twice, however short its leases are.
 CREATE FUNCTION abide.lease_work(
-    p_limit integer, p_lease_ms bigint, p_nonces bigint[], p_tags text[], p_session_owner text, p_session_ms bigint,
+    p_limit integer, p_lease_ms bigint, p_nonces bigint[], p_tags text[], p_session_owner text, p_session_ms bigint, p_except bigint[],
     OUT now bigint, OUT leases abide.work_lease[], OUT due_at bigint
 ) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
@@ -42,7 +43,7 @@ BEGIN
         FROM (SELECT DISTINCT unnest(v_tags) AS tag) AS wanted
         CROSS JOIN LATERAL (
             SELECT w.no FROM abide.work AS w
-            WHERE w.tag = wanted.tag AND w.place IS NOT NULL AND w.session IS NULL
+            WHERE w.tag = wanted.tag AND w.place IS NOT NULL AND w.session IS NULL AND w.no <> ALL (p_except)
             ORDER BY w.place LIMIT p_limit FOR UPDATE SKIP LOCKED
         ) AS plain
         UNION ALL
@@ -50,7 +51,7 @@ BEGIN
         FROM abide.lane AS l
         CROSS JOIN LATERAL (
             SELECT w.no FROM abide.work AS w
-            WHERE w.session = l.session AND w.tag = l.tag AND w.place IS NOT NULL
+            WHERE w.session = l.session AND w.tag = l.tag AND w.place IS NOT NULL AND w.no <> ALL (p_except)
             ORDER BY w.place LIMIT p_limit FOR UPDATE SKIP LOCKED
         ) AS bound
         WHERE l.session = ANY (v_held) AND (p_tags IS NULL OR l.tag = ANY (p_tags))
@@ -68,11 +69,12 @@ BEGIN
         RETURNING w.no, w.mailbox, w.lease, w.attempts, w.execution, w.activity, w.session, w.item
     )
     SELECT array_agg(ROW (l.no, l.mailbox, l.lease, l.attempts, i.id, l.execution, l.activity, i.name,
-                          CASE WHEN i.status <> '' THEN i.version ELSE '' END, l.item)
+                          CASE WHEN i.status <> '' THEN i.version ELSE '' END, l.item, l.session, s.owner, s.locked_until,
+                          s.last_active_at)
                          ::abide.work_lease ORDER BY l.no),
            array_agg(DISTINCT l.session) FILTER (WHERE l.session IS NOT NULL)
     INTO leases, v_claimed
-    FROM leased AS l LEFT JOIN abide.instance AS i ON i.no = l.mailbox;
+    FROM leased AS l LEFT JOIN abide.instance AS i ON i.no = l.mailbox LEFT JOIN abide.session AS s ON s.name = l.session;
 
     IF v_claimed IS NOT NULL THEN
         UPDATE abide.session

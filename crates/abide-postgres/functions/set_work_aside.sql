@@ -1,6 +1,8 @@
--- The same for work, whose attempt counted when it was leased. p_poison is what its instance is told when it dies. Says whether it did.
+-- The same for work, whose attempt counted when it was leased. p_poison is what its instance is told when it dies. If it was leased for
+-- nothing but this, its session is what it was before: p_unclaims, and how that was. Says whether it died.
 CREATE FUNCTION abide.set_work_aside(
-    p_work bigint, p_mailbox bigint, p_nonce bigint, p_poison text, OUT is_dead boolean, OUT wakes boolean, OUT due_at bigint
+    p_work bigint, p_mailbox bigint, p_nonce bigint, p_poison text, p_unclaims boolean, p_owner text, p_lock bigint, p_activity bigint,
+    OUT is_dead boolean, OUT wakes boolean, OUT due_at bigint
 ) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
@@ -31,6 +33,9 @@ BEGIN
     END IF;
     IF v_work.session IS NOT NULL THEN
         PERFORM abide.hold_sessions(ARRAY[v_work.session]);
+        IF p_unclaims THEN
+            UPDATE abide.session SET owner = p_owner, locked_until = p_lock, last_active_at = p_activity WHERE name = v_work.session;
+        END IF;
         PERFORM abide.settle_lanes(ARRAY[v_work.session], NULL, v_now);
     END IF;
 END $$;

@@ -239,5 +239,5 @@ CREATE TYPE abide.instance_lease AS (
 CREATE TYPE abide.leased_message AS (mailbox bigint, number bigint, attempts integer, item text);
 CREATE TYPE abide.work_lease AS (
     work bigint, mailbox bigint, nonce bigint, attempts integer, instance text, execution bigint, activity bigint, name text,
-    version text, item text
+    version text, item text, session text, former_owner text, former_lock bigint, former_activity bigint
 );

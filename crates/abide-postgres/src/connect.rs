@@ -8,6 +8,7 @@ use tokio_postgres::config::Host;
 use tokio_postgres::{AsyncMessage, Client, Config, Notification};
 
 use crate::error::{CallError, OpenError, describe};
+use crate::schema::Schema;
 use crate::tls::{Encryption, Stream};
 
 /// How long connecting may take.
@@ -19,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(3);
 /// the arrays of each call costs more than the call; a plan that was made while a table was small, and is kept, must not scan or hash it. (JIT
 /// is off because forbidden plans count as very expensive ones.) A wait for a lock, and a statement, come to an end by themselves. A server
 /// whose default gives up durability does not get its way: what is acknowledged is on its disk.
-const SETTINGS: &str = "
+pub(crate) const SETTINGS: &str = "
     SET client_min_messages = warning;
     SET default_transaction_isolation = 'read committed';
     SET plan_cache_mode = force_generic_plan;
@@ -55,9 +56,6 @@ impl Target {
         }
         if config.get_connect_timeout().is_none() {
             config.connect_timeout(PATIENCE);
-        }
-        if config.get_application_name().is_none() {
-            config.application_name("abide");
         }
         config.ssl_mode(encryption.mode());
         config.tcp_user_timeout(Duration::from_secs(15)).keepalives_idle(Duration::from_secs(15));
@@ -97,12 +95,38 @@ impl Drop for Driver {
     }
 }
 
-/// A connection with its settings. What the server says by itself goes to `notices`.
+/// What a connection is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    Opening,
+    Work,
+    Renewals,
+    Notices,
+}
+
+impl Purpose {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Opening => "opening",
+            Self::Work => "work",
+            Self::Renewals => "renewals",
+            Self::Notices => "notices",
+        }
+    }
+}
+
+/// A connection with its settings. The server knows it by the name of the application, or else of the schema, and by what it is for. What
+/// the server says by itself goes to `notices`.
 pub(crate) async fn connect(
     target: &Target,
+    schema: &Schema,
+    purpose: Purpose,
     notices: Option<mpsc::UnboundedSender<Notification>>,
 ) -> Result<(Client, Driver), CallError> {
-    let (client, stream) = target.encryption.connect(&target.config).await?;
+    let mut config = target.config.clone();
+    let whose = config.get_application_name().map_or_else(|| format!("abide {schema}"), ToOwned::to_owned);
+    config.application_name(format!("{whose} {}", purpose.name()));
+    let (client, stream) = target.encryption.connect(&config).await?;
     let driver = Driver(tokio::runtime::Handle::current().spawn(drive(stream, notices)));
     client.batch_execute(SETTINGS).await?;
     Ok((client, driver))

@@ -48,10 +48,10 @@ impl EncodedTurn {
         encoded.check(operation)?;
         encoded.set_right(right, operation)?;
         for row in rows.work {
-            encoded.work.push(NewWork::of(row, operation)?);
+            encoded.work.push(NewWork::of(&row, operation)?);
         }
         for row in rows.messages {
-            encoded.messages.push(NewMessage::of(row, operation)?);
+            encoded.messages.push(NewMessage::of(&row, operation)?);
         }
         Ok(encoded)
     }
@@ -171,7 +171,7 @@ pub(crate) fn owner_column(operation: Operation, owner: &str) -> Result<String, 
 }
 
 impl NewMessage {
-    pub(crate) fn of(row: MessageRow, operation: Operation) -> Result<Self, StoreError> {
+    pub(crate) fn of(row: &MessageRow, operation: Operation) -> Result<Self, StoreError> {
         let (class, execution, event) = class_columns(row.class);
         let parent = row.parent().map(spelt);
         fits(operation, "the id of a parent", parent.as_deref(), LONGEST_NAME)?;
@@ -189,7 +189,7 @@ impl NewMessage {
 }
 
 impl NewWork {
-    pub(crate) fn of(row: WorkRow, operation: Operation) -> Result<Self, StoreError> {
+    pub(crate) fn of(row: &WorkRow, operation: Operation) -> Result<Self, StoreError> {
         let session = row.session.as_deref().map(spelt);
         let tag = tag_column(row.tag.as_deref());
         fits(operation, "the name of a session", session.as_deref(), LONGEST_LABEL)?;
@@ -243,7 +243,7 @@ pub(crate) fn because_column(because: &StolenBecause) -> String {
         StolenBecause::Dropped => "dropped".to_owned(),
         StolenBecause::OrchestrationEnded { status } => format!("ended {status}"),
         StolenBecause::InstanceDeleted => "deleted".to_owned(),
-        _ => "unknown".to_owned(),
+        StolenBecause::Unknown | _ => "unknown".to_owned(),
     }
 }
 

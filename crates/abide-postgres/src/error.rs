@@ -171,7 +171,7 @@ fn kind_of(error: &tokio_postgres::Error) -> CallErrorKind {
 
 fn is_encoding(error: &tokio_postgres::Error) -> bool {
     use std::error::Error as _;
-    error.source().is_some_and(|source| source.is::<postgres_types::WrongType>())
+    error.source().and_then(|source| source.downcast_ref::<postgres_types::WrongType>()).is_some()
 }
 
 /// What happened, by all that said something about it. Not the detail of a server's error, which may quote what was stored.

@@ -10,7 +10,7 @@ use abide_provider::{
 };
 
 use crate::PostgresProvider;
-use crate::encode::{millis, number};
+use crate::encode::{column, millis, number};
 use crate::lease::{Looked, Search, Took};
 use crate::news::News;
 use crate::node::call::Values;
@@ -50,6 +50,7 @@ impl Search for InstanceSearch {
 
     fn values(&mut self, shared: &Shared) -> Values {
         let wanted = self.request.limit.saturating_sub(self.taken.len());
+        let taken: Vec<i64> = self.taken.iter().map(|lease| column(lease.position.incarnation)).collect();
         let (pins, refused) = match &self.request.capabilities {
             None => (None, None),
             Some(filter) => {
@@ -64,6 +65,7 @@ impl Search for InstanceSearch {
             Box::new(nonces(shared, wanted)),
             Box::new(pins),
             Box::new(refused),
+            Box::new(taken),
         ]
     }
 
@@ -109,7 +111,7 @@ struct Batch {
 }
 
 impl Batch {
-    fn add(&mut self, message: LeasedMessage) {
+    fn add(&mut self, message: &LeasedMessage) {
         match serde_json::from_str::<WorkItem>(&message.item) {
             Ok(item) => {
                 let attempt = u32::try_from(message.attempts).unwrap_or(u32::MAX);
@@ -123,7 +125,7 @@ impl Batch {
 fn by_mailbox(messages: Vec<LeasedMessage>) -> BTreeMap<i64, Batch> {
     let mut batches: BTreeMap<i64, Batch> = BTreeMap::new();
     for message in messages {
-        batches.entry(message.mailbox).or_default().add(message);
+        batches.entry(message.mailbox).or_default().add(&message);
     }
     batches
 }
@@ -160,16 +162,15 @@ fn describe(leased: LeasedInstance, messages: Vec<Message>) -> InstanceLease {
     let is_instance = leased.execution > 0;
     let starter =
         if is_instance { None } else { messages.iter().find_map(|message| Starter::of(&message.item)) };
-    let (orchestration_name, orchestration_version, parent) = match starter {
-        Some(starter) => (starter.orchestration_name, starter.orchestration_version, starter.parent),
-        None => {
-            let parent = leased.parent.map(|instance| ParentLink {
-                instance: unspell(instance),
-                execution_id: leased.parent_execution.map(number),
-                event_id: leased.parent_event.map(number),
-            });
-            (unspell(leased.name), unspell(leased.version), parent)
-        }
+    let (orchestration_name, orchestration_version, parent) = if let Some(starter) = starter {
+        (starter.orchestration_name, starter.orchestration_version, starter.parent)
+    } else {
+        let parent = leased.parent.map(|instance| ParentLink {
+            instance: unspell(instance),
+            execution_id: leased.parent_execution.map(number),
+            event_id: leased.parent_event.map(number),
+        });
+        (unspell(leased.name), unspell(leased.version), parent)
     };
     InstanceLease {
         instance: unspell(leased.instance),

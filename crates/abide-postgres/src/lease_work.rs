@@ -16,6 +16,7 @@ use crate::rows::LeasedWork;
 use crate::shared::Shared;
 use crate::statements::Sql;
 use crate::text::{tag_column, unspell};
+use crate::token::WorkToken;
 use crate::waiters::Interest;
 
 /// A search for work.
@@ -56,6 +57,12 @@ impl Search for WorkSearch {
         let wanted = self.request.limit.saturating_sub(self.taken.len());
         let tags: Option<Vec<String>> = self.tags.as_ref().map(|tags| tags.iter().cloned().collect());
         let session = self.request.session.as_ref().map(|session| millis(session.lock_timeout));
+        let taken: Vec<i64> = self
+            .taken
+            .iter()
+            .filter_map(|lease| WorkToken::parse(&lease.token))
+            .map(|token| token.no)
+            .collect();
         vec![
             Box::new(i32::try_from(wanted).unwrap_or(i32::MAX)),
             Box::new(millis(self.request.lease_for)),
@@ -63,6 +70,7 @@ impl Search for WorkSearch {
             Box::new(tags),
             Box::new(self.owner.clone()),
             Box::new(session),
+            Box::new(taken),
         ]
     }
 
@@ -73,15 +81,22 @@ impl Search for WorkSearch {
     ) -> Result<Took<WorkLease>, StoreError> {
         let found = looked.take();
         let mut damaged = Vec::new();
+        let mut used_sessions = BTreeSet::new();
         for leased in found.work {
+            let session = leased.session.clone();
             match readable(leased) {
-                Ok(lease) => self.taken.push(lease),
+                Ok(lease) => {
+                    used_sessions.extend(session);
+                    self.taken.push(lease);
+                }
                 Err(leased) => damaged.push(leased),
             }
         }
         let must_look_again = !damaged.is_empty();
         for leased in damaged {
-            store.set_work_aside(self.operation, leased).await?;
+            let unclaims = leased.session.as_ref().is_some_and(|session| !used_sessions.contains(session));
+            let claim = if unclaims { Claim::Undone } else { Claim::Stays };
+            store.set_work_aside(self.operation, *leased, claim).await?;
         }
         if must_look_again && self.taken.len() < self.request.limit {
             return Ok(Took::LookAgain);
@@ -98,7 +113,12 @@ impl Search for WorkSearch {
 
 impl PostgresProvider {
     /// Ends a lease on work that cannot be read, and hides it for a while; whoever waits for it is told in the end.
-    async fn set_work_aside(&self, operation: Operation, leased: LeasedWork) -> Result<(), StoreError> {
+    async fn set_work_aside(
+        &self,
+        operation: Operation,
+        leased: LeasedWork,
+        claim: Claim,
+    ) -> Result<(), StoreError> {
         let token = leased.token();
         self.shared.forget_lease(token);
         let instance = leased.instance.map(unspell).unwrap_or_default();
@@ -106,8 +126,16 @@ impl PostgresProvider {
         let attempts = u32::try_from(leased.attempts).unwrap_or(u32::MAX);
         let activity = ScheduledActivityIdentifier { instance, execution_id, activity_id };
         let told = json(operation, &poison(&activity, attempts))?;
-        let values: Values =
-            vec![Box::new(token.no), Box::new(token.mailbox), Box::new(token.nonce), Box::new(told)];
+        let values: Values = vec![
+            Box::new(token.no),
+            Box::new(token.mailbox),
+            Box::new(token.nonce),
+            Box::new(told),
+            Box::new(claim == Claim::Undone),
+            Box::new(leased.former_owner),
+            Box::new(leased.former_lock),
+            Box::new(leased.former_activity),
+        ];
         let row = self.one_row(operation, Sql::SetWorkAside, values).await?;
         if row.get("is_dead") {
             tracing::warn!(target: "abide::postgres", instance = %activity.instance, activity = activity_id, attempts,
@@ -118,10 +146,19 @@ impl PostgresProvider {
     }
 }
 
+/// What becomes of the session that work was leased from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Claim {
+    /// Other work of it was leased, too.
+    Stays,
+    /// It was claimed for what cannot be read, and for nothing else.
+    Undone,
+}
+
 /// A lease, if what was leased can be read and somebody knows whose it is.
-fn readable(leased: LeasedWork) -> Result<WorkLease, LeasedWork> {
+fn readable(leased: LeasedWork) -> Result<WorkLease, Box<LeasedWork>> {
     let item = serde_json::from_str::<WorkItem>(&leased.item).ok().filter(|_| leased.instance.is_some());
-    let Some(item) = item else { return Err(leased) };
+    let Some(item) = item else { return Err(Box::new(leased)) };
     Ok(WorkLease {
         item,
         token: leased.token().to_string(),

@@ -24,7 +24,6 @@ pub(crate) struct News {
 }
 
 impl News {
-    #[expect(clippy::fn_params_excessive_bools, reason = "a column of an answer")]
     pub(crate) fn of_instances(wakes: Option<bool>, due: Option<i64>) -> Self {
         Self { instances: wakes.unwrap_or(false), instances_due: due, ..Self::default() }
     }

@@ -8,7 +8,7 @@ use abide_provider::{Operation, StoreError};
 use futures_channel::oneshot;
 use tokio_postgres::{Client, Row};
 
-use crate::connect::connect;
+use crate::connect::{Purpose, SETTINGS, connect};
 use crate::error::{OpenError, describe};
 use crate::migrate::migrate;
 use crate::node::Node;
@@ -97,11 +97,25 @@ impl PostgresProvider {
         }
     }
 
+    /// Whether a call that found nothing to lease waits for something. For tests of what wakes it.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn is_waiting(&self) -> bool {
+        self.shared.waiters.somebody_waits()
+    }
+
     /// How often each statement was sent. For tests that pin costs.
     #[doc(hidden)]
     #[must_use]
     pub fn statements_sent(&self) -> Vec<(&'static str, u64)> {
         self.shared.counts.statements()
+    }
+
+    /// What every connection begins with. For tests that measure what a statement costs.
+    #[doc(hidden)]
+    #[must_use]
+    pub const fn session_settings() -> &'static str {
+        SETTINGS
     }
 
     /// The texts of all statements, by name, for a schema. For tests that ask for their plans.
@@ -125,7 +139,7 @@ impl PostgresProvider {
         answer_of(operation, reply).await
     }
 
-    /// The same for many, together; what has the same key one after the other.
+    /// The same for many, together; what has the same key, or is too much for one call, one after the other.
     pub(crate) async fn run_all<B: Batched>(
         &self,
         operation: Operation,
@@ -144,9 +158,12 @@ impl PostgresProvider {
             }
         }
         while !left.is_empty() {
-            let mut keys = BTreeSet::new();
-            let (now, later) =
-                left.into_iter().partition(|(_, what)| what.key() == Key::Any || keys.insert(what.key()));
+            let (mut keys, mut count) = (BTreeSet::new(), 0);
+            let (now, later) = left.into_iter().partition(|(_, what)| {
+                let goes_now = count < B::MOST && (what.key() == Key::Any || keys.insert(what.key()));
+                count += usize::from(goes_now);
+                goes_now
+            });
             self.run_together(operation, now, &mut answers).await;
             left = later;
         }
@@ -248,8 +265,9 @@ fn prepare_here(shared: &Shared) -> Result<(), OpenError> {
     runtime.block_on(async {
         let place = || shared.settings.target.place.clone();
         let unreachable = |reason: String| OpenError::Connect { place: place(), reason, source: None };
-        let (mut client, _driver) =
-            connect(&shared.settings.target, None).await.map_err(|error| unreachable(error.message))?;
+        let (mut client, _driver) = connect(&shared.settings.target, &shared.schema, Purpose::Opening, None)
+            .await
+            .map_err(|error| unreachable(error.message))?;
         check_server(&client, shared).await?;
         migrate(&mut client, &shared.schema).await
     })

@@ -137,7 +137,7 @@ impl Provider for PostgresProvider {
     async fn enqueue_for_worker(&self, item: WorkItem) -> Result<(), ProviderError> {
         let operation = Operation::EnqueueForWorker;
         let row = WorkRow::of(item).map_err(|error| invalid(operation, &error))?;
-        let work = NewWork::of(row, operation)?;
+        let work = NewWork::of(&row, operation)?;
         let row = self.one_row(operation, Sql::EnqueueWork, vec![Box::new(vec![work])]).await?;
         self.shared.tell(News::of_work(row.get("tags"), None));
         Ok(())
@@ -472,7 +472,7 @@ fn finish(finished: FinishedWork, operation: Operation) -> Result<Finish, StoreE
 
 fn message(operation: Operation, item: WorkItem) -> Result<NewMessage, StoreError> {
     let row = MessageRow::of(item).map_err(|error| invalid(operation, &error))?;
-    NewMessage::of(row, operation)
+    NewMessage::of(&row, operation)
 }
 
 fn invalid(operation: Operation, error: &dyn std::error::Error) -> StoreError {

@@ -6,6 +6,7 @@
 use postgres_types::{FromSql, ToSql};
 
 /// A turn, but for what there may be many of.
+#[expect(clippy::struct_excessive_bools, reason = "columns of a type in the database")]
 #[derive(Debug, Default, ToSql)]
 #[postgres(name = "new_turn")]
 pub(crate) struct NewTurn {
@@ -139,6 +140,11 @@ pub(crate) struct LeasedWork {
     pub(crate) name: Option<String>,
     pub(crate) version: Option<String>,
     pub(crate) item: String,
+    pub(crate) session: Option<String>,
+    /// Whose the session was before, until when, and when it was last used.
+    pub(crate) former_owner: Option<String>,
+    pub(crate) former_lock: Option<i64>,
+    pub(crate) former_activity: Option<i64>,
 }
 
 /// Rows of a batch, numbered by the turn they belong to.

@@ -47,6 +47,13 @@ impl Stream {
     }
 }
 
+/// Whether it matters who the server is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Server {
+    Anybody,
+    Verified,
+}
+
 /// What a URL says about encryption.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Wish {
@@ -58,18 +65,18 @@ impl Encryption {
     /// Takes what is about encryption out of a URL.
     pub(crate) fn take_from(url: &str) -> Result<(String, Self), OpenError> {
         let (rest, wish) = split(url);
-        let must_verify = wish.root.is_some();
-        let (mode, verifies) = match wish.mode.as_deref() {
-            Some("disable") => (SslMode::Disable, false),
-            None | Some("prefer") => (SslMode::Prefer, must_verify),
-            Some("require") => (SslMode::Require, must_verify),
-            Some("verify-ca" | "verify-full") => (SslMode::Require, true),
+        let unless_told = if wish.root.is_some() { Server::Verified } else { Server::Anybody };
+        let (mode, server) = match wish.mode.as_deref() {
+            Some("disable") => (SslMode::Disable, Server::Anybody),
+            None | Some("prefer") => (SslMode::Prefer, unless_told),
+            Some("require") => (SslMode::Require, unless_told),
+            Some("verify-ca" | "verify-full") => (SslMode::Require, Server::Verified),
             Some(other) => {
                 let reason = "it must be disable, prefer, require, verify-ca or verify-full";
                 return Err(OpenError::Setting { setting: "sslmode", value: other.to_owned(), reason });
             }
         };
-        Ok((rest, Self::new(mode, verifies, wish.root.as_deref())?))
+        Ok((rest, Self::new(mode, server, wish.root.as_deref())?))
     }
 
     pub(crate) fn mode(&self) -> SslMode {
@@ -77,17 +84,17 @@ impl Encryption {
     }
 
     #[cfg(feature = "tls")]
-    fn new(mode: SslMode, verifies: bool, root: Option<&str>) -> Result<Self, OpenError> {
+    fn new(mode: SslMode, server: Server, root: Option<&str>) -> Result<Self, OpenError> {
         if mode == SslMode::Disable {
             return Ok(Self { mode, tls: None });
         }
-        let config = with_rustls::config(verifies, root).map_err(|reason| OpenError::Tls { reason })?;
+        let config = with_rustls::config(server, root).map_err(|reason| OpenError::Tls { reason })?;
         Ok(Self { mode, tls: Some(tokio_postgres_rustls::MakeRustlsConnect::new(config)) })
     }
 
     #[cfg(not(feature = "tls"))]
-    fn new(mode: SslMode, verifies: bool, _root: Option<&str>) -> Result<Self, OpenError> {
-        if mode == SslMode::Require || verifies {
+    fn new(mode: SslMode, server: Server, _root: Option<&str>) -> Result<Self, OpenError> {
+        if mode == SslMode::Require || server == Server::Verified {
             let reason =
                 "abide was built without the feature `tls`: add it, or say `sslmode=disable`".to_owned();
             return Err(OpenError::Tls { reason });
@@ -126,24 +133,25 @@ fn split(url: &str) -> (String, Wish) {
 mod with_rustls {
     use std::sync::Arc;
 
+    use super::Server;
     use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
     use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
     use rustls::pki_types::pem::PemObject;
     use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
     use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
 
-    pub(super) fn config(verifies: bool, root: Option<&str>) -> Result<ClientConfig, String> {
+    pub(super) fn config(server: Server, root: Option<&str>) -> Result<ClientConfig, String> {
         let provider = Arc::new(ring::default_provider());
         let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
             .with_safe_default_protocol_versions()
             .map_err(|error| error.to_string())?;
-        let config = if verifies {
-            builder.with_root_certificates(roots(root)?).with_no_client_auth()
-        } else {
-            let anybody = Arc::new(Anybody(provider));
-            builder.dangerous().with_custom_certificate_verifier(anybody).with_no_client_auth()
-        };
-        Ok(config)
+        Ok(match server {
+            Server::Verified => builder.with_root_certificates(roots(root)?).with_no_client_auth(),
+            Server::Anybody => {
+                let anybody = Arc::new(Anybody(provider));
+                builder.dangerous().with_custom_certificate_verifier(anybody).with_no_client_auth()
+            }
+        })
     }
 
     fn roots(file: Option<&str>) -> Result<RootCertStore, String> {

@@ -40,6 +40,8 @@ struct Heard {
 
 #[derive(Debug, Default, Clone, Copy)]
 struct State {
+    /// Whether it looked in vain.
+    is_waiting: bool,
     /// Whether there is a reason to look.
     is_called: bool,
     /// Whether this node made the news itself, and told nobody else.
@@ -118,6 +120,11 @@ impl Waiters {
         }
     }
 
+    /// Whether somebody looked in vain and waits.
+    pub(crate) fn somebody_waits(&self) -> bool {
+        lock(&self.0).waiting.values().any(|entry| lock(&entry.heard.state).is_waiting)
+    }
+
     fn concerned(&self, lane: Lane<'_>) -> Vec<Arc<Heard>> {
         let register = lock(&self.0);
         let concerned = register.waiting.values().filter(|entry| entry.interest.is_in(lane));
@@ -146,6 +153,7 @@ impl Heard {
 impl Waiter<'_> {
     /// Waits until something is heard: a reason to look, or a time at which there will be one.
     pub(crate) async fn heard(&self) {
+        lock(&self.heard.state).is_waiting = true;
         self.heard.bell.notified().await;
     }
 

@@ -89,6 +89,28 @@ pub(crate) const DIRECT: &[CrateRows] = &[
         ],
     },
     CrateRows {
+        name: "abide-postgres",
+        may_depend_on: &[
+            row("abide-host", "the clock and entropy of its default options"),
+            row("abide-model", "what it keeps"),
+            row("abide-provider", "the contract it implements"),
+            row("async-trait", "the contract is an async trait"),
+            row("futures-channel", "answers to callers, under any async runtime"),
+            without_defaults("futures-util", "waiting for the first of two things"),
+            row("postgres-types", "rows of the functions' arguments, derived"),
+            without_defaults("rustls", "encrypted connections; behind a feature"),
+            row("semver", "executions are pinned to versions"),
+            row("serde", "encoding of any stored form"),
+            row("serde_json", "the stored form"),
+            row("thiserror", "error types without handwritten `Display`"),
+            without_defaults("tokio", "the thread that drives the connections"),
+            row("tokio-postgres", "PostgreSQL's protocol"),
+            without_defaults("tokio-postgres-rustls", "encrypted connections; behind a feature"),
+            without_defaults("tracing", "what an operator must know and no caller can be told"),
+            row("webpki-roots", "whom to trust if nobody says so; behind a feature"),
+        ],
+    },
+    CrateRows {
         name: "abide-sqlite",
         may_depend_on: &[
             row("abide-host", "the clock and entropy of its default options"),

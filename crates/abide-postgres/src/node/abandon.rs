@@ -70,8 +70,7 @@ impl Batched for AbandonInstance {
         let delays: Vec<_> = batch.iter().map(|waiting| waiting.what.how.delay).collect();
         let ignored: Vec<_> =
             batch.iter().map(|waiting| waiting.what.how.attempt == Attempt::GivenBack).collect();
-        let params = [&mailboxes as _, &nonces as _, &delays as _, &ignored as _];
-        let row = connection.row(Sql::AbandonInstances, &params).await?;
+        let row = connection.row(Sql::AbandonInstances, &[&mailboxes, &nonces, &delays, &ignored]).await?;
         let outcomes: Vec<String> = row.try_get("outcomes")?;
         shared.tell(News::of_instances(row.try_get("wakes")?, row.try_get("due_at")?));
         Ok(batch.iter().zip(outcomes).map(|(waiting, outcome)| kept(waiting, &outcome)).collect())
@@ -97,8 +96,7 @@ impl Batched for AbandonWork {
         let delays: Vec<_> = batch.iter().map(|waiting| waiting.what.how.delay).collect();
         let ignored: Vec<_> =
             batch.iter().map(|waiting| waiting.what.how.attempt == Attempt::GivenBack).collect();
-        let params = [&work as _, &nonces as _, &delays as _, &ignored as _];
-        let row = connection.row(Sql::AbandonWork, &params).await?;
+        let row = connection.row(Sql::AbandonWork, &[&work, &nonces, &delays, &ignored]).await?;
         let outcomes: Vec<String> = row.try_get("outcomes")?;
         for waiting in batch.iter() {
             shared.forget_lease(waiting.what.token);

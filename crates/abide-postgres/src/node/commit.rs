@@ -43,16 +43,9 @@ impl Batched for Commit {
         let revoked: Vec<_> = batch.iter().flat_map(|waiting| &waiting.what.0.revoked).collect();
         let messages: Vec<_> = batch.iter().flat_map(|waiting| &waiting.what.0.messages).collect();
         let timers: Vec<_> = batch.iter().flat_map(|waiting| &waiting.what.0.timers).collect();
-        let params = [
-            &turns as _,
-            &consumed as _,
-            &values as _,
-            &work as _,
-            &revoked as _,
-            &messages as _,
-            &timers as _,
-        ];
-        let row = connection.row(Sql::CommitTurns, &params).await?;
+        let row = connection
+            .row(Sql::CommitTurns, &[&turns, &consumed, &values, &work, &revoked, &messages, &timers])
+            .await?;
         let answer = Answer::of(&row)?;
         for (waiting, outcome) in batch.iter().zip(&answer.outcomes) {
             if let ("ok", Some(work)) = (outcome.as_str(), waiting.what.0.work_token()) {
@@ -72,7 +65,11 @@ impl Batched for Commit {
         news.set_changed(changed.map(unspell));
         shared.tell(news);
         let told = batch.iter().zip(&answer.outcomes).zip(answer.instances.iter().zip(answer.pruned()));
-        Ok(told.map(judged).collect())
+        let judge = |((waiting, outcome), (instance, pruned))| {
+            let (outcome, instance): (&String, &Option<String>) = (outcome, instance);
+            judged(waiting, outcome, instance.as_deref(), pruned)
+        };
+        Ok(told.map(judge).collect())
     }
 }
 
@@ -153,10 +150,13 @@ impl Answer {
 }
 
 fn judged(
-    ((waiting, outcome), (instance, pruned)): ((&Waiting<Commit>, &String), (&Option<String>, PruneResult)),
+    waiting: &Waiting<Commit>,
+    outcome: &str,
+    instance: Option<&str>,
+    pruned: PruneResult,
 ) -> Result<Committed, StoreError> {
     let operation = waiting.operation;
-    let instance = instance.clone().map(unspell).unwrap_or_default();
+    let instance = instance.map(|id| unspell(id.to_owned())).unwrap_or_default();
     let turn = &waiting.what.0.turn;
     let rejected = |rejection, message: String| Err(StoreError::rejected(operation, rejection, message));
     let conflict = |conflict: AppendConflict| {

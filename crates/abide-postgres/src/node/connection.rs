@@ -9,7 +9,7 @@ use futures_util::future::{Either, select};
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Row, Statement};
 
-use crate::connect::{Driver, connect};
+use crate::connect::{Driver, Purpose, connect};
 use crate::error::CallError;
 use crate::shared::Shared;
 use crate::statements::Sql;
@@ -33,8 +33,8 @@ pub(crate) struct Connection<'s> {
 }
 
 impl<'s> Connection<'s> {
-    pub(crate) async fn open(shared: &'s Shared) -> Result<Self, CallError> {
-        let (client, driver) = connect(&shared.settings.target, None).await?;
+    pub(crate) async fn open(shared: &'s Shared, purpose: Purpose) -> Result<Self, CallError> {
+        let (client, driver) = connect(&shared.settings.target, &shared.schema, purpose, None).await?;
         Ok(Self {
             client,
             _driver: driver,
@@ -59,7 +59,7 @@ impl<'s> Connection<'s> {
         self.within(patience, async {
             let statement = self.prepare(sql).await?;
             self.shared.counts.statement(sql);
-            Ok(self.client.query(&statement, params).await?)
+            self.client.query(&statement, params).await
         })
         .await
     }
@@ -71,7 +71,7 @@ impl<'s> Connection<'s> {
         params: Params<'_>,
         patience: Duration,
     ) -> Result<Vec<Row>, CallError> {
-        self.within(patience, async { Ok(self.client.query(text, params).await?) }).await
+        self.within(patience, self.client.query(text, params)).await
     }
 
     /// One call that answers with one row.

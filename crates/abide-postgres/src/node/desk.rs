@@ -32,9 +32,9 @@ pub(crate) enum Work {
     Finishes(Vec<Waiting<Finish>>),
     Enqueues(Vec<Waiting<Enqueue>>),
     AbandonInstances(Vec<Waiting<AbandonInstance>>),
-    AbandonWork(Vec<Waiting<AbandonWork>>),
+    AbandonActivities(Vec<Waiting<AbandonWork>>),
     RenewInstances(Vec<Waiting<RenewInstance>>),
-    RenewWork(Vec<Waiting<RenewWork>>),
+    RenewActivities(Vec<Waiting<RenewWork>>),
     Call(Call),
 }
 
@@ -302,7 +302,7 @@ impl Ordinary {
                 1 => some_of(&mut self.finishes).map(Work::Finishes),
                 2 => some_of(&mut self.enqueues).map(Work::Enqueues),
                 3 => some_of(&mut self.abandon_instances).map(Work::AbandonInstances),
-                4 => some_of(&mut self.abandon_work).map(Work::AbandonWork),
+                4 => some_of(&mut self.abandon_work).map(Work::AbandonActivities),
                 _ => self.calls.pop_front().map(Work::Call),
             };
             if work.is_some() {
@@ -326,7 +326,7 @@ impl Renewals {
             self.turn = (self.turn + 1) % Self::KINDS;
             let work = match kind {
                 0 => some_of(&mut self.instances).map(Work::RenewInstances),
-                1 => some_of(&mut self.work).map(Work::RenewWork),
+                1 => some_of(&mut self.work).map(Work::RenewActivities),
                 _ => self.calls.pop_front().map(Work::Call),
             };
             if work.is_some() {

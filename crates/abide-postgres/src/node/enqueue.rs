@@ -52,8 +52,7 @@ impl Batched for Enqueue {
         let keys: Vec<Option<&[u8]>> =
             batch.iter().map(|waiting| waiting.what.key.as_ref().map(|key| &key.0[..])).collect();
         let once: Vec<_> = batch.iter().map(|waiting| waiting.what.once == Once::UnlessThere).collect();
-        let params = [&messages as _, &delays as _, &keys as _, &once as _];
-        let row = connection.row(Sql::EnqueueMessages, &params).await?;
+        let row = connection.row(Sql::EnqueueMessages, &[&messages, &delays, &keys, &once]).await?;
         let outcomes: Vec<String> = row.try_get("outcomes")?;
         shared.tell(News::of_instances(row.try_get("wakes")?, row.try_get("due_at")?));
         let start = |outcome: String| if outcome == "exists" { Start::Exists } else { Start::Created };

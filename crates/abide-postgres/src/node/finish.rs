@@ -39,8 +39,7 @@ impl Batched for Finish {
         let nonces: Vec<_> = batch.iter().map(|waiting| waiting.what.token.nonce).collect();
         let instances: Vec<_> = batch.iter().map(|waiting| &waiting.what.instance).collect();
         let items: Vec<_> = batch.iter().map(|waiting| &waiting.what.item).collect();
-        let params = [&work as _, &mailboxes as _, &nonces as _, &instances as _, &items as _];
-        let row = connection.row(Sql::FinishWork, &params).await?;
+        let row = connection.row(Sql::FinishWork, &[&work, &mailboxes, &nonces, &instances, &items]).await?;
         let outcomes: Vec<String> = row.try_get("outcomes")?;
         for (waiting, outcome) in batch.iter().zip(&outcomes) {
             if outcome != "invalid" {

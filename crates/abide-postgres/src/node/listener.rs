@@ -12,7 +12,7 @@ use tokio_postgres::{Client, Notification, Statement};
 use super::connection::SHORT;
 use super::notice::Notice;
 use super::worker::Pauses;
-use crate::connect::{Driver, connect};
+use crate::connect::{Driver, Purpose, connect};
 use crate::error::CallError;
 use crate::shared::Shared;
 use crate::statements::Sql;
@@ -51,7 +51,8 @@ struct Listener {
 impl Listener {
     async fn open(shared: &Shared) -> Result<Self, CallError> {
         let (sender, notices) = mpsc::unbounded();
-        let (client, driver) = connect(&shared.settings.listen_target, Some(sender)).await?;
+        let (client, driver) =
+            connect(&shared.settings.listen_target, &shared.schema, Purpose::Notices, Some(sender)).await?;
         client.batch_execute(&format!("LISTEN \"{}\"", shared.schema.channel())).await?;
         let backend = client.query_one("SELECT pg_backend_pid()", &[]).await?.try_get(0)?;
         let tell = client.prepare(shared.texts.get(Sql::Tell)).await?;

@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::batch::run;
 use super::connection::Connection;
 use super::desk::{Place, Work};
+use crate::connect::Purpose;
 use crate::error::CallError;
 use crate::shared::Shared;
 
@@ -30,9 +31,13 @@ pub(crate) async fn work(shared: &Arc<Shared>, place: Place) {
 
 /// Connects, however long it takes; `None` if the store is closed first.
 async fn open(shared: &Arc<Shared>, place: Place) -> Option<Connection<'_>> {
+    let purpose = match place {
+        Place::Ordinary => Purpose::Work,
+        Place::Renewals => Purpose::Renewals,
+    };
     let mut pauses = Pauses::new();
     loop {
-        match Connection::open(shared).await {
+        match Connection::open(shared, purpose).await {
             Ok(connection) => {
                 shared.note_connected();
                 return Some(connection);
@@ -61,9 +66,9 @@ async fn serve(work: Work, connection: &Connection<'_>, shared: &Arc<Shared>) {
         Work::Finishes(batch) => run(connection, shared, batch).await,
         Work::Enqueues(batch) => run(connection, shared, batch).await,
         Work::AbandonInstances(batch) => run(connection, shared, batch).await,
-        Work::AbandonWork(batch) => run(connection, shared, batch).await,
+        Work::AbandonActivities(batch) => run(connection, shared, batch).await,
         Work::RenewInstances(batch) => run(connection, shared, batch).await,
-        Work::RenewWork(batch) => run(connection, shared, batch).await,
+        Work::RenewActivities(batch) => run(connection, shared, batch).await,
         Work::Call(call) => call.run(connection, shared).await,
     }
 }

@@ -43,14 +43,13 @@ impl Stores {
         let now = *self.now.lock().unwrap();
         let mut schemas = self.schemas.lock().unwrap();
         let free = schemas.iter().position(|schema| Arc::strong_count(&schema.provider) == 1);
-        let schema = match free {
-            Some(place) => schemas.remove(place),
-            None => {
-                let database = Database::new().expect("there is a server");
-                let provider = Arc::new(database.open());
-                database.stop_clock(now);
-                Arc::new(Schema { provider, database })
-            }
+        let schema = if let Some(place) = free {
+            schemas.remove(place)
+        } else {
+            let database = Database::new().expect("there is a server");
+            let provider = Arc::new(database.open());
+            database.stop_clock(now);
+            Arc::new(Schema { provider, database })
         };
         schema.database.empty();
         schema.database.set_clock(now);

@@ -20,7 +20,7 @@ use crate::support::rules;
 const SEQUENCES: u64 = 400;
 
 /// A schema, emptied for every sequence.
-struct Postgres {
+pub(crate) struct Postgres {
     // Closed before the schema is dropped.
     provider: PostgresProvider,
     database: Database,
@@ -29,11 +29,18 @@ struct Postgres {
 impl Postgres {
     fn new() -> Option<Self> {
         let database = Database::new()?;
+        let url = database.url().to_owned();
+        Some(Self::through(&url, database))
+    }
+
+    /// A store whose connections have this URL.
+    pub(crate) fn through(url: &str, database: Database) -> Self {
         // A clock that stands still: the time at which leases are handed over is that of the grant.
         let clock = Arc::new(ManualClock::at(1));
-        let provider = block_on(database.builder().clock(clock).open()).unwrap();
+        let builder = PostgresProvider::builder(url).schema(database.schema()).clock(clock);
+        let provider = block_on(builder.open()).unwrap();
         database.stop_clock(1);
-        Some(Self { provider, database })
+        Self { provider, database }
     }
 }
 

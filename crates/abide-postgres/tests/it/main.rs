@@ -2,6 +2,18 @@
 //!
 //! Everything here needs a server: `cargo xtask test` starts one. Without one a test says that it is skipped, and passes.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test that cannot go on should say where; clippy exempts the tests but not what they call"
+)]
+
 mod conformance;
 mod differential;
+mod errors;
+mod flat;
+mod nodes;
+mod opening;
+mod plans;
 mod support;
+mod texts;

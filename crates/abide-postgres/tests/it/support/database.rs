@@ -9,13 +9,30 @@ use abide_model::Entropy as _;
 use abide_postgres::{PostgresBuilder, PostgresProvider};
 use tokio::runtime::Runtime;
 use tokio_postgres::types::ToSql;
-use tokio_postgres::{Client, NoTls, Row, Statement};
+use tokio_postgres::{Client, NoTls, Row, SimpleQueryMessage, Statement};
+
+/// Every table that a store fills.
+const TABLES: [&str; 12] = [
+    "instance",
+    "mailbox",
+    "execution",
+    "turn",
+    "message",
+    "work",
+    "session",
+    "lane",
+    "kv_store",
+    "kv_delta",
+    "request",
+    "dead_letter",
+];
 
 /// A schema, and a connection of the test's own to it.
 pub(crate) struct Database {
     url: String,
     schema: String,
     client: Client,
+    emptied: AtomicU64,
     /// Statements are sent again and again: each is prepared once.
     prepared: Mutex<BTreeMap<String, Statement>>,
     /// What moves the bytes of that connection.
@@ -25,14 +42,18 @@ pub(crate) struct Database {
 impl Database {
     /// A schema that does not exist yet; `None` if there is no server, and the test is to be skipped.
     pub(crate) fn new() -> Option<Self> {
+        abide_throwaway::shared().map(Self::at)
+    }
+
+    /// The same on a server of one's own.
+    pub(crate) fn at(url: String) -> Self {
         static COUNT: AtomicU64 = AtomicU64::new(0);
-        let url = abide_throwaway::shared()?;
         let (chance, count) = (SystemEntropy.next_u64(), COUNT.fetch_add(1, Ordering::Relaxed));
         let schema = format!("test_{}_{count}_{chance:08x}", std::process::id());
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
         let client = runtime.block_on(connect(&url));
-        Some(Self { url, schema, client, prepared: Mutex::default(), runtime })
+        Self { url, schema, client, emptied: AtomicU64::new(0), prepared: Mutex::default(), runtime }
     }
 
     pub(crate) fn url(&self) -> &str {
@@ -69,10 +90,13 @@ impl Database {
 
     /// Empties every table.
     pub(crate) fn empty(&self) {
-        self.run(
-            "TRUNCATE abide.instance, abide.mailbox, abide.execution, abide.turn, abide.message, abide.work, abide.session,
-                      abide.lane, abide.kv_store, abide.kv_delta, abide.request, abide.dead_letter",
-        );
+        // Quick where there is little; what is deleted stays on the disk for a while, so now and then for good.
+        let times = self.emptied.fetch_add(1, Ordering::Relaxed);
+        if times.is_multiple_of(32) {
+            self.run(&format!("TRUNCATE {}", TABLES.map(|table| format!("abide.{table}")).join(", ")));
+        } else {
+            self.run(&TABLES.map(|table| format!("DELETE FROM abide.{table};")).concat());
+        }
     }
 
     /// A statement that says `abide.` for this schema.
@@ -105,6 +129,35 @@ impl Database {
         self.runtime.block_on(self.client.execute(&self.text(statement), values)).unwrap()
     }
 
+    /// How many nodes listen for notices of this schema, and have nothing else to do.
+    pub(crate) fn listeners(&self) -> i64 {
+        let query = "SELECT count(*) FROM pg_stat_activity WHERE application_name = $1 AND state = 'idle'";
+        self.rows(query, &[&self.listener_name()])[0].get(0)
+    }
+
+    /// Ends the connections on which nodes of this schema listen.
+    pub(crate) fn cut_listeners(&self) {
+        let query = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1";
+        assert!(!self.rows(query, &[&self.listener_name()]).is_empty(), "nobody listens");
+    }
+
+    fn listener_name(&self) -> String {
+        format!("abide {} notices", self.schema)
+    }
+
+    /// How many pages of tables and indexes the server looks at for a statement, and for everything that it calls.
+    pub(crate) fn pages(&self, statement: &str) -> i64 {
+        let explain = self.text(&format!("EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {statement}"));
+        let messages = self.runtime.block_on(self.client.simple_query(&explain)).unwrap();
+        let lines = messages.iter().filter_map(|message| match message {
+            SimpleQueryMessage::Row(row) => row.get(0).map(ToOwned::to_owned),
+            SimpleQueryMessage::CommandComplete(_) | SimpleQueryMessage::RowDescription(_) | _ => None,
+        });
+        let json: serde_json::Value = serde_json::from_str(&lines.collect::<String>()).unwrap();
+        let count = |name: &str| json[0]["Plan"][name].as_i64().unwrap();
+        count("Shared Hit Blocks") + count("Shared Read Blocks")
+    }
+
     /// The first column of the first row.
     pub(crate) fn number(&self, query: &str) -> i64 {
         self.rows(query, &[])[0].get(0)
@@ -130,4 +183,16 @@ async fn connect(url: &str) -> Client {
         }
     });
     client
+}
+
+/// Looks again and again until something holds; a minute is more than anything here takes.
+#[expect(clippy::disallowed_methods, reason = "a condition that only looking can show")]
+pub(crate) fn wait_until(condition: impl Fn() -> bool) {
+    for _ in 0..12_000 {
+        if condition() {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    panic!("it did not come about within a minute");
 }

@@ -2,4 +2,5 @@
 
 pub(crate) mod database;
 pub(crate) mod dump;
+pub(crate) mod items;
 pub(crate) mod rules;

@@ -1,0 +1,132 @@
+//! What a fetch costs does not depend on what else is there: sleeping timers, idle instances, versions that nobody here can replay, work of
+//! others. Counted in pages that the server looks at, by itself.
+//!
+//! `ABIDE_FLAT_ROWS` sets how much there is behind a fetch; a million and more is for `cargo xtask torture flat`.
+
+use abide_postgres::PostgresProvider;
+
+use crate::support::database::Database;
+
+/// How much there is behind a fetch if nobody says otherwise.
+const MANY: u64 = 50_000;
+
+/// With so little there is no difference between a good way and a bad one.
+const FEW: u64 = 200;
+
+/// Pages that a fetch of ten may look at in addition: an index with more rows is deeper, by a page or two for each look, and each of the ten
+/// takes some eight looks.
+const DEEPER: i64 = 160;
+
+/// What there is to fetch: ten instances with a message, ten activities.
+const FRONT: &str = "
+    INSERT INTO abide.instance (no, id, name, status, created_at) SELECT i, 'front-' || i, 'Order', 'Running', 1 FROM generate_series(1, 10) AS i;
+    INSERT INTO abide.mailbox (no, id, execution, last_event, status) SELECT i, 'front-' || i, 1, 1, 'Running' FROM generate_series(1, 10) AS i;
+    INSERT INTO abide.message (no, mailbox, class, item)
+    SELECT 1000000000 + i, i, 0, '{\"ExternalRaised\":{\"instance\":\"x\",\"name\":\"go\",\"data\":\"\"}}' FROM generate_series(1, 10) AS i;
+    UPDATE abide.mailbox SET ready = 1000000000 + no WHERE no <= 10;
+    INSERT INTO abide.work (no, mailbox, execution, activity, item)
+    SELECT 1000000100 + i, i, 1, 2, '{}' FROM generate_series(1, 10) AS i;";
+
+/// What is behind, and in nobody's way. `{rows}` says how much, `{base}` from which number on.
+const BEHIND: &[(&str, &str)] = &[
+    (
+        "instances that sleep, with a timer each",
+        "INSERT INTO abide.mailbox (no, id, execution, last_event, status, due_at)
+         SELECT {base} + i, 'sleepy-' || i, 1, 1, 'Running', 9000000000000000 + i FROM generate_series(1, {rows}) AS i;
+         INSERT INTO abide.message (no, mailbox, class, visible_at, execution, event, item)
+         SELECT {base} + i, {base} + i, 4, 9000000000000000 + i, 1, 2, '{}' FROM generate_series(1, {rows}) AS i;",
+    ),
+    (
+        "one instance with many timers, and much mail behind its lease",
+        "INSERT INTO abide.mailbox (no, id, execution, last_event, status, due_at, lease, leased_until, batch_to)
+         VALUES ({base}, 'hot', 1, 1, 'Running', 9000000000000000, 1, 9000000000000000, 0);
+         INSERT INTO abide.message (no, mailbox, class, visible_at, execution, event, item)
+         SELECT {base} + i, {base}, 4, 9000000000000000 + i, 1, i, '{}' FROM generate_series(1, {rows}) AS i;
+         INSERT INTO abide.message (no, mailbox, class, item) SELECT {base} + {rows} + i, {base}, 0, '{}' FROM generate_series(1, {rows}) AS i;",
+    ),
+    (
+        "idle instances",
+        "INSERT INTO abide.mailbox (no, id, execution, last_event, status, pin)
+         SELECT {base} + i, 'idle-' || i, 1, 1, 'Running', '0.2.0' FROM generate_series(1, {rows}) AS i;",
+    ),
+    (
+        "instances that nobody here can replay",
+        "INSERT INTO abide.mailbox (no, id, execution, last_event, status, pin, ready)
+         SELECT {base} + i, 'foreign-' || i, 1, 1, 'Running', '9.0.0', i FROM generate_series(1, {rows}) AS i;",
+    ),
+    (
+        "mail for nobody",
+        "INSERT INTO abide.mailbox (no, id) SELECT {base} + i, 'nobody-' || i FROM generate_series(1, {rows}) AS i;
+         INSERT INTO abide.message (no, mailbox, class, item) SELECT {base} + i, {base} + i, 0, '{}' FROM generate_series(1, {rows}) AS i;",
+    ),
+    (
+        "work under a tag that nobody here serves, and work that is leased",
+        "INSERT INTO abide.work (no, mailbox, execution, activity, tag, item)
+         SELECT {base} + i, {base}, 1, i, '=gpu', '{}' FROM generate_series(1, {rows}) AS i;
+         INSERT INTO abide.work (no, mailbox, execution, activity, lease, leased_until, due_at, item)
+         SELECT {base} + {rows} + i, {base}, 2, i, 1, 9000000000000000, 9000000000000000, '{}' FROM generate_series(1, {rows}) AS i;",
+    ),
+    (
+        "work of sessions that belong to others",
+        "INSERT INTO abide.session (name, owner, locked_until, last_active_at)
+         SELECT 's-' || i, 'somebody', 9000000000000000, 1 FROM generate_series(1, {rows}) AS i;
+         INSERT INTO abide.lane (session, tag, head, holder, held_until)
+         SELECT 's-' || i, '', {base} + i, 'somebody', 9000000000000000 FROM generate_series(1, {rows}) AS i;
+         INSERT INTO abide.work (no, mailbox, execution, activity, session, item)
+         SELECT {base} + i, {base}, 3, i, 's-' || i, '{}' FROM generate_series(1, {rows}) AS i;",
+    ),
+];
+
+/// The calls of a dispatcher.
+const FETCHES: &[(&str, &str)] = &[
+    (
+        "lease instances",
+        "SELECT * FROM abide.lease_instances(10, 30000, ARRAY(SELECT generate_series(1, 10))::bigint[], ARRAY['0.2.0'], ARRAY['9.0.0'], '{}')",
+    ),
+    (
+        "lease work",
+        "SELECT * FROM abide.lease_work(10, 30000, ARRAY(SELECT generate_series(1, 10))::bigint[], ARRAY[''], 'me', 30000, '{}')",
+    ),
+    (
+        "lease instances again, in vain",
+        "SELECT * FROM abide.lease_instances(10, 30000, ARRAY(SELECT generate_series(1, 10))::bigint[], ARRAY['0.2.0'], ARRAY['9.0.0'], '{}')",
+    ),
+    (
+        "lease work again, in vain",
+        "SELECT * FROM abide.lease_work(10, 30000, ARRAY(SELECT generate_series(1, 10))::bigint[], ARRAY[''], 'me', 30000, '{}')",
+    ),
+    (
+        "when time alone brings something",
+        "SELECT abide.next_work_due(), (SELECT due_at FROM abide.mailbox WHERE due_at IS NOT NULL ORDER BY due_at LIMIT 1)",
+    ),
+];
+
+/// The pages that each fetch looks at, behind so many rows.
+fn pages(database: &Database, rows: u64) -> Vec<i64> {
+    database.empty();
+    database.run(FRONT);
+    for (place, (_, fill)) in (1_u64..).zip(BEHIND) {
+        let base = place * 10_000_000;
+        database.run(&fill.replace("{rows}", &rows.to_string()).replace("{base}", &base.to_string()));
+    }
+    database.run(PostgresProvider::session_settings());
+    // Once before, in a transaction that is taken back: what is planned is not counted.
+    for (_, fetch) in FETCHES {
+        database.run(&format!("BEGIN; {fetch}; ROLLBACK"));
+    }
+    let counted = FETCHES.iter().map(|(_, fetch)| database.pages(fetch)).collect();
+    database.run("RESET ALL");
+    counted
+}
+
+#[test]
+fn what_a_fetch_costs_does_not_depend_on_what_is_behind() {
+    let Some(database) = Database::new() else { return };
+    drop(database.open());
+    let many = std::env::var("ABIDE_FLAT_ROWS").map_or(MANY, |text| text.parse().unwrap());
+    let (before, after) = (pages(&database, FEW), pages(&database, many));
+    for (((what, _), few), many) in FETCHES.iter().zip(&before).zip(&after) {
+        println!("{what}: {few} pages, {many} pages");
+        assert!(many - few <= DEEPER, "{what}: {few} pages behind little, {many} behind much");
+    }
+}

@@ -1,0 +1,104 @@
+//! How PostgreSQL runs each statement, those inside functions too: by an index, whatever the size of a table.
+//!
+//! A server of our own explains everything that the store's sessions run into its log, while random calls are made (those of the
+//! differential test). Generic plans are used, and tables are small: what is planned here is what is planned for ever.
+
+use std::collections::BTreeSet;
+
+use abide_differential::agrees_with_the_model;
+use abide_postgres::PostgresProvider;
+use abide_throwaway::Settings;
+
+use crate::differential::Postgres;
+use crate::support::database::Database;
+
+/// Statements that go through a whole table, and why they may.
+const MAY_SCAN: &[(&str, &str)] = &[
+    ("list_newest", "who asks for it wants every instance; pages are for those who do not"),
+    ("count_executions", "counts by going through what is counted"),
+    ("queue_depths", "counts by going through what is counted"),
+    ("forget_sessions", "housekeeping: who asks for it wants every session looked at"),
+];
+
+/// Statements that random calls do not send.
+const NOT_SENT: &[(&str, &str)] = &[
+    ("lost_work", "only after the connection for notices was lost"),
+    ("table_sizes", "for people"),
+    ("tell", "random calls are made by one node; it is sent, but not necessarily in time to be logged"),
+];
+
+/// How many sequences of random calls it takes to send every statement.
+const SEQUENCES: u64 = 40;
+
+/// One statement of the log, and how it was run.
+#[derive(Debug)]
+struct Explained {
+    text: String,
+    plan: Vec<String>,
+}
+
+impl Explained {
+    fn scans(&self) -> bool {
+        self.plan.iter().any(|step| step.contains("Seq Scan on"))
+    }
+}
+
+/// The log of a server, as statements with their plans.
+fn explained(log: &str) -> Vec<Explained> {
+    let mut found: Vec<Explained> = Vec::new();
+    for line in log.lines() {
+        let Some(continued) = line.strip_prefix('\t') else {
+            if line.contains(" plan:") {
+                found.push(Explained { text: String::new(), plan: Vec::new() });
+            }
+            continue;
+        };
+        let Some(current) = found.last_mut() else { continue };
+        if continued.contains("(cost=") || !current.plan.is_empty() {
+            current.plan.push(continued.to_owned());
+        } else {
+            current.text.push_str(continued.trim_start_matches("Query Text: "));
+            current.text.push('\n');
+        }
+    }
+    found
+}
+
+#[test]
+fn no_statement_goes_through_a_table_without_a_reason() {
+    let Some(server) = abide_throwaway::own(&Settings::common()).unwrap() else { return };
+    let explain = "-c session_preload_libraries=auto_explain -c auto_explain.log_min_duration=0 \
+                   -c auto_explain.log_nested_statements=on -c log_min_messages=log";
+    let explaining = format!("{}?options={}", server.url(), explain.replace(' ', "%20").replace('=', "%3D"));
+    let database = Database::at(server.url());
+    let schema = database.schema().to_owned();
+    let mut subject = Postgres::through(&explaining, database);
+    agrees_with_the_model(&mut subject, SEQUENCES);
+    drop(subject);
+
+    let statements = PostgresProvider::statement_texts(&schema).unwrap();
+    let log = explained(&server.log().unwrap());
+    let name_of = |explained: &Explained| {
+        let known = statements.iter().find(|(_, text)| text.trim() == explained.text.trim());
+        known.map_or_else(|| explained.text.trim().to_owned(), |(name, _)| (*name).to_owned())
+    };
+    let may_scan = |name: &str| MAY_SCAN.iter().any(|(known, _)| *known == name);
+    let scanning: BTreeSet<String> = log.iter().filter(|one| one.scans()).map(name_of).collect();
+    let forbidden: Vec<_> =
+        scanning.iter().filter(|name| !may_scan(name) && !is_housekeeping(name)).collect();
+    assert!(forbidden.is_empty(), "these go through a table: {forbidden:#?}");
+
+    let sent: BTreeSet<String> = log.iter().map(name_of).collect();
+    let not_sent = |name: &str| NOT_SENT.iter().any(|(known, _)| *known == name);
+    let missing: Vec<_> =
+        statements.iter().filter(|(name, _)| !sent.contains(*name) && !not_sent(name)).collect();
+    assert!(missing.is_empty(), "these were never sent: {missing:#?}");
+    for (name, reason) in MAY_SCAN {
+        assert!(sent.contains(*name), "{name} needs no exception any more ({reason})");
+    }
+}
+
+/// The statements inside `forget_sessions` that look at every session.
+fn is_housekeeping(text: &str) -> bool {
+    text.contains("last_active_at") || text.contains("IS NOT TRUE")
+}
