@@ -91,7 +91,7 @@ impl Database {
     pub(crate) fn end_some_connection(&self, listens: bool) -> usize {
         let name = if listens { listener_of(&self.schema) } else { self.schema.clone() };
         let some = "SELECT pid FROM pg_stat_activity WHERE application_name = $1 ORDER BY random() LIMIT 1";
-        let end = format!("SELECT pg_terminate_backend(pid) FROM ({some}) AS some");
+        let end = format!("SELECT pg_terminate_backend(pid) FROM ({some}) AS victim");
         self.rows(&end, &[&name]).iter().filter(|row| row.get(0)).count()
     }
 
