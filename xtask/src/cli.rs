@@ -18,8 +18,8 @@ Commands:
                              20000 cases, a few minutes)
   torture [NAME…] [--seconds N]
                              tests at full length: differential, crash, faults, flat, stress of the
-                             stores, runtime, and kill, of processes, for N seconds each way
-                             (default: all, 60 s; about half an hour)
+                             stores, runtime; kill and nodes, of processes, for N seconds each way;
+                             starts (default: all, 60 s; about three quarters of an hour)
   bench [OPTION…]            what is measured; options go to the benchmark (`bench --help` lists them)
   help                       this text";
 

@@ -19,17 +19,27 @@ pub(crate) struct Campaign {
     full_length: &'static str,
 }
 
-/// The one whose length is a time, and can be chosen.
-pub(crate) const KILL: Campaign = Campaign {
+/// The length of a storm, which can be chosen.
+const STORM_SECONDS: &str = "ABIDE_STORM_SECONDS";
+
+const KILL: Campaign = Campaign {
     name: "kill",
     what: "workers killed every 200 ms, or stopped beyond their leases, for a minute each, under load",
     // One storm after the other, and with its figures on the screen.
     tests: &["--package", "abide-chaos", "--test", "it", "--", "storm", "--test-threads=1", "--nocapture"],
-    variable: "ABIDE_STORM_SECONDS",
+    variable: STORM_SECONDS,
     full_length: "60",
 };
 
-/// All of them take about half an hour on two cores.
+const NODES: Campaign = Campaign {
+    name: "nodes",
+    what: "nodes on PostgreSQL killed, stopped and cut off, and the server restarted, for a minute each, under load",
+    tests: &["--package", "abide-chaos", "--test", "it", "--", "nodes::", "--test-threads=1", "--nocapture"],
+    variable: STORM_SECONDS,
+    full_length: "60",
+};
+
+/// All of them take about three quarters of an hour on two cores.
 pub(crate) const CAMPAIGNS: &[Campaign] = &[
     Campaign {
         name: "differential",
@@ -90,6 +100,14 @@ pub(crate) const CAMPAIGNS: &[Campaign] = &[
         full_length: "3000",
     },
     KILL,
+    NODES,
+    Campaign {
+        name: "starts",
+        what: "16 nodes start at once on an empty database, 20 times",
+        tests: &["--package", "abide-chaos", "--test", "it", "--", "nodes::starts", "--nocapture"],
+        variable: "ABIDE_STARTS",
+        full_length: "20",
+    },
 ];
 
 /// The campaign of this name.
@@ -106,7 +124,7 @@ pub(crate) struct Torture {
 
 impl Torture {
     fn length(&self, campaign: &Campaign) -> String {
-        let chosen = self.seconds.filter(|_| campaign.name == KILL.name);
+        let chosen = self.seconds.filter(|_| campaign.variable == STORM_SECONDS);
         chosen.map_or_else(|| campaign.full_length.to_owned(), |seconds| seconds.to_string())
     }
 }

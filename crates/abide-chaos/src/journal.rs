@@ -44,8 +44,8 @@ impl Activity {
 pub enum Note {
     /// The runtime has started.
     Ready,
-    /// Something was committed for the first time.
-    FirstCommit,
+    /// Something was committed: the first time, and from then on if the last such note is a while ago.
+    Committed,
     /// A run of an activity began.
     Began {
         /// Of which activity.

@@ -1,12 +1,14 @@
-//! What the store refused, and when it first took something, as the runtime's metrics tell it.
+//! What the store refused, and when it took something, as the runtime's metrics tell it.
 //!
 //! Metrics are the only place where a worker can see from outside that a commit came too late: for the runtime that is the
 //! end of it, and rightly so.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use abide::providers::Operation;
+use abide::seams::Clock;
+use abide_host::SystemClock;
 use metrics::{
     Counter, CounterFn, Gauge, Histogram, HistogramFn, Key, KeyName, Metadata, Recorder, SharedString, Unit,
 };
@@ -20,12 +22,14 @@ const CALLS: &str = "abide_provider_operation_duration_seconds";
 #[derive(Debug)]
 pub(crate) struct Refusals {
     journal: Journal,
-    has_committed: Arc<AtomicBool>,
+    committed: Arc<Committed>,
 }
 
 impl Refusals {
     pub(crate) fn new(journal: Journal) -> Self {
-        Self { journal, has_committed: Arc::default() }
+        let committed =
+            Committed { journal: journal.clone(), clock: SystemClock::new(), next_ms: AtomicU64::new(0) };
+        Self { journal, committed: Arc::new(committed) }
     }
 }
 
@@ -57,12 +61,7 @@ impl Recorder for Refusals {
         let is_commit = key.name() == CALLS
             && commits.contains(&label(key, "operation").as_str())
             && label(key, "status") == "success";
-        if !is_commit || self.has_committed.load(Ordering::Relaxed) {
-            return Histogram::noop();
-        }
-        let committed =
-            Committed { journal: self.journal.clone(), has_committed: Arc::clone(&self.has_committed) };
-        Histogram::from_arc(Arc::new(committed))
+        if is_commit { Histogram::from_arc(Arc::clone(&self.committed)) } else { Histogram::noop() }
     }
 }
 
@@ -80,15 +79,23 @@ impl CounterFn for Refused {
     fn absolute(&self, _: u64) {}
 }
 
+/// A commit that follows a noted one within this time is not noted: that there are gaps is what is looked for.
+const OFTEN_ENOUGH_MS: u64 = 20;
+
+#[derive(Debug)]
 struct Committed {
     journal: Journal,
-    has_committed: Arc<AtomicBool>,
+    clock: SystemClock,
+    /// Commits are noted again from here on, in milliseconds of the clock's life.
+    next_ms: AtomicU64,
 }
 
 impl HistogramFn for Committed {
     fn record(&self, _: f64) {
-        if !self.has_committed.swap(true, Ordering::Relaxed) {
-            self.journal.note(Note::FirstCommit);
+        let now_ms = u64::try_from(self.clock.monotonic().as_millis()).unwrap_or(u64::MAX);
+        let is_due = |next_ms| (next_ms <= now_ms).then_some(now_ms.saturating_add(OFTEN_ENOUGH_MS));
+        if self.next_ms.fetch_update(Ordering::Relaxed, Ordering::Relaxed, is_due).is_ok() {
+            self.journal.note(Note::Committed);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The worker: a runtime on a SQLite file, in a process of its own.
+//! The worker: a runtime on a store that it shares with others, in a process of its own.
 //!
 //! It runs until it is told to end by `SIGTERM` or `SIGINT`, and then shuts down in good order; or until its standard input ends,
 //! which means that the driver is gone, and then it just ends. Anything else that ends it is the point of the exercise.
@@ -6,24 +6,27 @@
 use std::future::poll_fn;
 use std::io::Read;
 use std::path::PathBuf;
+use std::str::FromStr;
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
 use abide::RuntimeOptions;
-use abide::providers::sqlite::{OpenError, SqliteProvider};
 use abide::runtime::{Runtime, StartError};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::journal::{Journal, Note};
 use crate::program::{Surroundings, activities, orchestrations};
 use crate::refusals::Refusals;
+use crate::skew::SkewedClock;
+use crate::store::{Store, StoreOpenError};
 
-/// What a worker is told on its command line: `--db FILE --journal FILE --label NAME --gate FILE [--lease-ms N]`.
+/// What a worker is told on its command line:
+/// `--db FILE-OR-URL [--schema NAME] --journal FILE --label NAME --gate FILE [--lease-ms N] [--clock-ahead-ms N]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
-    /// The database.
-    pub db: PathBuf,
+    /// Where everything is kept.
+    pub store: Store,
     /// Where it notes what it does.
     pub journal: PathBuf,
     /// What the driver calls it.
@@ -32,6 +35,8 @@ pub struct Options {
     pub gate: PathBuf,
     /// How long leases last; the runtime's defaults unless told.
     pub lease: Option<Duration>,
+    /// How wrong its clock is.
+    pub clock_ahead_ms: i64,
 }
 
 /// Why a worker did not do its work.
@@ -47,9 +52,9 @@ pub enum WorkerError {
     /// The metrics belong to somebody else.
     #[error("the metrics cannot be read: {0}")]
     Metrics(String),
-    /// The database cannot be opened.
+    /// The store cannot be opened.
     #[error(transparent)]
-    Open(#[from] OpenError),
+    Open(#[from] StoreOpenError),
     /// The runtime does not start.
     #[error(transparent)]
     Start(#[from] StartError),
@@ -63,31 +68,12 @@ impl Options {
     /// [`WorkerError::Usage`] if it makes no sense.
     pub fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Self, WorkerError> {
         let mut words = arguments.into_iter();
-        let (mut db, mut journal, mut label, mut gate, mut lease) = (None, None, None, None, None);
+        let mut told = Told::default();
         while let Some(option) = words.next() {
             let value = words.next().ok_or_else(|| WorkerError::Usage(format!("{option} needs a value")))?;
-            match option.as_str() {
-                "--db" => db = Some(value.into()),
-                "--journal" => journal = Some(value.into()),
-                "--label" => label = Some(value),
-                "--gate" => gate = Some(value.into()),
-                "--lease-ms" => {
-                    let milliseconds = value.parse().map_err(|_| {
-                        WorkerError::Usage(format!("--lease-ms needs a number, not {value:?}"))
-                    })?;
-                    lease = Some(Duration::from_millis(milliseconds));
-                }
-                unknown => return Err(WorkerError::Usage(format!("there is no option {unknown}"))),
-            }
+            told.take(&option, value)?;
         }
-        let missing = |name: &str| WorkerError::Usage(format!("{name} is missing"));
-        Ok(Self {
-            db: db.ok_or_else(|| missing("--db"))?,
-            journal: journal.ok_or_else(|| missing("--journal"))?,
-            label: label.ok_or_else(|| missing("--label"))?,
-            gate: gate.ok_or_else(|| missing("--gate"))?,
-            lease,
-        })
+        told.complete()
     }
 
     fn runtime_options(&self) -> RuntimeOptions {
@@ -99,6 +85,50 @@ impl Options {
             }
         }
     }
+}
+
+/// What a command line has said so far.
+#[derive(Debug, Default)]
+struct Told {
+    db: Option<String>,
+    schema: Option<String>,
+    journal: Option<PathBuf>,
+    label: Option<String>,
+    gate: Option<PathBuf>,
+    lease: Option<Duration>,
+    clock_ahead_ms: i64,
+}
+
+impl Told {
+    fn take(&mut self, option: &str, value: String) -> Result<(), WorkerError> {
+        match option {
+            "--db" => self.db = Some(value),
+            "--schema" => self.schema = Some(value),
+            "--journal" => self.journal = Some(value.into()),
+            "--label" => self.label = Some(value),
+            "--gate" => self.gate = Some(value.into()),
+            "--lease-ms" => self.lease = Some(Duration::from_millis(number(option, &value)?)),
+            "--clock-ahead-ms" => self.clock_ahead_ms = number(option, &value)?,
+            unknown => return Err(WorkerError::Usage(format!("there is no option {unknown}"))),
+        }
+        Ok(())
+    }
+
+    fn complete(self) -> Result<Options, WorkerError> {
+        let missing = |name: &str| WorkerError::Usage(format!("{name} is missing"));
+        Ok(Options {
+            store: Store::named(self.db.ok_or_else(|| missing("--db"))?, self.schema),
+            journal: self.journal.ok_or_else(|| missing("--journal"))?,
+            label: self.label.ok_or_else(|| missing("--label"))?,
+            gate: self.gate.ok_or_else(|| missing("--gate"))?,
+            lease: self.lease,
+            clock_ahead_ms: self.clock_ahead_ms,
+        })
+    }
+}
+
+fn number<N: FromStr>(option: &str, value: &str) -> Result<N, WorkerError> {
+    value.parse().map_err(|_| WorkerError::Usage(format!("{option} needs a number, not {value:?}")))
 }
 
 /// Runs a worker until it is told to end.
@@ -119,8 +149,8 @@ pub fn run(options: &Options) -> Result<(), WorkerError> {
 async fn work(options: &Options, journal: Journal) -> Result<(), WorkerError> {
     // Before anything is begun: a signal that comes early is not lost.
     let signals = [signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?];
-    let url = format!("sqlite:{}", options.db.display());
-    let store = Arc::new(SqliteProvider::builder(&url).open().await?);
+    let clock = Arc::new(SkewedClock::ahead_by(options.clock_ahead_ms));
+    let store = options.store.open(clock.clone()).await?;
     let around =
         Surroundings { journal: journal.clone(), label: options.label.clone(), gate: options.gate.clone() };
     let runtime = Runtime::builder()
@@ -128,6 +158,7 @@ async fn work(options: &Options, journal: Journal) -> Result<(), WorkerError> {
         .with_activities(activities(&around))
         .with_orchestrations(orchestrations(&around))
         .with_options(options.runtime_options())
+        .with_clock(clock)
         .build()
         .await?;
     journal.note(Note::Ready);

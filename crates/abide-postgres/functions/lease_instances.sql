@@ -13,13 +13,11 @@ CREATE FUNCTION abide.lease_instances(
 DECLARE
     v_pins text[];
     v_taken bigint[];
-    v_until bigint;
 BEGIN
     -- Losing a lease in a crash frees it, so nobody waits for the disk. It must be said here: a SET of the function would be undone
     -- before the commit.
     PERFORM set_config('synchronous_commit', 'off', true);
     now := abide.now();
-    v_until := abide.later(now, p_lease_ms);
     PERFORM abide.come_due(now);
 
     v_pins := abide.ready_pins();
@@ -48,5 +46,8 @@ BEGIN
         RETURN;
     END IF;
 
-    SELECT h.leases, h.messages INTO leases, messages FROM abide.hand_out(v_taken, p_nonces, v_until) AS h;
+    -- Whoever had one of these before may have recorded a later time than the one read above: histories do not run backwards.
+    now := abide.now();
+    SELECT h.leases, h.messages INTO leases, messages
+    FROM abide.hand_out(v_taken, p_nonces, abide.later(now, p_lease_ms)) AS h;
 END $$;

@@ -91,10 +91,10 @@ impl Looked {
         std::mem::take(&mut self.found)
     }
 
-    /// The server's time by now, or a little later: what is counted from it is never early.
+    /// The server's time when it granted what was found. What the answer took is not added: a turn that counted from a time to come could
+    /// be recorded as later than the next one, on another node, whose answer came at once.
     pub(crate) fn server_time(&self) -> Timestamp {
-        let passed = self.shared.settings.clock.monotonic().saturating_sub(self.sent_at);
-        Timestamp::from_millis(number(self.now)).saturating_add(passed)
+        Timestamp::from_millis(number(self.now))
     }
 
     fn times(&self) -> Times {

@@ -57,7 +57,7 @@ impl Figures {
                 Note::Refused { operation, kind } => {
                     *figures.refused.entry((operation.clone(), kind.clone())).or_default() += 1;
                 }
-                Note::Ready | Note::FirstCommit | Note::Ended { .. } | Note::Stopped => {}
+                Note::Ready | Note::Committed | Note::Ended { .. } | Note::Stopped => {}
             }
         }
         figures.activities = runs.len();
@@ -83,7 +83,7 @@ fn died_in_activity(lines: &[Line]) -> bool {
                 open.remove(activity);
             }
             Note::Stopped => return false,
-            Note::Ready | Note::FirstCommit | Note::Passed { .. } | Note::Refused { .. } => {}
+            Note::Ready | Note::Committed | Note::Passed { .. } | Note::Refused { .. } => {}
         }
     }
     !open.is_empty()

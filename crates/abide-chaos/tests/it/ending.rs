@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use abide::OrchestrationStatus;
-use abide_chaos::check::{Evidence, Figures, storage};
+use abide_chaos::check::{Evidence, Figures};
 use abide_chaos::journal::Note;
 use abide_chaos::program::{Order, Program};
 use futures::executor::block_on;
@@ -59,7 +59,7 @@ fn hand_over(signal: &str) -> Duration {
     first.signal(signal);
     let status = first.wait();
     assert!(status.success(), "{status}");
-    assert_eq!(storage::leases(&site.db()).unwrap(), 0);
+    assert_eq!(site.leases(), 0);
     assert_eq!(site.owner_files(), 1, "the client's");
 
     let mut second = Worker::start(&site, "second");
@@ -74,7 +74,7 @@ fn hand_over(signal: &str) -> Duration {
     let evidence = block_on(Evidence::gather(&client, orders, &site.journals())).unwrap();
     drop(client);
     assert_eq!(evidence.violations(), []);
-    assert_eq!(storage::violations(&site.db()).unwrap(), []);
+    assert_eq!(site.complaints(), Vec::<String>::new());
     assert_eq!(Figures::of(&evidence).most_attempts, 1, "what was handed back was not tried");
     Duration::from_millis(went_on.at_ms.saturating_sub(ready.at_ms))
 }

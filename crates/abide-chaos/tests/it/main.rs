@@ -1,7 +1,7 @@
 //! Processes that run orchestrations, killed and stopped for real.
 //!
 //! `storm.rs` kills workers again and again under load, `stopped.rs` stops one beyond its lease, `ending.rs` ends them in good
-//! order, `restart.rs` measures how soon one that was killed goes on. `rules.rs` shows that the checker finds what is broken.
+//! order, `restart.rs` measures how soon one that was killed goes on. `nodes/` does the same and more on a server. `rules.rs` shows that the checker finds what is broken.
 
 #![allow(
     clippy::unwrap_used,
@@ -10,6 +10,7 @@
 )]
 
 mod ending;
+mod nodes;
 mod restart;
 mod rules;
 mod stopped;

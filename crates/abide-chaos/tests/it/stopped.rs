@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use abide::providers::Operation;
 use abide::{Client, EventKind, OrchestrationStatus};
-use abide_chaos::check::{Evidence, Figures, Past, storage};
+use abide_chaos::check::{Evidence, Figures, Past};
 use abide_chaos::journal::{Activity, Line, Note};
 use abide_chaos::program::{Ending, Order, Program};
 use futures::executor::block_on;
@@ -15,7 +15,7 @@ use futures::executor::block_on;
 use crate::support::load::{place, wait_for_all};
 use crate::support::site::Site;
 use crate::support::wait::{PATIENCE, now_ms, until};
-use crate::support::worker::Worker;
+use crate::support::worker::{Manner, Worker};
 
 const LEASE: Duration = Duration::from_secs(1);
 
@@ -24,9 +24,19 @@ const AT_LEAST: u64 = 500;
 
 #[test]
 fn a_worker_stopped_in_an_activity_records_nothing_late() {
+    stop_in_an_activity(Site::new("activity"), [0, 0]);
+}
+
+#[test]
+fn a_worker_stopped_in_a_turn_commits_nothing_late() {
+    stop_in_a_turn(Site::new("turn"), [0, 0]);
+}
+
+/// The two workers' clocks are wrong by so many milliseconds.
+pub(crate) fn stop_in_an_activity(site: Site, clocks_ahead_ms: [i64; 2]) {
     let held = order(Program::HeldActivity, 1);
     let in_activity = began(&held);
-    let scene = Scene::play(&held, in_activity, Operation::FinishWork);
+    let scene = Scene::play(Stage { site, clocks_ahead_ms }, &held, in_activity, Operation::FinishWork);
 
     assert_eq!(output(&scene.past), "second", "the one that took over");
     let returned = scene.first.wait_for(
@@ -40,10 +50,9 @@ fn a_worker_stopped_in_an_activity_records_nothing_late() {
     scene.goes_on(held);
 }
 
-#[test]
-fn a_worker_stopped_in_a_turn_commits_nothing_late() {
+pub(crate) fn stop_in_a_turn(site: Site, clocks_ahead_ms: [i64; 2]) {
     let held = order(Program::HeldTurn, 2);
-    let scene = Scene::play(&held, at_the_gate, Operation::CommitTurn);
+    let scene = Scene::play(Stage { site, clocks_ahead_ms }, &held, at_the_gate, Operation::CommitTurn);
 
     assert_eq!(Some(Ending::Output(output(&scene.past))), held.ending());
     // What follows the turn was asked for once: by the one whose commit counted.
@@ -51,6 +60,13 @@ fn a_worker_stopped_in_a_turn_commits_nothing_late() {
     let followed: Vec<Activity> = followed.filter_map(activity_of).collect();
     assert_eq!(followed.len(), 2, "{followed:?}");
     scene.goes_on(held);
+}
+
+/// Where it is played.
+struct Stage {
+    site: Site,
+    /// How wrong the clocks of the two workers are.
+    clocks_ahead_ms: [i64; 2],
 }
 
 /// One worker is stopped in the middle of something, the other does it, and the first one goes on.
@@ -67,15 +83,16 @@ struct Scene {
 impl Scene {
     /// `is_there` tells the line with which a worker notes that it is where it is to be stopped; `refused` is what it will be
     /// refused when it goes on.
-    fn play(held: &Order, is_there: impl Fn(&Line) -> bool, refused: Operation) -> Self {
-        let site = Site::new(held.program.name());
+    fn play(stage: Stage, held: &Order, is_there: impl Fn(&Line) -> bool, refused: Operation) -> Self {
+        let Stage { site, clocks_ahead_ms } = stage;
+        let manners = clocks_ahead_ms.map(|clock_ahead_ms| Manner { lease: Some(LEASE), clock_ahead_ms });
         let client = site.client();
-        let first = Worker::with_lease(&site, "first", LEASE);
+        let first = Worker::start_as(&site, "first", manners[0]);
         first.wait_until_ready();
         place(&client, held);
         let is_there = |line: &Line| is_there(line).then(|| line.clone());
         until("the first one to be there", || first.lines().iter().find_map(is_there));
-        let second = Worker::with_lease(&site, "second", LEASE);
+        let second = Worker::start_as(&site, "second", manners[1]);
         second.wait_until_ready();
 
         let frozen = now_ms();
@@ -108,8 +125,8 @@ impl Scene {
         let evidence = block_on(Evidence::gather(&self.client, orders, &self.site.journals())).unwrap();
         println!("{}", Figures::of(&evidence));
         assert_eq!(evidence.violations(), []);
-        assert_eq!(storage::leases(&self.site.db()).unwrap(), 0);
-        assert_eq!(self.site.owner_files(), 1, "the client's");
+        drop(self.client);
+        assert_eq!(self.site.complaints(), Vec::<String>::new());
     }
 }
 

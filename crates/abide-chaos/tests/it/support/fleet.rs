@@ -9,7 +9,7 @@ use abide_host::SystemClock;
 
 use super::site::Site;
 use super::wait::{Dice, PATIENCE, pass};
-use super::worker::Worker;
+use super::worker::{Manner, Worker};
 
 /// How long to go on hitting: at least so long, and until this says that it is enough.
 pub(crate) struct Season<'a> {
@@ -21,6 +21,7 @@ pub(crate) struct Season<'a> {
 pub(crate) struct Fleet {
     size: usize,
     lease: Option<Duration>,
+    clocks_ahead_ms: Vec<i64>,
     workers: Vec<Worker>,
     /// Who was started when.
     started: Vec<(String, u64)>,
@@ -29,9 +30,19 @@ pub(crate) struct Fleet {
 }
 
 impl Fleet {
-    /// So many workers, not yet started.
+    /// So many workers on a file, not yet started.
     pub(crate) fn of(size: usize) -> Self {
-        Self { size, lease: None, workers: Vec::new(), started: Vec::new(), site: Site::new("storm") }
+        Self::at(Site::new("storm"), size)
+    }
+
+    /// So many workers at this place, not yet started.
+    pub(crate) fn at(site: Site, size: usize) -> Self {
+        Self { size, lease: None, clocks_ahead_ms: vec![0], workers: Vec::new(), started: Vec::new(), site }
+    }
+
+    /// Their clocks are wrong by these milliseconds, in turns.
+    pub(crate) fn with_clocks_ahead_ms(self, clocks_ahead_ms: &[i64]) -> Self {
+        Self { clocks_ahead_ms: clocks_ahead_ms.to_vec(), ..self }
     }
 
     pub(crate) fn with_lease(self, lease: Duration) -> Self {
@@ -51,10 +62,8 @@ impl Fleet {
 
     fn start(&mut self) {
         let label = format!("worker-{}", self.started.len());
-        let worker = match self.lease {
-            None => Worker::start(&self.site, &label),
-            Some(lease) => Worker::with_lease(&self.site, &label, lease),
-        };
+        let clock_ahead_ms = self.clocks_ahead_ms[self.started.len() % self.clocks_ahead_ms.len()];
+        let worker = Worker::start_as(&self.site, &label, Manner { lease: self.lease, clock_ahead_ms });
         self.started.push((label, worker.started_ms));
         self.workers.push(worker);
     }
@@ -114,7 +123,7 @@ impl Fleet {
     pub(crate) fn gaps(&self, evidence: &Evidence) -> String {
         let gap = |(label, started): &(String, u64)| {
             let mut lines = evidence.journals.get(label)?.iter();
-            Some(lines.find(|line| line.note == Note::FirstCommit)?.at_ms.saturating_sub(*started))
+            Some(lines.find(|line| line.note == Note::Committed)?.at_ms.saturating_sub(*started))
         };
         let mut gaps: Vec<u64> = self.started.iter().filter_map(gap).collect();
         gaps.sort_unstable();
@@ -125,7 +134,7 @@ impl Fleet {
 
 impl Season<'_> {
     /// Does something again and again. On a machine that cannot keep up it is done less often, not several times at once.
-    fn every(&self, pause: Duration, mut act: impl FnMut()) {
+    pub(crate) fn every(&self, pause: Duration, mut act: impl FnMut()) {
         let clock = SystemClock::new();
         let mut next = pause;
         while next < self.length || (next < self.length + PATIENCE && !(self.is_enough)()) {

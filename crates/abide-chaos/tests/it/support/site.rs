@@ -1,4 +1,4 @@
-//! A place: a folder with a database, a gate and journals. It is gone when the test is, also if it panics.
+//! A place: a store, and a folder with a gate and journals. It is gone when the test is, also if it panics.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -6,26 +6,51 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use abide::Client;
-use abide::providers::sqlite::SqliteProvider;
+use abide_chaos::check::storage;
+use abide_chaos::store::Store;
+use abide_host::SystemClock;
 use futures::executor::block_on;
 
+use super::database::Database;
 use super::wait::PATIENCE;
 
 #[derive(Debug)]
 pub(crate) struct Site {
     folder: PathBuf,
+    store: Store,
+    /// If it is on a server.
+    database: Option<Database>,
 }
 
 impl Site {
+    /// On a file in the folder.
     pub(crate) fn new(label: &str) -> Self {
-        static COUNT: AtomicU64 = AtomicU64::new(0);
-        let number = COUNT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("abide-chaos-{}-{number}-{label}", std::process::id());
-        let folder = std::env::temp_dir().join(name);
-        std::fs::create_dir_all(folder.join("journals")).unwrap();
-        Self { folder }
+        let folder = folder(label);
+        let store = Store::File(folder.join("data.db"));
+        Self { folder, store, database: None }
     }
 
+    /// On a server.
+    pub(crate) fn on(label: &str, database: Database) -> Self {
+        let url = database.url().to_owned();
+        Self::through(label, database, &url)
+    }
+
+    /// On a server that workers and clients reach by another URL.
+    pub(crate) fn through(label: &str, database: Database, url: &str) -> Self {
+        Self { folder: folder(label), store: database.store(url), database: Some(database) }
+    }
+
+    pub(crate) fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// The server's side, where there is one.
+    pub(crate) fn database(&self) -> &Database {
+        self.database.as_ref().expect("this site is on a server")
+    }
+
+    /// The file, where there is one.
     pub(crate) fn db(&self) -> PathBuf {
         self.folder.join("data.db")
     }
@@ -43,12 +68,34 @@ impl Site {
         std::fs::write(self.gate(), "").unwrap();
     }
 
-    /// A client in this process. It gives the file up when it is dropped.
+    /// A client in this process. It gives the store up when it is dropped.
     pub(crate) fn client(&self) -> Client {
-        let url = format!("sqlite:{}", self.db().display());
-        let store = block_on(SqliteProvider::builder(&url).open()).unwrap();
+        let store = block_on(self.store.open(Arc::new(SystemClock::new()))).unwrap();
         // A store that is busy for a while is no fault of a test: what counts is that nothing is lost.
-        Client::builder(Arc::new(store)).retry_for(PATIENCE).call_timeout(Duration::from_secs(20)).build()
+        Client::builder(store).retry_for(PATIENCE).call_timeout(Duration::from_secs(20)).build()
+    }
+
+    /// Whether nobody keeps all others from writing.
+    pub(crate) fn is_writable(&self) -> bool {
+        self.database.is_some() || storage::is_writable(&self.db()).unwrap()
+    }
+
+    pub(crate) fn leases(&self) -> i64 {
+        match &self.database {
+            Some(database) => database.leases(),
+            None => storage::leases(&self.db()).unwrap(),
+        }
+    }
+
+    /// What is wrong with the store once nobody uses it any more, in which everything has ended.
+    pub(crate) fn complaints(&self) -> Vec<String> {
+        let Some(database) = &self.database else {
+            let mut found: Vec<String> =
+                storage::violations(&self.db()).unwrap().iter().map(ToString::to_string).collect();
+            found.extend((self.owner_files() > 0).then(|| "files of owners were left behind".to_owned()));
+            return found;
+        };
+        database.complaints()
     }
 
     /// The files of processes that have the database open, or have died with it.
@@ -56,6 +103,15 @@ impl Site {
         let entries = std::fs::read_dir(&self.folder).unwrap();
         entries.filter(|entry| is_owner_file(&entry.as_ref().unwrap().path())).count()
     }
+}
+
+fn folder(label: &str) -> PathBuf {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let number = COUNT.fetch_add(1, Ordering::Relaxed);
+    let name = format!("abide-chaos-{}-{number}-{label}", std::process::id());
+    let folder = std::env::temp_dir().join(name);
+    std::fs::create_dir_all(folder.join("journals")).unwrap();
+    folder
 }
 
 fn is_owner_file(path: &Path) -> bool {

@@ -4,7 +4,6 @@ use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
-use abide_chaos::check::storage;
 use abide_chaos::journal::{self, Line, Note};
 
 use super::site::Site;
@@ -19,22 +18,39 @@ pub(crate) struct Worker {
     pub(crate) started_ms: u64,
 }
 
+/// What may be different about one.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Manner {
+    /// How long its leases last; the runtime's defaults unless told.
+    pub(crate) lease: Option<Duration>,
+    /// How wrong its clock is.
+    pub(crate) clock_ahead_ms: i64,
+}
+
 impl Worker {
     /// Starts one with the leases of the runtime's defaults.
     pub(crate) fn start(site: &Site, label: &str) -> Self {
-        Self::spawn(site, label, &[])
+        Self::start_as(site, label, Manner::default())
     }
 
     /// Starts one with leases that last this long.
     pub(crate) fn with_lease(site: &Site, label: &str, lease: Duration) -> Self {
-        Self::spawn(site, label, &["--lease-ms", &lease.as_millis().to_string()])
+        Self::start_as(site, label, Manner { lease: Some(lease), ..Manner::default() })
     }
 
-    fn spawn(site: &Site, label: &str, more: &[&str]) -> Self {
+    pub(crate) fn start_as(site: &Site, label: &str, manner: Manner) -> Self {
         let journal = site.journals().join(format!("{label}.jsonl"));
+        let (db, schema) = site.store().names();
         let mut command = Command::new(env!("CARGO_BIN_EXE_chaos-worker"));
-        command.arg("--db").arg(site.db()).arg("--journal").arg(&journal).arg("--gate").arg(site.gate());
-        command.args(["--label", label]).args(more);
+        command.arg("--journal").arg(&journal).arg("--gate").arg(site.gate());
+        command.args(["--label", label, "--db", &db]);
+        command.args(["--clock-ahead-ms", &manner.clock_ahead_ms.to_string()]);
+        if let Some(schema) = schema {
+            command.args(["--schema", &schema]);
+        }
+        if let Some(lease) = manner.lease {
+            command.args(["--lease-ms", &lease.as_millis().to_string()]);
+        }
         command.stdin(Stdio::piped()).stdout(Stdio::null());
         let started_ms = now_ms();
         Self { child: command.spawn().unwrap(), journal, started_ms }
@@ -54,7 +70,7 @@ impl Worker {
             // Others may be writing, but not all of the time.
             let is_writable = (0..50).any(|_| {
                 pass(Duration::from_millis(2));
-                storage::is_writable(&site.db()).unwrap()
+                site.is_writable()
             });
             if is_writable {
                 return;

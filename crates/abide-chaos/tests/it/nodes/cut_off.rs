@@ -1,0 +1,93 @@
+//! Nodes that lose their connections: ended by the server, or on the way.
+
+use std::time::Duration;
+
+use crate::support::database::Database;
+use crate::support::fleet::Fleet;
+use crate::support::proxy::Proxy;
+use crate::support::site::Site;
+use crate::support::wait::{Dice, pass, told};
+use crate::support::weather::weather;
+
+const LEASE: Duration = Duration::from_secs(1);
+
+/// What takes long to notice is part of long storms only.
+const LONG_STORM: u64 = 30;
+
+#[test]
+fn nothing_is_lost_when_the_server_ends_connections() {
+    let Some(database) = Database::shared() else { return };
+    let fleet = Fleet::at(Site::on("terminated", database), 3).with_lease(LEASE);
+    let mut ended = 0;
+    let hit = weather(
+        fleet,
+        3,
+        |_| true,
+        |fleet, _, season| {
+            let mut hits = 0;
+            season.every(Duration::from_millis(100), || {
+                hits += 1;
+                ended += fleet.site().database().end_some_connection(hits % 4 == 0);
+            });
+            hits
+        },
+    );
+    println!("{ended} connections were ended");
+    assert!(ended >= 10, "{ended} connections of {} tries", hit.hits);
+}
+
+#[test]
+fn nothing_is_lost_when_answers_are() {
+    let Some(database) = Database::shared() else { return };
+    let proxy = Proxy::before(database.url());
+    let url = proxy.url(database.url());
+    let fleet = Fleet::at(Site::through("answers", database, &url), 3).with_lease(LEASE);
+    let hit = weather(
+        fleet,
+        4,
+        |_| true,
+        |_, _, season| {
+            proxy.lose_one_answer_in(50);
+            season.every(Duration::from_millis(100), || {});
+            proxy.calm();
+            proxy.answers_lost()
+        },
+    );
+    assert!(hit.hits >= 10, "{} answers were lost", hit.hits);
+}
+
+#[test]
+fn nothing_is_lost_when_connections_stall_or_break_in_half() {
+    let Some(database) = Database::shared() else { return };
+    let proxy = Proxy::before(database.url());
+    let url = proxy.url(database.url());
+    let fleet = Fleet::at(Site::through("stalls", database, &url), 3).with_lease(LEASE);
+    let hit = weather(
+        fleet,
+        4,
+        |_| true,
+        |_, dice, season| {
+            let mut hits = 0;
+            season.every(Duration::from_millis(300), || {
+                go_wrong(&proxy, dice);
+                hits += 1;
+            });
+            hits
+        },
+    );
+    assert!(hit.hits >= 3, "{} hits", hit.hits);
+}
+
+fn go_wrong(proxy: &Proxy, dice: &mut Dice) {
+    let kinds = if told("ABIDE_STORM_SECONDS", 0) < LONG_STORM { 4 } else { 5 };
+    match dice.below(kinds) {
+        0 => {
+            // Up to a little longer than leases last.
+            proxy.stall();
+            pass(Duration::from_millis(u64::try_from(100 + dice.below(1_200)).unwrap()));
+            proxy.calm();
+        }
+        4 => proxy.silence_one(dice),
+        _ => proxy.half_close_one(dice),
+    }
+}

@@ -1,0 +1,34 @@
+//! Nodes that are killed, or stopped beyond their leases, again and again. A dead node is not seen to be dead: what it held comes
+//! free when its lease is over.
+
+use std::time::Duration;
+
+use crate::support::database::Database;
+use crate::support::fleet::Fleet;
+use crate::support::site::Site;
+use crate::support::weather::{hit_everything, hit_something, weather};
+
+const LEASE: Duration = Duration::from_secs(1);
+
+#[test]
+fn nothing_is_lost_when_nodes_are_killed_all_the_time() {
+    let Some(database) = Database::shared() else { return };
+    let fleet = Fleet::at(Site::on("killed", database), 3).with_lease(LEASE);
+    let pause = Duration::from_millis(200);
+    let killed =
+        weather(fleet, 4, hit_everything, |fleet, dice, season| fleet.kill_every(pause, dice, season));
+    assert!(killed.hits >= 8, "{} kills", killed.hits);
+    assert!(hit_everything(&killed.figures), "{}", killed.figures);
+}
+
+#[test]
+fn nothing_is_lost_when_nodes_are_stopped_beyond_their_leases() {
+    let Some(database) = Database::shared() else { return };
+    let fleet = Fleet::at(Site::on("stopped", database), 3).with_lease(LEASE);
+    let pause = Duration::from_millis(500);
+    let stopped = weather(fleet, 4, hit_something, |fleet, dice, season| {
+        fleet.stop_every(pause, LEASE * 3 / 2, dice, season)
+    });
+    assert!(stopped.hits >= 2, "{} stops", stopped.hits);
+    assert!(hit_something(&stopped.figures), "{}", stopped.figures);
+}

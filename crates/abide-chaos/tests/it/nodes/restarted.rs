@@ -1,0 +1,93 @@
+//! A server that is restarted under its nodes: in good order, as if it had crashed, and after a while.
+
+use std::time::Duration;
+
+use abide_chaos::check::Evidence;
+use abide_chaos::journal::{Line, Note};
+use abide_throwaway::{Mode, Server, Settings, own};
+
+use crate::support::database::Database;
+use crate::support::fleet::Fleet;
+use crate::support::site::Site;
+use crate::support::wait::{Dice, now_ms, pass, told};
+use crate::support::weather::weather;
+
+/// Nodes are at work again this soon after the server is.
+const SOON: Duration = Duration::from_secs(2);
+
+/// In a storm of less than this the server is back at once.
+const LONG_STORM: u64 = 30;
+
+#[test]
+fn nodes_go_on_when_their_server_is_back() {
+    let Some(server) = own(&Settings::durable()).unwrap() else { return };
+    let fleet = Fleet::at(Site::on("restarted", Database::at(&server.url())), 3);
+    let mut back = Vec::new();
+    let (pause, jitter) =
+        if told("ABIDE_STORM_SECONDS", 0) < LONG_STORM { (1_500, 500) } else { (5_000, 5_000) };
+    let restarted = weather(
+        fleet,
+        6,
+        |_| true,
+        |_, dice, season| {
+            season.every(Duration::from_millis(pause), || {
+                pass(Duration::from_millis(u64::try_from(dice.below(jitter)).unwrap()));
+                Stop::nth(back.len()).happen(&server, dice);
+                back.push(now_ms());
+            });
+            back.len()
+        },
+    );
+    assert!(restarted.hits >= 2, "{} restarts", restarted.hits);
+    let gaps: Vec<u64> = back.iter().filter_map(|since| gap_after(*since, &restarted.evidence)).collect();
+    println!("from the server's return to the next commit, in ms: {gaps:?}");
+    for (worker, lines) in &restarted.evidence.journals {
+        let gaps: Vec<_> = back.iter().map(|since| first_after(*since, lines).map(|at| at - since)).collect();
+        println!("{worker}: {gaps:?}");
+    }
+    let worst = Duration::from_millis(gaps.iter().copied().max().unwrap());
+    assert!(worst < SOON, "the nodes took {worst:?} to go on");
+    assert!(!server.log().unwrap().contains(" 40P01 "), "there was a deadlock");
+}
+
+/// How the server goes away, and comes back.
+#[derive(Debug, Clone, Copy)]
+enum Stop {
+    Restart(Mode),
+    /// It is away for a while.
+    Outage(Mode),
+}
+
+impl Stop {
+    fn nth(number: usize) -> Self {
+        let long = if told("ABIDE_STORM_SECONDS", 0) < LONG_STORM { 2 } else { 4 };
+        match number % long {
+            0 => Self::Restart(Mode::Fast),
+            1 => Self::Restart(Mode::Immediate),
+            2 => Self::Outage(Mode::Fast),
+            _ => Self::Outage(Mode::Immediate),
+        }
+    }
+
+    fn happen(self, server: &Server, dice: &mut Dice) {
+        match self {
+            Self::Restart(mode) => server.restart(mode).unwrap(),
+            Self::Outage(mode) => {
+                server.stop(mode).unwrap();
+                pass(
+                    Duration::from_secs(4) + Duration::from_millis(u64::try_from(dice.below(6_000)).unwrap()),
+                );
+                server.start_again().unwrap();
+            }
+        }
+    }
+}
+
+/// How long it took after this until somebody committed something. `None` if there was nothing left to do.
+fn gap_after(since: u64, evidence: &Evidence) -> Option<u64> {
+    evidence.journals.values().filter_map(|lines| first_after(since, lines)).min().map(|at| at - since)
+}
+
+fn first_after(since: u64, lines: &[Line]) -> Option<u64> {
+    lines.iter().find(|line| line.at_ms >= since && line.note == Note::Committed).map(|line| line.at_ms)
+}
