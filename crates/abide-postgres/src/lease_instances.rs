@@ -108,17 +108,21 @@ impl Search for InstanceSearch {
 struct Batch {
     messages: Vec<Message>,
     unreadable: Vec<i64>,
+    /// The first of all, if it is unreadable: without one that starts it, an instance that is none yet has no batch at all.
+    unreadable_first: Option<i64>,
 }
 
 impl Batch {
     fn add(&mut self, message: &LeasedMessage) {
-        match serde_json::from_str::<WorkItem>(&message.item) {
-            Ok(item) => {
-                let attempt = u32::try_from(message.attempts).unwrap_or(u32::MAX);
-                self.messages.push(Message { id: MessageId(number(message.number)), attempt, item });
-            }
-            Err(_) => self.unreadable.push(message.number),
+        if let Ok(item) = serde_json::from_str::<WorkItem>(&message.item) {
+            let attempt = u32::try_from(message.attempts).unwrap_or(u32::MAX);
+            self.messages.push(Message { id: MessageId(number(message.number)), attempt, item });
+            return;
         }
+        if self.messages.is_empty() && self.unreadable.is_empty() {
+            self.unreadable_first = Some(message.number);
+        }
+        self.unreadable.push(message.number);
     }
 }
 
@@ -139,8 +143,8 @@ impl PostgresProvider {
         mut batch: Batch,
     ) -> Result<Option<(LeasedInstance, Vec<Message>)>, StoreError> {
         while !batch.unreadable.is_empty() {
-            let values: Values =
-                vec![Box::new(leased.mailbox), Box::new(leased.nonce), Box::new(batch.unreadable)];
+            let aside = batch.unreadable_first.map_or(batch.unreadable, |first| vec![first]);
+            let values: Values = vec![Box::new(leased.mailbox), Box::new(leased.nonce), Box::new(aside)];
             let row = self.one_row(operation, Sql::SetMessagesAside, values).await?;
             for number in row.get::<_, Option<Vec<i64>>>("dead").unwrap_or_default() {
                 tracing::warn!(target: "abide::postgres", instance = %unspell(leased.instance.clone()), number,

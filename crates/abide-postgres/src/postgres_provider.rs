@@ -158,12 +158,12 @@ impl PostgresProvider {
             }
         }
         while !left.is_empty() {
-            let (mut keys, mut count) = (BTreeSet::new(), 0);
-            let (now, later) = left.into_iter().partition(|(_, what)| {
-                let goes_now = count < B::MOST && (what.key() == Key::Any || keys.insert(what.key()));
-                count += usize::from(goes_now);
-                goes_now
-            });
+            // In their order, up to the first that must wait for one before it.
+            let mut keys = BTreeSet::new();
+            let goes_along = |(_, what): &&(usize, B)| what.key() == Key::Any || keys.insert(what.key());
+            let count = left.iter().take(B::MOST).take_while(goes_along).count();
+            let later = left.split_off(count);
+            let now = left;
             self.run_together(operation, now, &mut answers).await;
             left = later;
         }

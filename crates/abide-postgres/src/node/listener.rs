@@ -111,6 +111,14 @@ impl Listener {
         if notices.is_empty() {
             return Ok(());
         }
+        let told = self.send(&notices, shared).await;
+        if told.is_err() {
+            shared.outbox.put_back(notices);
+        }
+        told
+    }
+
+    async fn send(&self, notices: &[String], shared: &Shared) -> Result<(), CallError> {
         shared.counts.statement(Sql::Tell);
         let clock = &*shared.settings.clock;
         let deadline = clock.sleep_until(clock.monotonic().saturating_add(SHORT));

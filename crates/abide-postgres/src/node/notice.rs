@@ -49,6 +49,9 @@ fn is_false(value: &bool) -> bool {
     !*value
 }
 
+/// Notices that could not be told and are told again; more are forgotten.
+const UNTOLD: usize = 1_000;
+
 /// News for the other nodes, gathered until they are told.
 #[derive(Debug, Default)]
 pub(crate) struct Outbox {
@@ -61,6 +64,8 @@ struct Gathered {
     news: News,
     changed: BTreeSet<u64>,
     all_changed: bool,
+    /// What nobody may have heard, because the connection broke.
+    untold: Vec<String>,
 }
 
 impl Outbox {
@@ -85,6 +90,13 @@ impl Outbox {
         }
     }
 
+    /// These may not have been heard: they are told again. Hearing one twice does no harm.
+    pub(crate) fn put_back(&self, mut notices: Vec<String>) {
+        notices.truncate(UNTOLD);
+        self.lock().untold = notices;
+        self.bell.notify_one();
+    }
+
     /// Calls whoever waits for something to tell, though there may be nothing.
     pub(crate) fn ring(&self) {
         self.bell.notify_one();
@@ -97,7 +109,7 @@ impl Outbox {
 
     /// What there is to tell, as notices.
     pub(crate) fn take(&self) -> Vec<String> {
-        let Gathered { news, changed, all_changed } = std::mem::take(&mut *self.lock());
+        let Gathered { news, changed, all_changed, untold } = std::mem::take(&mut *self.lock());
         let mut pieces = Pieces::default();
         let first = pieces.with_room(100);
         (first.instances, first.all_changed) = (news.instances, all_changed);
@@ -112,7 +124,9 @@ impl Outbox {
         for instance in changed {
             pieces.with_room(21).changed.push(instance);
         }
-        pieces.into_texts()
+        let mut texts = untold;
+        texts.extend(pieces.into_texts());
+        texts
     }
 
     fn lock(&self) -> MutexGuard<'_, Gathered> {
@@ -236,6 +250,18 @@ mod tests {
         for instance in &news.changed {
             assert!(notices.iter().any(|notice| notice.is_about(instance)), "{instance}");
         }
+        assert_eq!(outbox.take(), Vec::<String>::new());
+    }
+
+    #[test]
+    fn what_was_not_heard_is_told_again_before_what_is_new() {
+        let outbox = Outbox::default();
+        outbox.put(News { instances: true, ..News::default() });
+        let lost = outbox.take();
+        outbox.put(News { instances_due: Some(7), ..News::default() });
+        outbox.put_back(lost.clone());
+        let again = outbox.take();
+        assert_eq!((again.len(), &again[..1]), (2, &lost[..]));
         assert_eq!(outbox.take(), Vec::<String>::new());
     }
 

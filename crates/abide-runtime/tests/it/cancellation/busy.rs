@@ -6,10 +6,9 @@ use abide_model::{Spawn, Task};
 use abide_provider::{Operation, Provider};
 use abide_runtime::{ActivityContext, Runtime};
 use abide_sim::{FaultStore, Gate, RequiredOnly};
-use abide_sqlite::SqliteProvider;
 use tracing::instrument::WithSubscriber as _;
 
-use crate::e2e::support::{Log, Node, World, millis, on_a_file, seconds};
+use crate::e2e::support::{Log, Node, World, in_real_time, millis, seconds};
 use crate::lessons::listener::Listener;
 
 /// An activity that does nothing but look whether it should stop.
@@ -41,7 +40,7 @@ const ENDED: &str = "Some(OrchestrationEnded { status: Failed })";
 
 #[test]
 fn it_hears_what_this_process_cancels() {
-    on_a_file(async |world: World| {
+    in_real_time(async |world: World| {
         let log = Log::new();
         let runtime = world.run(looks(&log)).await;
         assert_eq!(cancelled(&world, &log).await, ENDED);
@@ -51,9 +50,9 @@ fn it_hears_what_this_process_cancels() {
 
 #[test]
 fn it_hears_what_another_process_cancels() {
-    on_a_file(async |world: World| {
+    in_real_time(async |world: World| {
         let (log, gate) = (Log::new(), Gate::closed());
-        let other = Arc::new(SqliteProvider::new(&world.database(), None).await.unwrap());
+        let other = world.another().await;
         let takes_no_turn = Arc::new(FaultStore::new(other, world.clock.clone()));
         takes_no_turn.hold(Operation::LeaseInstances, &gate);
         let works = world.run_on(takes_no_turn, looks(&log)).await;
@@ -69,7 +68,7 @@ fn it_hears_what_another_process_cancels() {
 /// The store says nothing: a renewal finds out.
 #[test]
 fn it_hears_what_a_renewal_finds_out() {
-    on_a_file(async |world: World| {
+    in_real_time(async |world: World| {
         let log = Log::new();
         let store: Arc<dyn Provider> = Arc::new(RequiredOnly::new(world.store.clone()));
         let node = looks(&log).with(|options| options.worker_lock_timeout = seconds(3));
@@ -81,7 +80,7 @@ fn it_hears_what_a_renewal_finds_out() {
 
 #[test]
 fn it_hears_of_a_shutdown_and_what_it_returns_counts() {
-    on_a_file(async |world: World| {
+    in_real_time(async |world: World| {
         let log = Log::new();
         let runtime = world.run(looks(&log)).await;
         world.start("i", "Main", "").await;
@@ -115,7 +114,7 @@ impl Spawn for Heard {
 
 #[test]
 fn the_slot_of_one_that_does_not_look_is_free_after_the_grace_and_the_log_names_it() {
-    on_a_file(async |world: World| {
+    in_real_time(async |world: World| {
         let (log, listener) = (Log::new(), Listener::of_warnings());
         let (release, held) = mpsc::channel::<()>();
         let (writes, held) = (log.clone(), Arc::new(Mutex::new(held)));

@@ -1,26 +1,26 @@
 //! The activity runs in one runtime, the turn that cancels it in another; both use one store.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use abide_provider::{Operation, Provider};
 use abide_runtime::Runtime;
 use abide_sim::{FaultStore, Gate};
-use abide_sqlite::SqliteProvider;
 
-use crate::e2e::support::{Log, Node, World, on_a_file, on_own_stores, seconds, virtually};
+use crate::e2e::support::{Log, Node, World, in_real_time, on_own_stores, seconds, virtually};
 
-fn node(log: &Log) -> Node {
+pub(super) fn node(log: &Log) -> Node {
     Node::new()
         .patient("Patient", log)
         .orchestration("Main", |ctx, _| async move { ctx.schedule_activity("Patient", "").await })
 }
 
-fn decides(log: &Log) -> Node {
+pub(super) fn decides(log: &Log) -> Node {
     node(log).with(|options| options.worker_concurrency = 0)
 }
 
 /// A store of which a runtime gets no turn until the gate is opened.
-fn without_turns(world: &World, store: Arc<dyn Provider>, gate: &Gate) -> Arc<FaultStore> {
+pub(super) fn without_turns(world: &World, store: Arc<dyn Provider>, gate: &Gate) -> Arc<FaultStore> {
     let store = Arc::new(FaultStore::new(store, world.clock.clone()));
     for operation in [Operation::LeaseInstances, Operation::FetchOrchestrationItem] {
         store.hold(operation, gate);
@@ -48,11 +48,21 @@ async fn both(world: &World, log: &Log, other: Arc<dyn Provider>, times: usize) 
     }
 }
 
-/// Cancels an instance whose activity runs; says how long that took to be heard.
-async fn cancelled(world: &World, log: &Log, instance: &str) -> std::time::Duration {
+async fn cancelled(world: &World, log: &Log, instance: &str) -> Duration {
+    begun(world, log, instance).await;
+    heard(world, log, instance).await
+}
+
+/// Starts an instance, and waits until its activity runs.
+pub(super) async fn begun(world: &World, log: &Log, instance: &str) {
     let before = log.len();
     world.start(instance, "Main", "").await;
     log.has(before + 1).await;
+}
+
+/// Cancels an instance whose activity was the last to begin; says how long that took to be heard.
+pub(super) async fn heard(world: &World, log: &Log, instance: &str) -> Duration {
+    let before = log.len() - 1;
     let (took, lines) = world
         .time(async {
             world.client().cancel_instance(instance, "why").await.unwrap();
@@ -72,11 +82,9 @@ fn an_activity_of_another_runtime_on_the_store_hears_at_once() {
 }
 
 #[test]
-fn an_activity_of_another_process_on_the_file_hears_well_before_a_renewal() {
-    on_a_file(async |world: World| {
-        // A handle of its own is to SQLite what a process is.
-        let other = Arc::new(SqliteProvider::new(&world.database(), None).await.unwrap());
-        both(&world, &Log::new(), other, 3).await;
+fn an_activity_of_another_process_hears_well_before_a_renewal() {
+    in_real_time(async |world: World| {
+        both(&world, &Log::new(), world.another().await, 3).await;
     });
 }
 
@@ -91,10 +99,9 @@ fn many_activities_of_one_execution_cost_few_reads_of_its_history() {
             Ok(String::new())
         })
     };
-    on_a_file(async |world: World| {
+    in_real_time(async |world: World| {
         let (log, gate) = (Log::new(), Gate::closed());
-        let other = Arc::new(SqliteProvider::new(&world.database(), None).await.unwrap());
-        let store = without_turns(&world, other, &gate);
+        let store = without_turns(&world, world.another().await, &gate);
         let works = world.run_on(store.clone(), many(&log)).await;
         let decides = world.run(many(&log).with(|options| options.worker_concurrency = 0)).await;
         world.start("i", "Many", "").await;

@@ -66,14 +66,16 @@
 //! | 002.5 the loser of a select is in the stored history | `abide-runtime::e2e::traces::a_timer_that_wins_over_an_activity` | |
 //! | 002.6 the parent of a dropped child has recorded it | `abide-runtime::e2e::dropping::what_is_dropped_is_recorded_ascending_after_the_asks_of_its_poll` | |
 //! | 002.7 the dropped child ends as cancelled | `abide-runtime::e2e::dropping::what_is_dropped_is_recorded_ascending_after_the_asks_of_its_poll`, `abide-runtime::e2e::dropping::every_end_cancels_what_is_open_and_says_so_before_the_last_event` | always, not in the end perhaps |
-//! | here.1 an activity of another runtime hears by the store's push | `elsewhere::an_activity_of_another_runtime_on_the_store_hears_at_once`, `elsewhere::an_activity_of_another_process_on_the_file_hears_well_before_a_renewal`, `elsewhere::many_activities_of_one_execution_cost_few_reads_of_its_history`, `abide-sqlite::waiting::taken_away::it_hears_of_a_cancellation`, `abide-sqlite::waiting::taken_away::it_hears_of_a_deletion` | abide-bench cancel has the times |
+//! | here.1 an activity of another runtime hears by the store's push | `elsewhere::an_activity_of_another_runtime_on_the_store_hears_at_once`, `elsewhere::an_activity_of_another_process_hears_well_before_a_renewal`, `elsewhere::many_activities_of_one_execution_cost_few_reads_of_its_history`, `abide-sqlite::waiting::taken_away::it_hears_of_a_cancellation`, `abide-sqlite::waiting::taken_away::it_hears_of_a_deletion` | abide-bench cancel has the times |
 //! | here.2 an activity that never yields hears all the same | `busy::it_hears_what_this_process_cancels`, `busy::it_hears_what_another_process_cancels`, `busy::it_hears_what_a_renewal_finds_out`, `busy::it_hears_of_a_shutdown_and_what_it_returns_counts` | |
 //! | here.3 and does not keep its slot | `busy::the_slot_of_one_that_does_not_look_is_free_after_the_grace_and_the_log_names_it` | its thread is its own |
+//! | here.4 nodes that share a database hear by its notices, and by looking when one got lost | `nodes::an_activity_on_another_node_hears_at_once_and_why`, `nodes::it_hears_though_the_connections_for_notices_break`, `elsewhere::an_activity_of_another_process_hears_well_before_a_renewal` | PostgreSQL only |
 
 mod busy;
 mod crowds;
 mod elsewhere;
 mod grace;
+mod nodes;
 mod pending;
 mod tokens;
 
@@ -86,7 +88,7 @@ use crate::lessons::table;
 fn every_line_of_the_documents_has_a_test() {
     let lines =
         |document: &'static str, count: usize| (1..=count).map(move |line| format!("{document}.{line}"));
-    let all = lines("000", 32).chain(lines("001", 18)).chain(lines("002", 7)).chain(lines("here", 3));
+    let all = lines("000", 32).chain(lines("001", 18)).chain(lines("002", 7)).chain(lines("here", 4));
     let not_this = |name: &str| name != "every_line_of_the_documents_has_a_test";
     table::check(include_str!("mod.rs"), "cancellation", all, not_this);
 }

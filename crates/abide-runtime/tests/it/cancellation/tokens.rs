@@ -4,7 +4,7 @@ use std::sync::mpsc::{Sender, channel};
 
 use abide_model::Either2;
 
-use crate::e2e::support::{Left, Log, Node, World, on_a_file, on_every_store, on_own_stores, seconds};
+use crate::e2e::support::{Left, Log, Node, World, in_real_time, on_every_store, on_own_stores, seconds};
 
 /// An orchestration that asks for three activities at once.
 fn three(node: Node) -> Node {
@@ -84,7 +84,7 @@ fn thread(work: impl FnOnce() + Send + 'static) {
 
 #[test]
 fn threads_that_have_the_token_hear_what_their_activity_hears() {
-    on_a_file(async |world: World| {
+    in_real_time(async |world: World| {
         let log = Log::new();
         let writes = log.clone();
         let node = Node::new().activity("Activity", move |ctx, _| {
@@ -117,7 +117,7 @@ fn threads_that_have_the_token_hear_what_their_activity_hears() {
 /// What the guide warns of: the activity is dropped when its grace is over, and its thread knows nothing of it.
 #[test]
 fn a_thread_without_the_token_outlives_its_activity() {
-    on_a_file(async |world: World| {
+    in_real_time(async |world: World| {
         let log = Log::new();
         let (hands_over, to_thread) = channel::<Sender<()>>();
         let node = Node::new().activity("Activity", {

@@ -47,6 +47,9 @@ fn assert_never_later(times: &[Duration], from: Duration, until: Duration, most:
 fn an_activity_is_renewed_every_third_of_its_lease_at_the_latest() {
     for (lease, buffer) in [(30, 5), (30, 25), (3, 1), (1, 5), (600, 1)] {
         virtually(async |world: World| {
+            if world.room().is_some() && lease > 30 {
+                return; // a server would be asked six thousand times for nothing
+            }
             let (log, gate, times) = (Log::new(), Gate::closed(), Times::default());
             let plan = times.of(Operation::RenewWorkItemLock);
             let store = Arc::new(FaultStore::new(world.store.clone(), world.clock.clone()).with_plan(plan));
@@ -224,7 +227,7 @@ fn renewal_goes_on_through_the_acknowledgement_and_through_a_shutdown() {
 }
 
 #[test]
-fn a_short_lease_is_renewed_on_a_file_too() {
+fn a_short_lease_is_renewed_in_real_time_too() {
     on_own_stores(async |world: World| {
         let (log, gate) = (Log::new(), Gate::closed());
         let store = Arc::new(FaultStore::new(world.store.clone(), world.clock.clone()));

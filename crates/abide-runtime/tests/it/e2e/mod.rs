@@ -1,4 +1,4 @@
-//! Behaviours, end to end: over stores in memory, with the required methods only, and over a SQLite file.
+//! Behaviours, end to end: over stores in memory, with the required methods only, over a SQLite file and over PostgreSQL.
 //!
 //! `index.md` has every sentence of the specification and the test that shows it; `index.rs` checks that it is complete.
 

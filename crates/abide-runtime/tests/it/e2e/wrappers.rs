@@ -182,7 +182,8 @@ fn what_can_never_be_given_back_comes_back_when_its_lease_ends() {
         let runtime = world.run(node(&log)).await;
         let (took, end) = world.time(world.end("i")).await;
         assert_eq!(end.unwrap(), "x");
-        assert!(took <= seconds(6), "{took:?}: the lease lasts five seconds");
+        let most = seconds(6) + 2 * world.looks_every();
+        assert!(took <= most, "{took:?}: the lease lasts five seconds");
         runtime.shutdown(None).await;
     });
 }

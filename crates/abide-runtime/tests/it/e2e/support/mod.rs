@@ -4,6 +4,7 @@ mod file;
 mod log;
 mod node;
 mod past;
+mod postgres;
 mod third_party;
 mod trace;
 mod world;
@@ -14,7 +15,9 @@ pub(crate) use self::node::Node;
 pub(crate) use self::past::Past;
 pub(crate) use self::third_party::{Filter, ThirdParty};
 pub(crate) use self::trace::{names, trace};
-pub(crate) use self::world::{Left, Place, World, on_a_file, on_every_store, on_own_stores, virtually};
+pub(crate) use self::world::{
+    Left, Place, World, in_real_time, on_every_store, on_own_stores, on_postgres, virtually,
+};
 
 use std::time::Duration;
 

@@ -1,8 +1,8 @@
 //! Where a scenario runs.
 //!
-//! Each is written once and runs over three stores: the one in memory, the same with the required methods of a provider
-//! only, both in virtual time and on one thread; and a SQLite file in real time, on several threads, put together as a
-//! user's program does it. What takes long runs on a file in virtual time instead.
+//! Each is written once and runs over four stores: the one in memory, the same with the required methods of a provider
+//! only, both in virtual time and on one thread; a SQLite file, and PostgreSQL where there is a server, in real time, on several
+//! threads, put together as a user's program does it. What takes long runs on these in virtual time instead.
 //!
 //! Nothing sleeps in order to wait: scenarios wait for what they are about, and fail if it does not come.
 
@@ -23,6 +23,7 @@ use futures::executor::block_on;
 use futures::future::{Either, select};
 
 use super::file::{Folder, open_at};
+use super::postgres::{self, Guest, Room};
 use super::{LONG, Node, millis, seconds, trace};
 
 /// Which store a scenario runs on.
@@ -36,6 +37,10 @@ pub(crate) enum Place {
     File,
     /// A SQLite file, in virtual time, seen through the required methods only.
     FileInVirtualTime,
+    /// PostgreSQL, in real time.
+    Postgres,
+    /// PostgreSQL, in virtual time, seen through the required methods only.
+    PostgresInVirtualTime,
 }
 
 /// How long a scenario may take in real time. It is over long before, unless it hangs.
@@ -56,7 +61,13 @@ pub(crate) fn on_every_store(scenario: impl AsyncFn(World)) {
 /// Runs a scenario over our stores: what it shows needs more than the required methods.
 pub(crate) fn on_own_stores(scenario: impl AsyncFn(World)) {
     in_virtual_time(Place::Memory, &scenario);
-    on_a_file(scenario);
+    in_real_time(scenario);
+}
+
+/// Runs a scenario over the stores that are for more than tests: what it shows needs real time.
+pub(crate) fn in_real_time(scenario: impl AsyncFn(World)) {
+    on_a_file(&scenario);
+    on_postgres(scenario);
 }
 
 /// Runs a scenario in virtual time, over all stores that can be had there: what it shows takes long.
@@ -64,6 +75,10 @@ pub(crate) fn virtually(scenario: impl AsyncFn(World)) {
     in_virtual_time(Place::Memory, &scenario);
     in_virtual_time(Place::RequiredOnly, &scenario);
     in_virtual_time(Place::FileInVirtualTime, &scenario);
+    if let Some(guest) = Guest::enter(postgres::Time::Set) {
+        println!("{:?}:", Place::PostgresInVirtualTime);
+        simulate(A_DAY, async { scenario(World::on_virtual_postgres(guest.room().clone())).await });
+    }
 }
 
 fn in_virtual_time(place: Place, scenario: &impl AsyncFn(World)) {
@@ -71,15 +86,26 @@ fn in_virtual_time(place: Place, scenario: &impl AsyncFn(World)) {
     simulate(A_DAY, async { scenario(World::virtual_at(place)).await });
 }
 
-/// Runs a scenario on a file, in real time.
-pub(crate) fn on_a_file(scenario: impl AsyncFn(World)) {
+fn on_a_file(scenario: &impl AsyncFn(World)) {
     println!("{:?}:", Place::File);
+    as_it_is(async { scenario(World::on_file().await).await });
+}
+
+/// Runs a scenario on PostgreSQL, in real time.
+pub(crate) fn on_postgres(scenario: impl AsyncFn(World)) {
+    // Whoever is in a room leaves it when all tasks are gone.
+    let Some(guest) = Guest::enter(postgres::Time::Servers) else { return };
+    println!("{:?}:", Place::Postgres);
+    as_it_is(async { scenario(World::on_postgres(guest.room().clone()).await).await });
+}
+
+/// Runs something in real time, and not for ever.
+fn as_it_is(program: impl Future<Output = ()>) {
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_time().build().unwrap();
     runtime.block_on(async {
         let clock = SystemClock::new();
         let too_long = clock.sleep_until(clock.monotonic().saturating_add(PATIENCE));
-        let program = async { scenario(World::on_file().await).await };
         if let Either::Right(_) = select(pin!(program), too_long).await {
             panic!("the scenario was not done after {PATIENCE:?}");
         }
@@ -91,27 +117,22 @@ pub(crate) struct World {
     pub(crate) place: Place,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) store: Arc<dyn Provider>,
+    time: Time,
     ground: Ground,
+}
+
+/// What time passes for everybody.
+enum Time {
+    Real,
+    Virtual { clock: Arc<VirtualClock>, entropy: Arc<SeededEntropy> },
 }
 
 /// What the store stands on, to look inside.
 enum Ground {
-    Virtual {
-        clock: Arc<VirtualClock>,
-        entropy: Arc<SeededEntropy>,
-        memory: Arc<InMemoryProvider>,
-    },
+    Memory(Arc<InMemoryProvider>),
     // The store is closed before its folder is removed.
-    File {
-        sqlite: Arc<SqliteProvider>,
-        folder: Folder,
-    },
-    VirtualFile {
-        clock: Arc<VirtualClock>,
-        entropy: Arc<SeededEntropy>,
-        sqlite: Arc<SqliteProvider>,
-        folder: Folder,
-    },
+    File { sqlite: Arc<SqliteProvider>, folder: Folder },
+    Postgres(Arc<Room>),
 }
 
 /// What is left in the queues of a store.
@@ -137,42 +158,76 @@ impl World {
             Place::Memory => memory.clone(),
             Place::RequiredOnly => Arc::new(RequiredOnly::new(memory.clone())),
             Place::FileInVirtualTime => return Self::on_virtual_file(clock, entropy),
-            Place::File => panic!("a file lives in real time"),
+            Place::PostgresInVirtualTime => panic!("it needs a room"),
+            Place::File | Place::Postgres => panic!("it lives in real time"),
         };
-        Self { place, clock: clock.clone(), store, ground: Ground::Virtual { clock, entropy, memory } }
+        let time = Time::Virtual { clock: clock.clone(), entropy };
+        Self { place, clock, store, time, ground: Ground::Memory(memory) }
     }
 
     fn on_virtual_file(clock: Arc<VirtualClock>, entropy: Arc<SeededEntropy>) -> Self {
         let folder = Folder::new();
         let (sqlite, store) = open_at(&folder, &clock, &entropy);
-        let ground = Ground::VirtualFile { clock: clock.clone(), entropy, sqlite, folder };
-        Self { place: Place::FileInVirtualTime, clock, store, ground }
+        let time = Time::Virtual { clock: clock.clone(), entropy };
+        Self { place: Place::FileInVirtualTime, clock, store, time, ground: Ground::File { sqlite, folder } }
+    }
+
+    fn on_virtual_postgres(room: Arc<Room>) -> Self {
+        let clock = Arc::new(VirtualClock::new());
+        let store = room.open_at(&clock);
+        let time = Time::Virtual { clock: clock.clone(), entropy: Arc::new(SeededEntropy::new(1)) };
+        Self { place: Place::PostgresInVirtualTime, clock, store, time, ground: Ground::Postgres(room) }
     }
 
     async fn on_file() -> Self {
         let folder = Folder::new();
         let sqlite = Arc::new(SqliteProvider::new(&folder.database(), None).await.unwrap());
+        let (clock, store) = (Arc::new(SystemClock::new()), sqlite.clone());
+        Self { place: Place::File, clock, store, time: Time::Real, ground: Ground::File { sqlite, folder } }
+    }
+
+    async fn on_postgres(room: Arc<Room>) -> Self {
+        let store = Arc::new(room.open().await);
         let clock = Arc::new(SystemClock::new());
-        Self { place: Place::File, clock, store: sqlite.clone(), ground: Ground::File { sqlite, folder } }
+        Self { place: Place::Postgres, clock, store, time: Time::Real, ground: Ground::Postgres(room) }
     }
 
     /// The same world after its store was closed and opened again. What is in memory stays as it is.
     pub(crate) async fn reopened(self) -> Self {
-        let Self { place, clock, store, ground } = self;
-        let (store, ground): (Arc<dyn Provider>, _) = match ground {
-            Ground::Virtual { .. } => (store, ground),
-            Ground::File { sqlite, folder } => {
+        let Self { place, clock, store, time, ground } = self;
+        let (store, ground): (Arc<dyn Provider>, _) = match (ground, &time) {
+            (Ground::Memory(memory), _) => (store, Ground::Memory(memory)),
+            (Ground::File { sqlite, folder }, Time::Real) => {
                 drop((sqlite, store));
                 let sqlite = Arc::new(SqliteProvider::new(&folder.database(), None).await.unwrap());
                 (sqlite.clone(), Ground::File { sqlite, folder })
             }
-            Ground::VirtualFile { clock, entropy, sqlite, folder } => {
+            (Ground::File { sqlite, folder }, Time::Virtual { clock, entropy }) => {
                 drop((sqlite, store));
-                let (sqlite, store) = open_at(&folder, &clock, &entropy);
-                (store, Ground::VirtualFile { clock, entropy, sqlite, folder })
+                let (sqlite, store) = open_at(&folder, clock, entropy);
+                (store, Ground::File { sqlite, folder })
+            }
+            (Ground::Postgres(room), Time::Real) => {
+                drop(store);
+                (Arc::new(room.open().await), Ground::Postgres(room))
+            }
+            (Ground::Postgres(room), Time::Virtual { clock, .. }) => {
+                drop(store);
+                (room.open_at(clock), Ground::Postgres(room))
             }
         };
-        Self { place, clock, store, ground }
+        Self { place, clock, store, time, ground }
+    }
+
+    /// A handle of its own on the same store: what another process has. Only in real time.
+    pub(crate) async fn another(&self) -> Arc<dyn Provider> {
+        match &self.ground {
+            Ground::Memory(_) => panic!("no other process sees this memory"),
+            Ground::File { folder, .. } => {
+                Arc::new(SqliteProvider::new(&folder.database(), None).await.unwrap())
+            }
+            Ground::Postgres(room) => Arc::new(room.open().await),
+        }
     }
 
     /// Starts a runtime.
@@ -204,13 +259,13 @@ impl World {
             .with_provider(store)
             .with_activities(activities)
             .with_orchestrations(orchestrations)
-            .with_options(options);
-        let builder = match &self.ground {
-            Ground::Virtual { clock, entropy, .. } | Ground::VirtualFile { clock, entropy, .. } => builder
+            .with_options(self.paced(options));
+        let builder = match &self.time {
+            Time::Virtual { clock, entropy } => builder
                 .with_clock(clock.clone())
                 .with_entropy(entropy.clone())
                 .with_spawn(Arc::new(LocalTasks::new())),
-            Ground::File { .. } => builder,
+            Time::Real => builder,
         };
         builder.build().await.unwrap()
     }
@@ -228,7 +283,7 @@ impl World {
             .with_provider(store)
             .with_activities(activities)
             .with_orchestrations(orchestrations)
-            .with_options(options)
+            .with_options(self.paced(options))
             .with_spawn(tasks.clone())
             .with_clock(self.clock.clone());
         let _running = builder.build().await.unwrap();
@@ -237,57 +292,59 @@ impl World {
 
     pub(crate) fn client(&self) -> Client {
         let builder = Client::builder(self.store.clone());
-        match &self.ground {
-            Ground::Virtual { clock, entropy, .. } | Ground::VirtualFile { clock, entropy, .. } => {
-                builder.clock(clock.clone()).entropy(entropy.clone()).build()
-            }
-            Ground::File { .. } => builder.build(),
+        match &self.time {
+            Time::Virtual { clock, entropy } => builder.clock(clock.clone()).entropy(entropy.clone()).build(),
+            Time::Real => builder.build(),
         }
+    }
+
+    /// How often a runtime looks for work in a store that cannot wake it. A server is asked more rarely: every look takes its time.
+    pub(crate) fn looks_every(&self) -> Duration {
+        match self.place {
+            Place::PostgresInVirtualTime => seconds(1),
+            Place::Memory
+            | Place::RequiredOnly
+            | Place::File
+            | Place::FileInVirtualTime
+            | Place::Postgres => RuntimeOptions::default().dispatcher_min_poll_interval,
+        }
+    }
+
+    fn paced(&self, mut options: RuntimeOptions) -> RuntimeOptions {
+        if options.dispatcher_min_poll_interval == RuntimeOptions::default().dispatcher_min_poll_interval {
+            options.dispatcher_min_poll_interval = self.looks_every();
+        }
+        options
     }
 
     /// Whether the runtime sees nothing but the required methods of the store.
     pub(crate) fn has_required_only(&self) -> bool {
         match self.place {
-            Place::RequiredOnly | Place::FileInVirtualTime => true,
-            Place::Memory | Place::File => false,
-        }
-    }
-
-    pub(crate) fn is_file(&self) -> bool {
-        match self.place {
-            Place::File | Place::FileInVirtualTime => true,
-            Place::Memory | Place::RequiredOnly => false,
+            Place::RequiredOnly | Place::FileInVirtualTime | Place::PostgresInVirtualTime => true,
+            Place::Memory | Place::File | Place::Postgres => false,
         }
     }
 
     pub(crate) fn is_virtual(&self) -> bool {
-        match self.place {
-            Place::Memory | Place::RequiredOnly | Place::FileInVirtualTime => true,
-            Place::File => false,
+        match self.time {
+            Time::Virtual { .. } => true,
+            Time::Real => false,
         }
     }
 
-    /// The store in memory behind everything. Only in virtual time.
-    pub(crate) fn memory(&self) -> &Arc<InMemoryProvider> {
+    /// The store in memory behind everything, if it is in memory.
+    pub(crate) fn memory(&self) -> Option<&Arc<InMemoryProvider>> {
         match &self.ground {
-            Ground::Virtual { memory, .. } => memory,
-            Ground::File { .. } | Ground::VirtualFile { .. } => panic!("this world is a file"),
+            Ground::Memory(memory) => Some(memory),
+            Ground::File { .. } | Ground::Postgres(_) => None,
         }
     }
 
-    /// What the file is called in a URL. Only in real time.
-    pub(crate) fn database(&self) -> String {
+    /// The schema, if it is on PostgreSQL.
+    pub(crate) fn room(&self) -> Option<&Arc<Room>> {
         match &self.ground {
-            Ground::Virtual { .. } => panic!("this world is in memory"),
-            Ground::File { folder, .. } | Ground::VirtualFile { folder, .. } => folder.database(),
-        }
-    }
-
-    /// The store on the file. Only in real time.
-    pub(crate) fn sqlite(&self) -> &Arc<SqliteProvider> {
-        match &self.ground {
-            Ground::Virtual { .. } => panic!("this world is in memory"),
-            Ground::File { sqlite, .. } | Ground::VirtualFile { sqlite, .. } => sqlite,
+            Ground::Postgres(room) => Some(room),
+            Ground::Memory(_) | Ground::File { .. } => None,
         }
     }
 }
@@ -378,40 +435,69 @@ impl World {
 
     /// What is in the queues, and how much of the store is leased.
     pub(crate) async fn left(&self) -> Left {
-        match &self.ground {
-            Ground::Virtual { memory, .. } => {
-                let dump = memory.dump();
-                let instances = dump.instances.values().filter(|instance| instance.leased_until.is_some());
-                let work = dump.work.values().filter(|work| work.leased_until.is_some());
-                Left {
-                    messages: dump.messages.len(),
-                    work: dump.work.len(),
-                    leases: instances.count() + work.count(),
-                }
+        let Some(memory) = self.memory() else {
+            let now = self.clock.wall().as_millis();
+            let leased = |table: &str| format!("SELECT count(*) FROM {table} WHERE leased_until > {now}");
+            return Left {
+                messages: self.number("SELECT count(*) FROM message").await,
+                work: self.number("SELECT count(*) FROM work").await,
+                leases: self.number(&leased("mailbox")).await + self.number(&leased("work")).await,
+            };
+        };
+        let dump = memory.dump();
+        let instances = dump.instances.values().filter(|instance| instance.leased_until.is_some());
+        let work = dump.work.values().filter(|work| work.leased_until.is_some());
+        Left {
+            messages: dump.messages.len(),
+            work: dump.work.len(),
+            leases: instances.count() + work.count(),
+        }
+    }
+
+    /// A number that is asked for in SQL. Not in memory.
+    pub(crate) async fn number(&self, query: &str) -> usize {
+        let number = match &self.ground {
+            Ground::Memory(_) => panic!("this world is in memory"),
+            Ground::Postgres(room) => self.outside_of_time(room.number(query)).await,
+            Ground::File { sqlite, .. } => {
+                let query = query.to_owned();
+                let look = sqlite.inspect(move |rows| rows.query_row(&query, [], |row| row.get::<_, i64>(0)));
+                self.outside_of_time(look).await.unwrap().unwrap()
             }
-            Ground::File { .. } | Ground::VirtualFile { .. } => {
-                let now = self.clock.wall().as_millis();
-                let leased = |table: &str| format!("SELECT count(*) FROM {table} WHERE leased_until > {now}");
-                Left {
-                    messages: self.number("SELECT count(*) FROM message").await,
-                    work: self.number("SELECT count(*) FROM work").await,
-                    leases: self.number(&leased("mailbox")).await + self.number(&leased("work")).await,
-                }
+        };
+        usize::try_from(number).unwrap()
+    }
+
+    /// A column of texts that is asked for in SQL. Not in memory.
+    pub(crate) async fn texts(&self, query: &str) -> Vec<String> {
+        match &self.ground {
+            Ground::Memory(_) => panic!("this world is in memory"),
+            Ground::Postgres(room) => self.outside_of_time(room.texts(query)).await,
+            Ground::File { sqlite, .. } => {
+                let query = query.to_owned();
+                let look = sqlite.inspect(move |rows| {
+                    let mut statement = rows.prepare(&query)?;
+                    let column = statement.query_map([], |row| row.get::<_, String>(0))?;
+                    column.collect::<Result<Vec<_>, _>>()
+                });
+                self.outside_of_time(look).await.unwrap().unwrap()
             }
         }
     }
 
-    /// A number that is asked for in SQL. Only on a file.
-    pub(crate) async fn number(&self, query: &str) -> usize {
-        let query = query.to_owned();
-        let look = self.sqlite().inspect(move |rows| rows.query_row(&query, [], |row| row.get::<_, i64>(0)));
-        usize::try_from(self.outside_of_time(look).await.unwrap().unwrap()).unwrap()
-    }
-
-    /// How many rows a statement changes. Only on a file.
-    pub(crate) async fn change(&self, statement: String) -> usize {
-        let change = self.sqlite().inspect(move |rows| rows.execute(&statement, []));
-        self.outside_of_time(change).await.unwrap().unwrap()
+    /// How many rows a statement changes. Not in memory.
+    pub(crate) async fn change(&self, statement: &str) -> usize {
+        match &self.ground {
+            Ground::Memory(_) => panic!("this world is in memory"),
+            Ground::Postgres(room) => {
+                usize::try_from(self.outside_of_time(room.change(statement)).await).unwrap()
+            }
+            Ground::File { sqlite, .. } => {
+                let statement = statement.to_owned();
+                let change = sqlite.inspect(move |rows| rows.execute(&statement, []));
+                self.outside_of_time(change).await.unwrap().unwrap()
+            }
+        }
     }
 
     /// Virtual time would pass while everybody waits for a thread of the store.
@@ -439,8 +525,13 @@ impl World {
         self.clock.sleep_until(self.clock.monotonic().saturating_add(time)).await;
     }
 
-    /// Lets more time pass than anything lasts: hours in memory. On a file every look takes its time, and minutes are enough.
+    /// Lets more time pass than anything lasts: hours in memory. Elsewhere every look takes its time, and minutes are enough.
     pub(crate) async fn pass_long(&self) {
-        self.pass(seconds(if self.is_file() { 10 * 60 } else { 10 * 3_600 })).await;
+        self.pass(match &self.ground {
+            Ground::Memory(_) => seconds(10 * 3_600),
+            Ground::File { .. } => seconds(10 * 60),
+            Ground::Postgres(_) => seconds(60),
+        })
+        .await;
     }
 }
