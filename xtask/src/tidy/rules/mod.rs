@@ -14,6 +14,7 @@ mod function_length;
 mod leftovers;
 mod linked_docs;
 mod module_docs;
+mod untested_targets;
 
 /// Rules that need nothing but the files.
 pub(crate) const OF_THE_TREE: &[fn(&Tree) -> Vec<Violation>] = &[
@@ -26,6 +27,7 @@ pub(crate) const OF_THE_TREE: &[fn(&Tree) -> Vec<Violation>] = &[
     ambient::check,
     direct_dependencies::check,
     clippy_settings::check,
+    untested_targets::check,
     linked_docs::check,
 ];
 
