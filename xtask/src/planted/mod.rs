@@ -36,6 +36,15 @@ pub(crate) enum Request {
     CheckAllAndWrite,
 }
 
+/// How many of the tests that claim to catch a bug are run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Thoroughness {
+    /// Up to the one that notices it: the bug is caught.
+    FirstCatch,
+    /// Every one, for the record of what they are worth.
+    EveryTest,
+}
+
 impl Request {
     pub(crate) fn all() -> Self {
         Self::Check { names: Vec::new() }
@@ -53,7 +62,11 @@ pub(crate) fn run(workspace: &Workspace, request: &Request) -> anyhow::Result<()
     } else {
         let folder = workspace.target_dir().join("planted");
         let bench = Workbench::new(workspace.root(), &folder.join("work"), &folder.join("target"), LIMIT);
-        plant_all(&bench, &bugs)?
+        let thoroughness = match request {
+            Request::Check { .. } => Thoroughness::FirstCatch,
+            Request::CheckAllAndWrite => Thoroughness::EveryTest,
+        };
+        plant_all(&bench, &bugs, thoroughness)?
     };
     if *request == Request::CheckAllAndWrite {
         let file = workspace.root().join(REPORT_FILE);
@@ -78,7 +91,11 @@ fn choose<'table>(table: &'table [PlantedBug], names: &[String]) -> anyhow::Resu
 }
 
 /// Prints the table and gives it back, or fails and names every bug that is not caught.
-fn plant_all<'table>(bench: &Workbench, bugs: &[&'table PlantedBug]) -> anyhow::Result<Vec<Catch<'table>>> {
+fn plant_all<'table>(
+    bench: &Workbench,
+    bugs: &[&'table PlantedBug],
+    thoroughness: Thoroughness,
+) -> anyhow::Result<Vec<Catch<'table>>> {
     bench.mirror()?;
     all_catchers_pass(bench, bugs).context("without any bug")?;
 
@@ -86,7 +103,7 @@ fn plant_all<'table>(bench: &Workbench, bugs: &[&'table PlantedBug]) -> anyhow::
     let mut failures = Vec::new();
     for bug in bugs {
         println!("planting `{}`", bug.name);
-        match plant(bench, bug) {
+        match plant(bench, bug, thoroughness) {
             Ok(catch) => catches.push(catch),
             Err(failure) => failures.push(format!("`{}`: {failure:#}", bug.name)),
         }
@@ -100,8 +117,13 @@ fn plant_all<'table>(bench: &Workbench, bugs: &[&'table PlantedBug]) -> anyhow::
 fn all_catchers_pass(bench: &Workbench, bugs: &[&PlantedBug]) -> anyhow::Result<()> {
     let test_binary = bench.build()?;
     let catchers: BTreeSet<&str> = bugs.iter().flat_map(|bug| bug.caught_by.iter().copied()).collect();
+    let catchers: Vec<&str> = catchers.into_iter().collect();
+    if bench.run_tests(&test_binary, &catchers)? == Ending::Passed {
+        return Ok(());
+    }
+    // One by one, to name the one that does not.
     for test in catchers {
-        match bench.run_test(&test_binary, test)? {
+        match bench.run_tests(&test_binary, &[test])? {
             Ending::Passed => {}
             Ending::NoSuchTest => bail!("there is no test `{test}`; correct `caught_by` in {BUGS_FILE}"),
             ending @ (Ending::Failed | Ending::Crashed | Ending::Hung) => {
@@ -112,23 +134,34 @@ fn all_catchers_pass(bench: &Workbench, bugs: &[&PlantedBug]) -> anyhow::Result<
     Ok(())
 }
 
-fn plant<'table>(bench: &Workbench, bug: &'table PlantedBug) -> anyhow::Result<Catch<'table>> {
+fn plant<'table>(
+    bench: &Workbench,
+    bug: &'table PlantedBug,
+    thoroughness: Thoroughness,
+) -> anyhow::Result<Catch<'table>> {
     ensure!(!bug.caught_by.is_empty(), "it names no test; fill `caught_by` in {BUGS_FILE}");
     bench.plant(bug)?;
-    let catch = tests_that_notice(bench, bug);
+    let catch = tests_that_notice(bench, bug, thoroughness);
     bench.mirror().context("cannot restore the copy")?;
     catch
 }
 
-fn tests_that_notice<'table>(bench: &Workbench, bug: &'table PlantedBug) -> anyhow::Result<Catch<'table>> {
+fn tests_that_notice<'table>(
+    bench: &Workbench,
+    bug: &'table PlantedBug,
+    thoroughness: Thoroughness,
+) -> anyhow::Result<Catch<'table>> {
     let test_binary = bench.build().with_context(|| {
         format!("it does not compile, so no test can catch it; correct `replace` in {BUGS_FILE}")
     })?;
     let mut noticed = Vec::new();
     for test in bug.caught_by {
-        match bench.run_test(&test_binary, test)? {
+        match bench.run_tests(&test_binary, &[test])? {
             Ending::Passed | Ending::NoSuchTest => {}
             ending @ (Ending::Failed | Ending::Crashed | Ending::Hung) => noticed.push((*test, ending)),
+        }
+        if thoroughness == Thoroughness::FirstCatch && !noticed.is_empty() {
+            break;
         }
     }
     ensure!(!noticed.is_empty(), "not caught by {}: {}", bug.caught_by.join(", "), bug.story);

@@ -5,6 +5,7 @@ use std::process;
 
 use super::bugs::Edit;
 use super::*;
+use Thoroughness::{EveryTest, FirstCatch};
 
 const FILE: &str = "crates/abide-engine/src/lib.rs";
 
@@ -78,7 +79,7 @@ fn every_kind_of_bug_is_reported_as_what_it_is() {
     let playground = Playground::new("kinds");
     let bench = playground.bench();
 
-    let catches = plant_all(&bench, &[&CAUGHT, &ENDLESS, &CRASHING]).unwrap();
+    let catches = plant_all(&bench, &[&CAUGHT, &ENDLESS, &CRASHING], EveryTest).unwrap();
     let noticed: Vec<_> = catches.iter().map(|catch| (catch.bug.name, catch.noticed.as_slice())).collect();
     assert_eq!(
         noticed,
@@ -89,7 +90,8 @@ fn every_kind_of_bug_is_reported_as_what_it_is() {
         ]
     );
 
-    let failure = plant_all(&bench, &[&OVERLOOKED, &STALE, &BROKEN, &CAUGHT]).unwrap_err().to_string();
+    let failure =
+        plant_all(&bench, &[&OVERLOOKED, &STALE, &BROKEN, &CAUGHT], FirstCatch).unwrap_err().to_string();
     assert!(failure.contains("`overlooked`: not caught by idles, sums"), "{failure}");
     assert!(failure.contains("`stale`: `find` does not occur"), "{failure}");
     assert!(failure.contains("`broken`: it does not compile"), "{failure}");
@@ -101,11 +103,11 @@ fn every_kind_of_bug_is_reported_as_what_it_is() {
 fn a_catcher_must_exist_and_pass_without_the_bug() {
     let playground = Playground::new("baseline");
     let bench = playground.bench();
-    let failure = format!("{:#}", plant_all(&bench, &[&MISDIRECTED]).unwrap_err());
+    let failure = format!("{:#}", plant_all(&bench, &[&MISDIRECTED], FirstCatch).unwrap_err());
     assert!(failure.contains("there is no test `no_such_test`"), "{failure}");
 
     playground.write("crates/abide-engine/tests/it/main.rs", &TESTS.replace("1), 3", "1), 4"));
-    let failure = format!("{:#}", plant_all(&bench, &[&CAUGHT]).unwrap_err());
+    let failure = format!("{:#}", plant_all(&bench, &[&CAUGHT], FirstCatch).unwrap_err());
     assert!(failure.contains("the test `sums` fails, so it proves nothing"), "{failure}");
 }
 

@@ -1,4 +1,4 @@
-//! Runs one test of a test binary, and does not wait for ever.
+//! Runs tests of a test binary, and does not wait for ever.
 
 use std::fmt;
 use std::io::{self, Read};
@@ -33,9 +33,10 @@ impl fmt::Display for Ending {
 /// What libtest exits with if a test failed, as opposed to having been killed by a signal.
 const TEST_FAILED: i32 = 101;
 
-/// The command must run exactly one test. It is the test binary and not cargo, because killing cargo would leave the
-/// test running.
-pub(crate) fn run_one_test(mut command: Command, limit: Duration) -> io::Result<Ending> {
+/// The command must run exactly so many tests. It is the test binary and not cargo, because killing cargo would leave the
+/// tests running.
+pub(crate) fn run_tests(mut command: Command, count: usize, limit: Duration) -> io::Result<Ending> {
+    let verdict = format!("test result: ok. {count} passed");
     let (mut output, writer) = io::pipe()?;
     command.stdin(Stdio::null()).stdout(writer.try_clone()?).stderr(writer);
     let mut child = command.spawn()?;
@@ -58,7 +59,7 @@ pub(crate) fn run_one_test(mut command: Command, limit: Duration) -> io::Result<
         let text = text?;
         let status = child.wait()?;
         Ok(match status.code() {
-            Some(0) if String::from_utf8_lossy(&text).contains("test result: ok. 1 passed") => Ending::Passed,
+            Some(0) if String::from_utf8_lossy(&text).contains(&verdict) => Ending::Passed,
             Some(0) => Ending::NoSuchTest,
             Some(TEST_FAILED) => Ending::Failed,
             Some(_) | None => Ending::Crashed,
