@@ -8,6 +8,27 @@ const README: &str = include_str!("../../../../README.md");
 /// What it may take from the start of the orchestration to its result.
 const LIMIT_MICROS: u128 = 50_000;
 
+/// What the program is built of, beside what comes from elsewhere.
+const OURS: [&str; 9] = [
+    "abide",
+    "abide-client",
+    "abide-engine",
+    "abide-host",
+    "abide-memory",
+    "abide-model",
+    "abide-provider",
+    "abide-runtime",
+    "abide-sqlite",
+];
+
+/// The profile of the tests, so that what comes from elsewhere is built once; and quickly the rest.
+fn profile() -> impl Iterator<Item = String> {
+    let ours = OURS.iter().map(|name| format!("profile.dev.package.{name}.opt-level=0"));
+    let settings = ["profile.dev.debug='line-tables-only'", "profile.dev.package.'*'.opt-level=1"];
+    let settings = settings.into_iter().map(str::to_owned).chain(ours);
+    settings.flat_map(|setting| ["--config".to_owned(), setting])
+}
+
 /// The first block of code in this language.
 fn block(language: &str) -> &'static str {
     let fence = format!("```{language}");
@@ -56,10 +77,8 @@ fn build() -> PathBuf {
     let output = Command::new(env!("CARGO"))
         .args(["build", "--quiet", "--offline", "--bins", "--target-dir"])
         .arg(target)
+        .args(profile())
         .current_dir(&project)
-        // As the tests are built, so that the dependencies they share are built once.
-        .env("CARGO_PROFILE_DEV_OPT_LEVEL", "1")
-        .env("CARGO_PROFILE_DEV_DEBUG", "line-tables-only")
         .output()
         .unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
