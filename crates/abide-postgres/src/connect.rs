@@ -1,8 +1,11 @@
 //! Opening a connection: where to, how encrypted, and with which settings.
 
+use std::pin::pin;
 use std::time::Duration;
 
+use abide_model::Clock;
 use futures_channel::mpsc;
+use futures_util::future::{Either, select};
 use tokio::task::JoinHandle;
 use tokio_postgres::config::Host;
 use tokio_postgres::{AsyncMessage, Client, Config, Notification};
@@ -11,8 +14,11 @@ use crate::error::{CallError, OpenError, describe};
 use crate::schema::Schema;
 use crate::tls::{Encryption, Stream};
 
-/// How long connecting may take.
+/// How long it may take until somebody answers at an address, unless the URL says so by `connect_timeout`.
 const PATIENCE: Duration = Duration::from_secs(3);
+
+/// The same until the connection is there, with its settings: a server may go silent at any point.
+const WHOLE_PATIENCE: Duration = Duration::from_secs(10);
 
 /// What every connection begins with.
 ///
@@ -39,6 +45,8 @@ pub(crate) const SETTINGS: &str = "
 pub(crate) struct Target {
     pub(crate) config: Config,
     pub(crate) encryption: Encryption,
+    /// How long it may take until a connection is there.
+    patience: Duration,
     /// For people: without user and password.
     pub(crate) place: String,
 }
@@ -54,13 +62,15 @@ impl Target {
             let reason = "it names no host".to_owned();
             return Err(OpenError::Url { url: without_password(url), reason });
         }
-        if config.get_connect_timeout().is_none() {
+        let patience = config.get_connect_timeout().copied();
+        if patience.is_none() {
             config.connect_timeout(PATIENCE);
         }
+        let patience = patience.unwrap_or(WHOLE_PATIENCE);
         config.ssl_mode(encryption.mode());
         config.tcp_user_timeout(Duration::from_secs(15)).keepalives_idle(Duration::from_secs(15));
         let place = place_of(&config);
-        Ok(Self { config, encryption, place })
+        Ok(Self { config, encryption, patience, place })
     }
 }
 
@@ -121,15 +131,34 @@ pub(crate) async fn connect(
     target: &Target,
     schema: &Schema,
     purpose: Purpose,
+    clock: &dyn Clock,
     notices: Option<mpsc::UnboundedSender<Notification>>,
 ) -> Result<(Client, Driver), CallError> {
     let mut config = target.config.clone();
     let whose = config.get_application_name().map_or_else(|| format!("abide {schema}"), ToOwned::to_owned);
     config.application_name(format!("{whose} {}", purpose.name()));
-    let (client, stream) = target.encryption.connect(&config).await?;
-    let driver = Driver(tokio::runtime::Handle::current().spawn(drive(stream, notices)));
-    client.batch_execute(SETTINGS).await?;
-    Ok((client, driver))
+    within(clock, target.patience, async {
+        let (client, stream) = target.encryption.connect(&config).await?;
+        let driver = Driver(tokio::runtime::Handle::current().spawn(drive(stream, notices)));
+        client.batch_execute(SETTINGS).await?;
+        Ok((client, driver))
+    })
+    .await
+}
+
+/// Waits for an answer, but not for ever.
+pub(crate) async fn within<T>(
+    clock: &dyn Clock,
+    patience: Duration,
+    answer: impl Future<Output = Result<T, CallError>>,
+) -> Result<T, CallError> {
+    let deadline = clock.sleep_until(clock.monotonic().saturating_add(patience));
+    match select(pin!(answer), deadline).await {
+        Either::Left((answer, _)) => answer,
+        Either::Right(_) => {
+            Err(CallError::unknown(format!("no answer from PostgreSQL within {} s", patience.as_secs())))
+        }
+    }
 }
 
 /// Moves bytes until the connection ends. Why it ended is told to whoever waits for an answer.
