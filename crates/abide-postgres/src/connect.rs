@@ -14,11 +14,11 @@ use crate::error::{CallError, OpenError, describe};
 use crate::schema::Schema;
 use crate::tls::{Encryption, Stream};
 
-/// How long it may take until somebody answers at an address.
+/// How long it may take until somebody answers at an address, unless the URL says so by `connect_timeout`.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// How long it may take until a connection is there, with its settings. A server that was there a moment ago may go silent at any point.
-pub(crate) const WHOLE_PATIENCE: Duration = Duration::from_secs(10);
+/// The same until the connection is there, with its settings: a server may go silent at any point.
+const WHOLE_PATIENCE: Duration = Duration::from_secs(10);
 
 /// What every connection begins with.
 ///
@@ -45,6 +45,8 @@ pub(crate) const SETTINGS: &str = "
 pub(crate) struct Target {
     pub(crate) config: Config,
     pub(crate) encryption: Encryption,
+    /// How long it may take until a connection is there.
+    patience: Duration,
     /// For people: without user and password.
     pub(crate) place: String,
 }
@@ -60,13 +62,15 @@ impl Target {
             let reason = "it names no host".to_owned();
             return Err(OpenError::Url { url: without_password(url), reason });
         }
-        if config.get_connect_timeout().is_none() {
+        let patience = config.get_connect_timeout().copied();
+        if patience.is_none() {
             config.connect_timeout(PATIENCE);
         }
+        let patience = patience.unwrap_or(WHOLE_PATIENCE);
         config.ssl_mode(encryption.mode());
         config.tcp_user_timeout(Duration::from_secs(15)).keepalives_idle(Duration::from_secs(15));
         let place = place_of(&config);
-        Ok(Self { config, encryption, place })
+        Ok(Self { config, encryption, patience, place })
     }
 }
 
@@ -133,7 +137,7 @@ pub(crate) async fn connect(
     let mut config = target.config.clone();
     let whose = config.get_application_name().map_or_else(|| format!("abide {schema}"), ToOwned::to_owned);
     config.application_name(format!("{whose} {}", purpose.name()));
-    within(clock, WHOLE_PATIENCE, async {
+    within(clock, target.patience, async {
         let (client, stream) = target.encryption.connect(&config).await?;
         let driver = Driver(tokio::runtime::Handle::current().spawn(drive(stream, notices)));
         client.batch_execute(SETTINGS).await?;

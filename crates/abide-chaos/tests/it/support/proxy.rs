@@ -36,6 +36,7 @@ struct State {
     is_stalled: bool,
     /// So many of the next connections are silent from the beginning.
     silences_next: usize,
+    silenced: usize,
     is_closed: bool,
     answers_lost: usize,
     wires: BTreeMap<u64, Arc<Wire>>,
@@ -67,6 +68,7 @@ impl Proxy {
             loses_one_in: None,
             is_stalled: false,
             silences_next: 0,
+            silenced: 0,
             is_closed: false,
             answers_lost: 0,
             wires: BTreeMap::new(),
@@ -125,6 +127,11 @@ impl Proxy {
         self.line.state.lock().unwrap().silences_next = so_many;
     }
 
+    /// How many connections were silent from the beginning.
+    pub(crate) fn silenced(&self) -> usize {
+        self.line.state.lock().unwrap().silenced
+    }
+
     /// Ends all connections.
     pub(crate) fn cut_all(&self) {
         self.line.state.lock().unwrap().wires.values().for_each(|wire| wire.close());
@@ -169,6 +176,7 @@ impl Line {
                 state.accepted += 1;
                 let number = state.accepted;
                 wire.is_silent.store(state.silences_next > 0, Ordering::Relaxed);
+                state.silenced += usize::from(state.silences_next > 0);
                 state.silences_next = state.silences_next.saturating_sub(1);
                 state.wires.insert(number, Arc::clone(&wire));
                 number
