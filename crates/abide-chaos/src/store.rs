@@ -1,14 +1,12 @@
 //! The store that workers and their driver share: a file, or a schema on a server.
-//!
-//! On a server every connection says by its name whose it is, so that the driver can find it there, and end it.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use abide::providers::Provider;
+use abide::providers::postgres::{self, PostgresProvider};
 use abide::providers::sqlite::{self, SqliteProvider};
 use abide::seams::Clock;
-use abide_postgres::PostgresProvider;
 
 /// Where everything is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,7 +17,7 @@ pub enum Store {
     Schema {
         /// Of the database.
         url: String,
-        /// The schema, and the name that its connections go by.
+        /// The schema.
         schema: String,
     },
 }
@@ -33,7 +31,7 @@ pub enum StoreOpenError {
     File(#[from] sqlite::OpenError),
     /// The schema.
     #[error(transparent)]
-    Schema(#[from] abide_postgres::OpenError),
+    Schema(#[from] postgres::OpenError),
 }
 
 impl Store {
@@ -68,25 +66,9 @@ impl Store {
                 Ok(Arc::new(SqliteProvider::builder(&url).open().await?))
             }
             Self::Schema { url, schema } => {
-                let opened = PostgresProvider::builder(&called(url, schema))
-                    .listen_url(&called(url, &listener_of(schema)))
-                    .schema(schema)
-                    .clock(clock)
-                    .open();
-                Ok(Arc::new(opened.await?))
+                let store = PostgresProvider::builder(url).schema(schema).clock(clock).open().await?;
+                Ok(Arc::new(store))
             }
         }
     }
-}
-
-/// What the connection is called on which a node hears from the others.
-#[must_use]
-pub fn listener_of(schema: &str) -> String {
-    format!("{schema}_listener")
-}
-
-/// A URL whose connections go by this name.
-fn called(url: &str, name: &str) -> String {
-    let separator = if url.contains('?') { '&' } else { '?' };
-    format!("{url}{separator}application_name={name}")
 }

@@ -1,8 +1,11 @@
 //! Opening a connection: where to, how encrypted, and with which settings.
 
+use std::pin::pin;
 use std::time::Duration;
 
+use abide_model::Clock;
 use futures_channel::mpsc;
+use futures_util::future::{Either, select};
 use tokio::task::JoinHandle;
 use tokio_postgres::config::Host;
 use tokio_postgres::{AsyncMessage, Client, Config, Notification};
@@ -11,8 +14,11 @@ use crate::error::{CallError, OpenError, describe};
 use crate::schema::Schema;
 use crate::tls::{Encryption, Stream};
 
-/// How long connecting may take.
+/// How long it may take until somebody answers at an address.
 const PATIENCE: Duration = Duration::from_secs(3);
+
+/// How long it may take until a connection is there, with its settings. A server that was there a moment ago may go silent at any point.
+pub(crate) const WHOLE_PATIENCE: Duration = Duration::from_secs(10);
 
 /// What every connection begins with.
 ///
@@ -121,15 +127,34 @@ pub(crate) async fn connect(
     target: &Target,
     schema: &Schema,
     purpose: Purpose,
+    clock: &dyn Clock,
     notices: Option<mpsc::UnboundedSender<Notification>>,
 ) -> Result<(Client, Driver), CallError> {
     let mut config = target.config.clone();
     let whose = config.get_application_name().map_or_else(|| format!("abide {schema}"), ToOwned::to_owned);
     config.application_name(format!("{whose} {}", purpose.name()));
-    let (client, stream) = target.encryption.connect(&config).await?;
-    let driver = Driver(tokio::runtime::Handle::current().spawn(drive(stream, notices)));
-    client.batch_execute(SETTINGS).await?;
-    Ok((client, driver))
+    within(clock, WHOLE_PATIENCE, async {
+        let (client, stream) = target.encryption.connect(&config).await?;
+        let driver = Driver(tokio::runtime::Handle::current().spawn(drive(stream, notices)));
+        client.batch_execute(SETTINGS).await?;
+        Ok((client, driver))
+    })
+    .await
+}
+
+/// Waits for an answer, but not for ever.
+pub(crate) async fn within<T>(
+    clock: &dyn Clock,
+    patience: Duration,
+    answer: impl Future<Output = Result<T, CallError>>,
+) -> Result<T, CallError> {
+    let deadline = clock.sleep_until(clock.monotonic().saturating_add(patience));
+    match select(pin!(answer), deadline).await {
+        Either::Left((answer, _)) => answer,
+        Either::Right(_) => {
+            Err(CallError::unknown(format!("no answer from PostgreSQL within {} s", patience.as_secs())))
+        }
+    }
 }
 
 /// Moves bytes until the connection ends. Why it ended is told to whoever waits for an answer.

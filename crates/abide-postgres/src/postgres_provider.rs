@@ -265,9 +265,9 @@ fn prepare_here(shared: &Shared) -> Result<(), OpenError> {
     runtime.block_on(async {
         let place = || shared.settings.target.place.clone();
         let unreachable = |reason: String| OpenError::Connect { place: place(), reason, source: None };
-        let (mut client, _driver) = connect(&shared.settings.target, &shared.schema, Purpose::Opening, None)
-            .await
-            .map_err(|error| unreachable(error.message))?;
+        let Settings { target, clock, .. } = &shared.settings;
+        let connected = connect(target, &shared.schema, Purpose::Opening, &**clock, None).await;
+        let (mut client, _driver) = connected.map_err(|error| unreachable(error.message))?;
         check_server(&client, shared).await?;
         migrate(&mut client, &shared.schema).await
     })

@@ -266,7 +266,6 @@ pub(crate) const DIRECT: &[CrateRows] = &[
         may_depend_on: &[
             row("abide", "what it runs, as a user would"),
             row("abide-host", "the time that the journals show"),
-            row("abide-postgres", "the store that nodes share"),
             row("metrics", "the runtime tells only its metrics that a commit was refused"),
             row("rusqlite", "the file, once nobody uses it"),
             row("serde", "journals are JSON"),

@@ -37,7 +37,8 @@ pub(crate) struct Connection<'s> {
 
 impl<'s> Connection<'s> {
     pub(crate) async fn open(shared: &'s Shared, purpose: Purpose) -> Result<Self, CallError> {
-        let (client, driver) = connect(&shared.settings.target, &shared.schema, purpose, None).await?;
+        let (client, driver) =
+            connect(&shared.settings.target, &shared.schema, purpose, &*shared.settings.clock, None).await?;
         Ok(Self {
             client,
             _driver: driver,

@@ -12,8 +12,9 @@ use tokio_postgres::{Client, Notification, Statement};
 use super::connection::SHORT;
 use super::notice::Notice;
 use super::worker::Pauses;
-use crate::connect::{Driver, Purpose, connect};
+use crate::connect::{Driver, Purpose, connect, within};
 use crate::error::CallError;
+use crate::options::Settings;
 use crate::shared::Shared;
 use crate::statements::Sql;
 use crate::token::WorkToken;
@@ -51,11 +52,15 @@ struct Listener {
 impl Listener {
     async fn open(shared: &Shared) -> Result<Self, CallError> {
         let (sender, notices) = mpsc::unbounded();
-        let (client, driver) =
-            connect(&shared.settings.listen_target, &shared.schema, Purpose::Notices, Some(sender)).await?;
-        client.batch_execute(&format!("LISTEN \"{}\"", shared.schema.channel())).await?;
-        let backend = client.query_one("SELECT pg_backend_pid()", &[]).await?.try_get(0)?;
-        let tell = client.prepare(shared.texts.get(Sql::Tell)).await?;
+        let Settings { listen_target, clock, .. } = &shared.settings;
+        let connected = connect(listen_target, &shared.schema, Purpose::Notices, &**clock, Some(sender));
+        let (client, driver) = connected.await?;
+        let (backend, tell) = within(&**clock, SHORT, async {
+            client.batch_execute(&format!("LISTEN \"{}\"", shared.schema.channel())).await?;
+            let backend = client.query_one("SELECT pg_backend_pid()", &[]).await?.try_get(0)?;
+            Ok((backend, client.prepare(shared.texts.get(Sql::Tell)).await?))
+        })
+        .await?;
         Ok(Self { client, _driver: driver, tell, notices, backend })
     }
 
@@ -83,7 +88,10 @@ impl Listener {
         }
         let numbers: Vec<i64> = held.iter().map(|token| token.no).collect();
         let nonces: Vec<i64> = held.iter().map(|token| token.nonce).collect();
-        let rows = self.client.query(shared.texts.get(Sql::LostWork), &[&numbers, &nonces]).await?;
+        let rows = within(&*shared.settings.clock, SHORT, async {
+            Ok(self.client.query(shared.texts.get(Sql::LostWork), &[&numbers, &nonces]).await?)
+        })
+        .await?;
         let mut lost = Vec::new();
         for row in rows {
             let (no, nonce): (i64, i64) = (row.try_get(0)?, row.try_get(1)?);

@@ -1,6 +1,11 @@
 //! Nodes that lose their connections: ended by the server, or on the way.
 
+use std::sync::Arc;
 use std::time::Duration;
+
+use abide::seams::Clock as _;
+use abide_host::SystemClock;
+use futures::executor::block_on;
 
 use crate::support::database::Database;
 use crate::support::fleet::Fleet;
@@ -78,6 +83,28 @@ fn nothing_is_lost_when_connections_stall_or_break_in_half() {
     assert!(hit.hits >= 3, "{} hits", hit.hits);
 }
 
+/// Nobody answers while a connection is made, and nobody says so either: it is given up, and another is made.
+#[test]
+fn connections_that_never_come_about_are_given_up() {
+    let Some(database) = Database::shared() else { return };
+    let proxy = Proxy::before(database.url());
+    let url = proxy.url(database.url());
+    let site = Site::through("silence", database, &url);
+    let client = site.client();
+    proxy.silence_next(3);
+    proxy.cut_all();
+    let clock = SystemClock::new();
+    block_on(client.start_orchestration("nobody", "runs", "this")).unwrap();
+    let took = clock.monotonic();
+    println!("an order was placed {took:?} after connections were cut");
+    assert!(took < Duration::from_secs(15), "it took {took:?}");
+    drop(client);
+    proxy.silence_next(1);
+    let opened = block_on(site.store().open(Arc::new(SystemClock::new()))).map(drop);
+    println!("opening it without an answer: {opened:?}");
+    assert!(opened.is_err(), "opening it says that nobody answers");
+}
+
 fn go_wrong(proxy: &Proxy, dice: &mut Dice) {
     let kinds = if told("ABIDE_STORM_SECONDS", 0) < LONG_STORM { 4 } else { 5 };
     match dice.below(kinds) {
@@ -87,7 +114,10 @@ fn go_wrong(proxy: &Proxy, dice: &mut Dice) {
             pass(Duration::from_millis(u64::try_from(100 + dice.below(1_200)).unwrap()));
             proxy.calm();
         }
-        4 => proxy.silence_one(dice),
+        4 => {
+            proxy.silence_one(dice);
+            proxy.silence_next(1);
+        }
         _ => proxy.half_close_one(dice),
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use abide::seams::Entropy as _;
-use abide_chaos::store::{Store, listener_of};
+use abide_chaos::store::Store;
 use abide_host::SystemEntropy;
 use tokio::runtime::Runtime;
 use tokio_postgres::types::ToSql;
@@ -89,10 +89,16 @@ impl Database {
 
     /// Ends some connection of a node, or that on which one listens; says how many, which is none if there is none.
     pub(crate) fn end_some_connection(&self, listens: bool) -> usize {
-        let name = if listens { listener_of(&self.schema) } else { self.schema.clone() };
-        let some = "SELECT pid FROM pg_stat_activity WHERE application_name = $1 ORDER BY random() LIMIT 1";
+        let name = self.connections(if listens { "notices" } else { "%" });
+        let some =
+            "SELECT pid FROM pg_stat_activity WHERE application_name LIKE $1 ORDER BY random() LIMIT 1";
         let end = format!("SELECT pg_terminate_backend(pid) FROM ({some}) AS victim");
         self.rows(&end, &[&name]).iter().filter(|row| row.get(0)).count()
+    }
+
+    /// What the nodes' connections for this purpose are called, as a pattern.
+    fn connections(&self, purpose: &str) -> String {
+        format!("abide {} {purpose}", self.schema).replace('_', "\\_")
     }
 
     /// How many transactions made something in this schema.
@@ -122,11 +128,10 @@ impl Database {
 
     /// What the nodes' connections should not have done. Whoever was killed may be listed for a moment.
     pub(crate) fn complaints_about_connections(&self) -> Vec<String> {
-        let names = [self.schema.clone(), listener_of(&self.schema)];
-        let names = names.as_slice();
+        let names = self.connections("%");
         until("the transactions of the nodes to be over", || {
             let open = "SELECT FROM pg_stat_activity
-                        WHERE application_name = ANY ($1) AND state LIKE 'idle in transaction%'";
+                        WHERE application_name LIKE $1 AND state LIKE 'idle in transaction%'";
             self.rows(open, &[&names]).is_empty().then_some(())
         });
         let deadlocks = self.number(DEADLOCKS);

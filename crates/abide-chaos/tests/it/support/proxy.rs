@@ -34,6 +34,8 @@ struct State {
     /// One answer of so many is lost.
     loses_one_in: Option<usize>,
     is_stalled: bool,
+    /// So many of the next connections are silent from the beginning.
+    silences_next: usize,
     is_closed: bool,
     answers_lost: usize,
     wires: BTreeMap<u64, Arc<Wire>>,
@@ -64,6 +66,7 @@ impl Proxy {
             dice: Dice::of_environment(),
             loses_one_in: None,
             is_stalled: false,
+            silences_next: 0,
             is_closed: false,
             answers_lost: 0,
             wires: BTreeMap::new(),
@@ -117,6 +120,16 @@ impl Proxy {
         }
     }
 
+    /// The next connections are accepted, and carry nothing.
+    pub(crate) fn silence_next(&self, so_many: usize) {
+        self.line.state.lock().unwrap().silences_next = so_many;
+    }
+
+    /// Ends all connections.
+    pub(crate) fn cut_all(&self) {
+        self.line.state.lock().unwrap().wires.values().for_each(|wire| wire.close());
+    }
+
     fn some_wire(&self, dice: &mut Dice) -> Option<Arc<Wire>> {
         let state = self.line.state.lock().unwrap();
         let count = state.wires.len();
@@ -155,6 +168,8 @@ impl Line {
                 let mut state = self.state.lock().unwrap();
                 state.accepted += 1;
                 let number = state.accepted;
+                wire.is_silent.store(state.silences_next > 0, Ordering::Relaxed);
+                state.silences_next = state.silences_next.saturating_sub(1);
                 state.wires.insert(number, Arc::clone(&wire));
                 number
             };
