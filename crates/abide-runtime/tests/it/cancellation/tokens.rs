@@ -61,7 +61,7 @@ fn three_activities_of_one_orchestration_all_hear_and_each_ends_in_its_own_way()
         assert_eq!(heard, ended);
         assert_eq!(world.end("i").await.unwrap_err(), "canceled: why");
         runtime.shutdown(None).await;
-        assert_eq!(world.left().await, Left::NOTHING);
+        world.leaves(Left::NOTHING).await;
     });
 }
 

@@ -42,7 +42,7 @@ fn afterwards_nothing_of_the_runtime_holds_the_store() {
         assert_eq!(world.start_and_end("i", "Main", "x").await.unwrap(), "x");
         runtime.shutdown(None).await;
         assert_eq!(Arc::strong_count(&world.store), before);
-        assert_eq!(world.left().await, Left::NOTHING);
+        world.leaves(Left::NOTHING).await;
     });
 }
 
@@ -78,7 +78,7 @@ fn what_was_begun_is_finished_within_the_grace() {
         let finishing = async { gate.open() };
         futures::join!(stopping, finishing);
         // Its result is in the queue, and nothing is leased.
-        assert_eq!(world.left().await, Left { messages: 1, work: 0, leases: 0 });
+        world.leaves(Left { messages: 1, work: 0, leases: 0 }).await;
         let runtime = world.run(asks(Node::new())).await;
         assert_eq!(world.end("i").await.unwrap(), "x");
         assert_eq!(log.len(), 1);
@@ -96,7 +96,7 @@ fn what_is_not_finished_is_dropped_after_the_grace_and_handed_back() {
         let (took, ()) = world.time(runtime.shutdown(None)).await;
         assert!((millis(1_000)..=millis(1_010)).contains(&took), "{took:?}: a second unless told");
         assert_eq!(log.lines(), ["began", "dropped"]);
-        assert_eq!(world.left().await, Left { messages: 0, work: 1, leases: 0 });
+        world.leaves(Left { messages: 0, work: 1, leases: 0 }).await;
         // The next runtime has it at once, and the attempt was not counted.
         let next = Log::new();
         let writes = next.clone();
@@ -124,7 +124,7 @@ fn without_grace_everything_is_handed_back_at_once() {
         // At once; on a disk that is slow, as long as a runtime waits for a lease to be taken back.
         let most = if world.is_virtual() { millis(101) } else { seconds(4) };
         assert!(took <= most, "{took:?}");
-        assert_eq!(world.left().await, Left { messages: 0, work: 1, leases: 0 });
+        world.leaves(Left { messages: 0, work: 1, leases: 0 }).await;
         let node =
             asks(Node::new().activity("Activity", |ctx, _| async move { Ok(ctx.attempt().to_string()) }));
         let runtime = world.run(node).await;
@@ -184,7 +184,7 @@ fn an_error_that_the_shutdown_caused_is_not_recorded() {
         world.start("i", "Main", "x").await;
         log.has(1).await;
         runtime.shutdown(Some(20_000)).await;
-        assert_eq!(world.left().await, Left { messages: 0, work: 1, leases: 0 });
+        world.leaves(Left { messages: 0, work: 1, leases: 0 }).await;
         let runtime =
             world.run(asks(Node::new().activity("Activity", |_, input| async move { Ok(input) }))).await;
         assert_eq!(world.end("i").await.unwrap(), "x");
@@ -214,7 +214,7 @@ fn several_may_wait_for_one_shutdown() {
         let stops = (0..3).map(|_| runtime.clone().shutdown(Some(20_000)));
         let opening = async { gate.open() };
         futures::join!(futures::future::join_all(stops), opening);
-        assert_eq!(world.left().await, Left { messages: 1, work: 0, leases: 0 });
+        world.leaves(Left { messages: 1, work: 0, leases: 0 }).await;
     });
 }
 
@@ -251,7 +251,7 @@ fn a_shutdown_that_nobody_waits_for_goes_on_and_can_be_taken_up_again() {
         gate.open();
         runtime.shutdown(Some(60_000)).await;
         assert_eq!(Arc::strong_count(&world.store), before);
-        assert_eq!(world.left().await, Left { messages: 2, work: 0, leases: 0 });
+        world.leaves(Left { messages: 2, work: 0, leases: 0 }).await;
     });
 }
 
@@ -348,7 +348,7 @@ fn a_fetch_that_comes_back_after_the_shutdown_began_is_handed_back() {
         let stopping = runtime.shutdown(Some(20_000));
         let opening = async { answers.open() };
         futures::join!(stopping, opening);
-        assert_eq!(world.left().await, Left { messages: 1, work: 0, leases: 0 });
+        world.leaves(Left { messages: 1, work: 0, leases: 0 }).await;
         assert!(world.history("i").await.is_empty());
     });
 }
@@ -366,7 +366,7 @@ fn a_turn_that_cannot_be_committed_in_time_is_handed_back() {
         let runtime = world.run_on(store, node()).await;
         commits.waiting().await;
         runtime.shutdown(Some(100)).await;
-        assert_eq!(world.left().await, Left { messages: 1, work: 0, leases: 0 });
+        world.leaves(Left { messages: 1, work: 0, leases: 0 }).await;
         let runtime = world.run(node()).await;
         assert_eq!(world.end("i").await.unwrap(), "x");
         runtime.shutdown(None).await;

@@ -2,6 +2,7 @@
 
 mod file;
 mod log;
+mod look;
 mod node;
 mod past;
 mod postgres;
@@ -11,12 +12,13 @@ mod world;
 
 pub(crate) use self::file::Folder;
 pub(crate) use self::log::Log;
+pub(crate) use self::look::Left;
 pub(crate) use self::node::Node;
 pub(crate) use self::past::Past;
 pub(crate) use self::third_party::{Filter, ThirdParty};
 pub(crate) use self::trace::{names, trace};
 pub(crate) use self::world::{
-    Left, Place, World, in_real_time, on_every_store, on_own_stores, on_postgres, virtually,
+    Place, World, in_real_time, on_every_store, on_own_stores, on_postgres, virtually,
 };
 
 use std::time::Duration;
