@@ -94,7 +94,10 @@ pub(crate) async fn migrate(client: &mut Client, schema: &Schema) -> Result<(), 
     }
     let transaction = client.transaction().await.map_err(failed)?;
     // Whoever has it may have much to do.
-    transaction.batch_execute("SET LOCAL lock_timeout = 0").await.map_err(failed)?;
+    transaction
+        .batch_execute("SET LOCAL lock_timeout = 0; SET LOCAL statement_timeout = 0")
+        .await
+        .map_err(failed)?;
     let lock = "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))";
     transaction.execute(lock, &[&schema.channel()]).await.map_err(failed)?;
     let begun = begin(&transaction, schema).await?;

@@ -6,7 +6,6 @@
 
 use std::fmt;
 use std::str::FromStr;
-use std::sync::Arc;
 
 use crate::ProviderRef;
 
@@ -108,7 +107,7 @@ impl Address {
 #[cfg(feature = "sqlite")]
 async fn open_sqlite(location: &str) -> Result<ProviderRef, OpenError> {
     let store = abide_sqlite::SqliteProvider::new(location, None).await.map_err(OpenError::Sqlite)?;
-    Ok(Arc::new(store))
+    Ok(std::sync::Arc::new(store))
 }
 
 #[cfg(not(feature = "sqlite"))]
@@ -119,7 +118,7 @@ async fn open_sqlite(_: &str) -> Result<ProviderRef, OpenError> {
 #[cfg(feature = "postgres")]
 async fn open_postgres(url: &str, schema: Option<&str>) -> Result<ProviderRef, OpenError> {
     let opened = abide_postgres::PostgresProvider::new_with_schema(url, schema).await;
-    Ok(Arc::new(opened.map_err(OpenError::Postgres)?))
+    Ok(std::sync::Arc::new(opened.map_err(OpenError::Postgres)?))
 }
 
 #[cfg(not(feature = "postgres"))]

@@ -55,5 +55,7 @@ impl Drop for Node {
 
 async fn run(shared: &Arc<Shared>) {
     let ordinary = (0..shared.settings.connections).map(|_| worker::work(shared, Place::Ordinary));
-    join3(join_all(ordinary), worker::work(shared, Place::Renewals), listener::listen(shared)).await;
+    let renewals = Box::pin(worker::work(shared, Place::Renewals));
+    let notices = Box::pin(listener::listen(shared));
+    join3(join_all(ordinary), renewals, notices).await;
 }
