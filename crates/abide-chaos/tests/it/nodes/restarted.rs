@@ -9,7 +9,7 @@ use abide_throwaway::{Mode, Server, Settings, own};
 use crate::support::database::Database;
 use crate::support::fleet::Fleet;
 use crate::support::site::Site;
-use crate::support::wait::{Dice, now_ms, pass, told};
+use crate::support::wait::{Dice, now_ms, pass, told, until};
 use crate::support::weather::weather;
 
 /// Nodes are at work again this soon after the server is.
@@ -29,11 +29,16 @@ fn nodes_go_on_when_their_server_is_back() {
         fleet,
         6,
         |_| true,
-        |_, dice, season| {
+        |fleet, dice, season| {
+            let database = fleet.site().database();
             season.every(Duration::from_millis(pause), || {
                 pass(Duration::from_millis(u64::try_from(dice.below(jitter)).unwrap()));
-                Stop::nth(back.len()).happen(&server, dice);
-                back.push(now_ms());
+                let stop = Stop::nth(back.len());
+                back.push(std::thread::scope(|scope| {
+                    let watcher = scope.spawn(|| returned(database));
+                    stop.happen(&server, dice);
+                    watcher.join().unwrap()
+                }));
             });
             back.len()
         },
@@ -81,6 +86,12 @@ impl Stop {
             }
         }
     }
+}
+
+/// When a server that goes away lets somebody in again. Whoever restarts it hears of that much later.
+fn returned(database: &Database) -> u64 {
+    until("the server to be away", || (!database.answers()).then_some(()));
+    until("the server to be back", || database.answers().then(now_ms))
 }
 
 /// How long it took after this until somebody committed something. `None` if there was nothing left to do.

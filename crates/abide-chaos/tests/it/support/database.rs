@@ -79,6 +79,15 @@ impl Database {
         self.rows(query, &[])[0].get(0)
     }
 
+    /// Whether the server lets somebody in.
+    pub(crate) fn answers(&self) -> bool {
+        self.runtime.block_on(async {
+            let Ok((client, connection)) = tokio_postgres::connect(&self.url, NoTls).await else { return false };
+            let _moves = tokio::runtime::Handle::current().spawn(connection);
+            client.simple_query("SELECT").await.is_ok()
+        })
+    }
+
     /// How many leases there are on instances and on activities.
     pub(crate) fn leases(&self) -> i64 {
         self.number(
