@@ -6,7 +6,7 @@ use std::time::Duration;
 use abide_host::SystemClock;
 use futures::executor::block_on;
 
-use crate::support::database::Database;
+use crate::support::database::{Database, Victim};
 use crate::support::fleet::Fleet;
 use crate::support::proxy::Proxy;
 use crate::support::site::Site;
@@ -31,7 +31,11 @@ fn nothing_is_lost_when_the_server_ends_connections() {
             let mut hits = 0;
             season.every(Duration::from_millis(100), || {
                 hits += 1;
-                ended += fleet.site().database().end_some_connection(hits % 4 == 0);
+                ended += fleet.site().database().end_some_connection(if hits % 4 == 0 {
+                    Victim::Listener
+                } else {
+                    Victim::Anybody
+                });
             });
             hits
         },

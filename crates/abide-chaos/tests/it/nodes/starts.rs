@@ -19,13 +19,13 @@ const NODES: usize = 16;
 fn of_many_nodes_that_start_at_once_one_makes_the_tables_and_all_work() {
     for round in 0..told("ABIDE_STARTS", 2) {
         let Some(database) = Database::shared() else { return };
-        start_together(Site::on(&format!("start-{round}"), database));
+        start_together(&Site::on(&format!("start-{round}"), database));
     }
 }
 
-fn start_together(site: Site) {
+fn start_together(site: &Site) {
     let mut workers: Vec<Worker> =
-        (0..NODES).map(|number| Worker::start(&site, &format!("worker-{number}"))).collect();
+        (0..NODES).map(|number| Worker::start(site, &format!("worker-{number}"))).collect();
     workers.iter().for_each(Worker::wait_until_ready);
     assert_eq!(site.database().makers_of_the_schema(), 1, "those who made something in it");
 

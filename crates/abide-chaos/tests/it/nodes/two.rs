@@ -80,7 +80,7 @@ fn what_one_node_enqueues_runs_on_the_other_within_50_ms() {
         let other = start(there, &witness, all.clone()).await;
         let starts =
             tries(&client, &witness, "Plain", |begun| first(&seen, ["turn"])[0].saturating_sub(begun)).await;
-        are_fast("an orchestration that a client starts on the other node", starts);
+        are_fast("an orchestration that a client starts on the other node", &starts);
 
         // Nobody here does activities; whoever started an orchestration here runs its turns here.
         let one = start(here, &witness, RuntimeOptions { worker_concurrency: 0, ..all }).await;
@@ -89,7 +89,7 @@ fn what_one_node_enqueues_runs_on_the_other_within_50_ms() {
             ran.saturating_sub(asked)
         })
         .await;
-        are_fast("an activity that the other node asks for", work);
+        are_fast("an activity that the other node asks for", &work);
         one.shutdown(None).await;
         other.shutdown(None).await;
     });
@@ -128,7 +128,7 @@ async fn tries(
     took
 }
 
-fn are_fast(what: &str, took: Vec<Duration>) {
+fn are_fast(what: &str, took: &[Duration]) {
     let (median, worst) = (took[took.len() / 2], took[took.len() - 1]);
     println!("{what}: median {median:?}, worst {worst:?} of {}", took.len());
     assert!(median < AT_ONCE, "{what}: {took:?}");

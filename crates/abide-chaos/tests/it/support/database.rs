@@ -35,6 +35,13 @@ pub(crate) struct Database {
     deadlocks_before: i64,
 }
 
+/// Whose connection is ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Victim {
+    Anybody,
+    Listener,
+}
+
 impl Database {
     /// On the server that all tests share; `None` if there is none, and the test is to be skipped.
     pub(crate) fn shared() -> Option<Self> {
@@ -82,7 +89,9 @@ impl Database {
     /// Whether the server lets somebody in.
     pub(crate) fn answers(&self) -> bool {
         self.runtime.block_on(async {
-            let Ok((client, connection)) = tokio_postgres::connect(&self.url, NoTls).await else { return false };
+            let Ok((client, connection)) = tokio_postgres::connect(&self.url, NoTls).await else {
+                return false;
+            };
             let _moves = tokio::runtime::Handle::current().spawn(connection);
             client.simple_query("SELECT").await.is_ok()
         })
@@ -97,8 +106,11 @@ impl Database {
     }
 
     /// Ends some connection of a node, or that on which one listens; says how many, which is none if there is none.
-    pub(crate) fn end_some_connection(&self, listens: bool) -> usize {
-        let name = self.connections(if listens { "notices" } else { "%" });
+    pub(crate) fn end_some_connection(&self, whose: Victim) -> usize {
+        let name = self.connections(match whose {
+            Victim::Anybody => "%",
+            Victim::Listener => "notices",
+        });
         let some =
             "SELECT pid FROM pg_stat_activity WHERE application_name LIKE $1 ORDER BY random() LIMIT 1";
         let end = format!("SELECT pg_terminate_backend(pid) FROM ({some}) AS victim");

@@ -36,8 +36,15 @@ impl Fleet {
     }
 
     /// So many workers at this place, not yet started.
-    pub(crate) fn at(site: Site, size: usize) -> Self {
-        Self { size, lease: None, clocks_ahead_ms: vec![0], workers: Vec::new(), started: Vec::new(), site }
+    pub(crate) fn at(site: Site, count: usize) -> Self {
+        Self {
+            size: count,
+            lease: None,
+            clocks_ahead_ms: vec![0],
+            workers: Vec::new(),
+            started: Vec::new(),
+            site,
+        }
     }
 
     /// Their clocks are wrong by these milliseconds, in turns.

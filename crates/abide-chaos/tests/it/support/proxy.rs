@@ -152,7 +152,9 @@ impl Drop for Proxy {
             state.is_closed = true;
             std::mem::take(&mut state.wires)
         };
-        wires.values().for_each(|wire| wire.close());
+        for wire in wires.values() {
+            wire.close();
+        }
         // Whoever accepts looks up.
         let _looked_up = TcpStream::connect(self.address);
         if let Some(acceptor) = self.acceptor.take() {
@@ -210,7 +212,10 @@ impl Line {
             self.wait_out_a_stall();
             if wire.is_silent.load(Ordering::Relaxed) {
                 // Nobody is told of an end either, unless whoever began the connection has given it up.
-                if length == 0 { return Ok(()) } else { continue }
+                if length == 0 {
+                    return Ok(());
+                }
+                continue;
             }
             if length == 0 {
                 return to.shutdown(Shutdown::Write);

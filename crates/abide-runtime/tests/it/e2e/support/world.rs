@@ -13,18 +13,17 @@ use std::time::Duration;
 use abide_client::Client;
 use abide_host::SystemClock;
 use abide_memory::InMemoryProvider;
-use abide_model::{Clock, ErrorDetails, Event, OrchestrationStatus};
+use abide_model::{Clock, ErrorDetails, OrchestrationStatus};
 use abide_provider::Provider;
 use abide_runtime::registry::{ActivityRegistry, OrchestrationRegistry};
 use abide_runtime::{Runtime, RuntimeOptions};
 use abide_sim::{LocalTasks, RequiredOnly, SeededEntropy, VirtualClock, simulate};
 use abide_sqlite::SqliteProvider;
-use futures::executor::block_on;
 use futures::future::{Either, select};
 
 use super::file::{Folder, open_at};
 use super::postgres::{self, Guest, Room};
-use super::{LONG, Node, millis, seconds, trace};
+use super::{LONG, Node, millis, seconds};
 
 /// Which store a scenario runs on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
