@@ -90,6 +90,10 @@ fn place_of(config: &Config) -> String {
 /// A URL that can be shown.
 fn without_password(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else { return "(not shown)".to_owned() };
+    // Where the address ends cannot be told, and a password may be on either side.
+    if rest.split_once('?').is_some_and(|(_, options)| options.contains('@')) {
+        return "(not shown)".to_owned();
+    }
     let place = rest.rsplit_once('@').map_or(rest, |(_, place)| place);
     let place = place.split_once('?').map_or(place, |(place, _)| place);
     format!("{scheme}://{place}")
@@ -189,5 +193,14 @@ mod tests {
             assert!(!error.contains("secret"), "{error}");
             assert!(error.contains("postgres://user:password@host:5432/database"), "{error}");
         }
+    }
+
+    #[test]
+    fn where_an_address_ends_is_not_guessed() {
+        for url in ["postgres://host/db?password=a@secret", "postgres://me:se?cret@secret@host/db", "secret"]
+        {
+            assert_eq!(without_password(url), "(not shown)");
+        }
+        assert_eq!(without_password("postgres://me:secret@host/db?x=1"), "postgres://host/db");
     }
 }
