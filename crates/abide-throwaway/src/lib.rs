@@ -4,7 +4,7 @@
 //! Tests that stop, crash or freeze a server have [one of their own](own), which nobody else notices. Where there is no
 //! PostgreSQL, both say so once and the test is skipped; under `cargo xtask test` nothing is skipped.
 //!
-//! Start at [`Server`]. It is [a process](keeper) that stands between the owner and Debian's `pg_virtualenv`, and ends when its
+//! Start at [`Server`]. It is a process (`keeper.rs`) that stands between the owner and Debian's `pg_virtualenv`, and ends when its
 //! standard input does: when the [`Server`] is dropped, and when its owner is killed in any way. `cargo run -p abide-throwaway`
 //! gives a server to a person.
 //!
