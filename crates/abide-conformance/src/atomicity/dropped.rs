@@ -6,14 +6,12 @@
 use std::time::Duration;
 
 use abide_provider::TagFilter;
-use futures_util::FutureExt;
 
 use crate::ProviderFactory;
 use crate::instance_locking::{lease_all, lease_all_work};
-use crate::support::{Ack, Job, Subject, activity, completed, signal};
-
-/// One call each is dropped after this many polls.
-pub(crate) const POLLS: std::ops::Range<usize> = 0..5;
+use crate::support::{
+    Ack, Job, POLLS, Subject, activity, completed, drop_after, Looks, signal,
+};
 
 /// A fetch that is dropped loses no message and leaves no lease beyond its time.
 pub async fn test_dropped_fetch_loses_nothing<F: ProviderFactory>(factory: &F) {
@@ -26,10 +24,15 @@ pub async fn test_dropped_fetch_loses_nothing<F: ProviderFactory>(factory: &F) {
         drop_after(polls, store.fetch_orchestration_item(store.lock(), Duration::ZERO, None)).await;
     }
 
-    store.expire_leases().await;
-    let turns = lease_all(&store).await;
-    for name in &names {
-        let turn = turns.get(name).unwrap_or_else(|| panic!("a dropped fetch lost the mail of '{name}'"));
+    let mut looks = Looks::at(&store);
+    let turns = loop {
+        looks.next("a dropped fetch lost the mail of an instance").await;
+        let turns = lease_all(&store).await;
+        if names.iter().all(|name| turns.contains_key(name)) {
+            break turns;
+        }
+    };
+    for turn in turns.values() {
         assert_eq!(turn.signals(), ["precious"], "a dropped fetch lost mail");
     }
 }
@@ -46,10 +49,17 @@ pub async fn test_dropped_work_fetch_loses_nothing<F: ProviderFactory>(factory: 
         drop_after(polls, store.fetch_work_item(store.lock(), Duration::ZERO, None, &tags)).await;
     }
 
-    store.expire_leases().await;
-    let items: Vec<_> = lease_all_work(&store).await.into_iter().map(|job| job.item).collect();
+    let mut looks = Looks::at(&store);
+    let jobs = loop {
+        looks.next("a dropped fetch lost work").await;
+        let jobs = lease_all_work(&store).await;
+        if jobs.len() >= names.len() {
+            break jobs;
+        }
+    };
+    let items: Vec<_> = jobs.into_iter().map(|job| job.item).collect();
     let expected: Vec<_> = names.iter().map(|name| activity(name, 2)).collect();
-    assert_eq!(items, expected, "a dropped fetch lost work");
+    assert_eq!(items, expected, "a dropped fetch changed the work");
 }
 
 /// A commit that is dropped is written as a whole, or its batch comes back.
@@ -65,9 +75,18 @@ pub async fn test_dropped_ack_is_all_or_nothing<F: ProviderFactory>(factory: &F)
         drop_after(polls, store.try_ack(&turns[name].token, ack)).await;
     }
 
-    // From here on the old leases are void: what is not written by now never is.
-    store.expire_leases().await;
-    let back = lease_all(&store).await;
+    let mut looks = Looks::at(&store);
+    let back = loop {
+        looks.next("a dropped commit took its mail, but did not append its events").await;
+        let back = lease_all(&store).await;
+        let mut is_decided = true;
+        for name in &names {
+            is_decided &= back.contains_key(name) || store.event_ids(name, 1).await != [1];
+        }
+        if is_decided {
+            break back;
+        }
+    };
     let work: Vec<_> = lease_all_work(&store).await.into_iter().map(|job| job.item).collect();
     for name in &names {
         let (ids, is_enqueued) = (store.event_ids(name, 1).await, work.contains(&activity(name, 3)));
@@ -95,22 +114,21 @@ pub async fn test_dropped_work_ack_is_all_or_nothing<F: ProviderFactory>(factory
         drop_after(polls, store.ack_work_item(&token, Some(completed(name, 2)))).await;
     }
 
-    store.expire_leases().await;
-    let back: Vec<_> = lease_all_work(&store).await.into_iter().map(|job| job.item).collect();
-    let told = lease_all(&store).await;
-    for name in &names {
-        let is_back = back.contains(&activity(name, 2));
-        match told.get(name) {
-            None => assert!(is_back, "the activity of '{name}' is gone, and the instance was not told"),
-            Some(turn) => {
-                assert_eq!(
-                    turn.item.messages,
-                    [completed(name, 2)],
-                    "an activity that finished once is told of once"
-                );
-                assert!(!is_back, "the instance '{name}' was told, but the activity runs again");
-            }
+    let mut looks = Looks::at(&store);
+    let (back, told) = loop {
+        looks.next("an activity is gone, and its instance was not told").await;
+        let back: Vec<_> = lease_all_work(&store).await.into_iter().map(|job| job.item).collect();
+        let told = lease_all(&store).await;
+        let is_decided = |name: &String| back.contains(&activity(name, 2)) || told.contains_key(name);
+        if names.iter().all(is_decided) {
+            break (back, told);
         }
+    };
+    for (name, turn) in told {
+        let told_once = [completed(&name, 2)];
+        assert_eq!(turn.item.messages, told_once, "an activity that finished once is told of once");
+        let is_back = back.contains(&activity(&name, 2));
+        assert!(!is_back, "the instance '{name}' was told, but the activity runs again");
     }
 }
 
@@ -143,16 +161,4 @@ pub(crate) async fn create_one_for_each(store: &Subject<'_>) -> Vec<String> {
         store.create(name).await;
     }
     names
-}
-
-/// Polls a future so many times, lets others run in between, and drops it; its answer, if it had one by then.
-pub(crate) async fn drop_after<T>(polls: usize, future: impl Future<Output = T> + Send) -> Option<T> {
-    let mut future = Box::pin(future);
-    for _ in 0..polls {
-        if let Some(answer) = future.as_mut().now_or_never() {
-            return Some(answer);
-        }
-        tokio::task::yield_now().await;
-    }
-    None
 }

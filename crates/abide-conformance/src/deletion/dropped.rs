@@ -1,9 +1,8 @@
 //! Deletions whose caller goes away.
 
 use crate::ProviderFactory;
-use crate::atomicity::{POLLS, drop_after};
 use crate::deletion::{assert_gone, completed_child, completed_root, existing};
-use crate::support::Subject;
+use crate::support::{POLLS, Subject, drop_after, Looks};
 
 /// A deletion that is dropped deletes a whole tree, or nothing of it.
 pub async fn test_dropped_deletion_is_all_or_nothing<F: ProviderFactory>(factory: &F) {
@@ -20,19 +19,26 @@ pub async fn test_dropped_deletion_is_all_or_nothing<F: ProviderFactory>(factory
         }
     }
 
-    // What a dropped call still does is done when a later one is.
-    store.create("later").await;
-    let left = existing(&store).await;
-    for root in &roots {
-        let child = child_of(root);
-        if left.contains(root) {
-            assert!(left.contains(&child), "a dropped deletion took the child of '{root}' alone");
-            assert_eq!(store.event_ids(root, 1).await, [1, 2], "a dropped deletion took a part of '{root}'");
-            assert_eq!(store.event_ids(&child, 1).await, [1, 2], "a dropped deletion took a part of '{child}'");
-        } else {
-            assert_gone(&store, root).await;
-            assert_gone(&store, &child).await;
+    // While a deletion is still under way, one look sees what was before it and the next what is after it.
+    let mut looks = Looks::at(&store);
+    let left = 'look: loop {
+        looks.next("a dropped deletion took a part of a tree").await;
+        let left = existing(&store).await;
+        for root in &roots {
+            let (is_left, child) = (left.contains(root), child_of(root));
+            let whole: &[u64] = if is_left { &[1, 2] } else { &[] };
+            let is_whole = left.contains(&child) == is_left
+                && store.event_ids(root, 1).await == whole
+                && store.event_ids(&child, 1).await == whole;
+            if !is_whole {
+                continue 'look;
+            }
         }
+        break left;
+    };
+    for root in roots.iter().filter(|root| !left.contains(*root)) {
+        assert_gone(&store, root).await;
+        assert_gone(&store, &child_of(root)).await;
     }
 }
 

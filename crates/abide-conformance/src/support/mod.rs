@@ -1,9 +1,11 @@
 //! What every area needs: items, turns, and a provider with short calls.
 
+mod dropped;
 mod items;
 mod subject;
 mod turns;
 
+pub(crate) use dropped::*;
 pub(crate) use items::*;
 pub(crate) use subject::*;
 pub(crate) use turns::*;
