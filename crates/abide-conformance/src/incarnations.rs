@@ -1,5 +1,6 @@
 //! A deleted instance is not the next one of its name.
 
+use abide_model::Timestamp;
 use abide_provider::{
     Ability, Authority, Consumed, InstanceLease, Position, Rejection, TurnCommit, WorkLease,
 };
@@ -21,6 +22,7 @@ area! {
     test_incarnation_is_the_same_for_life: Need::Ability(Ability::Incarnations);
     test_instances_have_different_incarnations: Need::Ability(Ability::Incarnations);
     test_lease_of_work_names_the_orchestration: Need::Ability(Ability::Incarnations);
+    test_lease_of_work_tells_the_time_of_the_store: Need::Ability(Ability::Incarnations);
     test_next_instance_of_a_name_is_another_incarnation: Need::Ability(Ability::Incarnations), Administration;
     test_lease_on_a_deleted_instance_is_lost: Need::Ability(Ability::Incarnations), Administration;
     test_lease_on_a_deleted_instance_is_not_one_on_the_next:
@@ -38,19 +40,38 @@ pub async fn test_lease_tells_the_time_of_the_store<F: ProviderFactory>(factory:
     let store = Subject::new(factory).await;
     store.post(start("a")).await;
     let before = store.now_ms();
-    let first = time_of(&lease(&store, "a").await);
-    // Two clocks on one machine, in whole milliseconds.
-    let tolerance = 100;
-    assert!(first + tolerance >= before, "granted at {first}, and asked for at {before}");
-    assert!(first <= store.now_ms() + tolerance, "granted at {first}, and it is {}", store.now_ms());
+    let first = lease(&store, "a").await.store_time;
+    assert_right_time(&store, first, before);
     store.expire_leases().await;
-    let second = time_of(&lease(&store, "a").await);
+    assert_a_lease_later(&store, first, lease(&store, "a").await.store_time);
+}
+
+/// So does a lease on an activity: orchestrations ask for the time by one.
+pub async fn test_lease_of_work_tells_the_time_of_the_store<F: ProviderFactory>(factory: &F) {
+    let store = Subject::new(factory).await;
+    store.post_work(activity("a", 2)).await;
+    let before = store.now_ms();
+    let first = lease_job(&store).await.store_time;
+    assert_right_time(&store, first, before);
+    store.expire_leases().await;
+    assert_a_lease_later(&store, first, lease_job(&store).await.store_time);
+}
+
+fn assert_right_time(store: &Subject<'_>, granted: Option<Timestamp>, before: u64) {
+    // Two clocks on one machine, in whole milliseconds.
+    let (granted, tolerance) = (told(granted), 100);
+    assert!(granted + tolerance >= before, "granted at {granted}, and asked for at {before}");
+    assert!(granted <= store.now_ms() + tolerance, "granted at {granted}, and it is {}", store.now_ms());
+}
+
+fn assert_a_lease_later(store: &Subject<'_>, first: Option<Timestamp>, second: Option<Timestamp>) {
+    let (first, second) = (told(first), told(second));
     let passed = u64::try_from(store.lock().as_millis()).expect("a short time");
     assert!(second >= first + passed, "a lease of {passed} ms from {first} ran out, and it is {second}");
 }
 
-fn time_of(lease: &InstanceLease) -> u64 {
-    lease.store_time.expect("a store with incarnations says what time it is").as_millis()
+fn told(time: Option<Timestamp>) -> u64 {
+    time.expect("a store with incarnations says what time it is").as_millis()
 }
 
 /// A store with incarnations leases without reading: whoever needs the history asks for it.

@@ -58,6 +58,7 @@ impl State {
                         orchestration_version,
                         token: lease.token,
                         attempt,
+                        store_time: Some(now),
                     });
                 }
                 Some(Work { item: Stored::Unreadable(_), .. }) | None => self.set_work_aside(number, now),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use abide_model::{ScheduledActivityIdentifier, WorkItem};
+use abide_model::{ScheduledActivityIdentifier, Timestamp, WorkItem};
 use abide_provider::unreadable::poison;
 use abide_provider::{LeaseWork, Operation, StoreError, TagFilter, WorkLease};
 
@@ -79,12 +79,13 @@ impl Search for WorkSearch {
         store: &PostgresProvider,
         looked: Looked,
     ) -> Result<Took<WorkLease>, StoreError> {
+        let store_time = looked.server_time();
         let found = looked.take();
         let mut damaged = Vec::new();
         let mut used_sessions = BTreeSet::new();
         for leased in found.work {
             let session = leased.session.clone();
-            match readable(leased) {
+            match readable(leased, store_time) {
                 Ok(lease) => {
                     used_sessions.extend(session);
                     self.taken.push(lease);
@@ -156,7 +157,7 @@ enum Claim {
 }
 
 /// A lease, if what was leased can be read and somebody knows whose it is.
-fn readable(leased: LeasedWork) -> Result<WorkLease, Box<LeasedWork>> {
+fn readable(leased: LeasedWork, store_time: Timestamp) -> Result<WorkLease, Box<LeasedWork>> {
     let item = serde_json::from_str::<WorkItem>(&leased.item).ok().filter(|_| leased.instance.is_some());
     let Some(item) = item else { return Err(Box::new(leased)) };
     Ok(WorkLease {
@@ -165,6 +166,7 @@ fn readable(leased: LeasedWork) -> Result<WorkLease, Box<LeasedWork>> {
         orchestration_name: leased.name.map(unspell).unwrap_or_default(),
         orchestration_version: leased.version.map(unspell).unwrap_or_default(),
         attempt: u32::try_from(leased.attempts).unwrap_or(u32::MAX),
+        store_time: Some(store_time),
     })
 }
 

@@ -217,6 +217,7 @@ pub(crate) async fn lease_work<P: Provider + ?Sized>(
         orchestration_version: String::new(),
         token,
         attempt,
+        store_time: None,
     });
     Ok(lease.into_iter().collect())
 }

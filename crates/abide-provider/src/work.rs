@@ -4,7 +4,7 @@ use std::fmt;
 use std::pin::Pin;
 use std::time::Duration;
 
-use abide_model::{ExecutionStatus, WorkItem};
+use abide_model::{ExecutionStatus, Timestamp, WorkItem};
 use futures_core::Stream;
 
 use crate::{SessionFetchConfig, TagFilter};
@@ -46,6 +46,8 @@ pub struct WorkLease {
     pub token: String,
     /// How often it has been leased, this time included.
     pub attempt: u32,
+    /// When the store granted it, by the store's clock; `None` if it does not say: then the caller's clock must do.
+    pub store_time: Option<Timestamp>,
 }
 
 /// An activity that ran.

@@ -8,6 +8,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{debug, error, info, warn};
 
 use crate::cancellation::{Cancellation, CancellationReason};
+use crate::store_time::StoreTime;
 
 /// Handed to every activity: who asked for it, how to log, how to hear that it should stop.
 #[derive(Clone)]
@@ -27,6 +28,7 @@ pub(crate) struct Facts {
     pub(crate) activity_name: String,
     pub(crate) activity_id: u64,
     pub(crate) attempt: u32,
+    pub(crate) store_time: StoreTime,
     pub(crate) worker_id: String,
     pub(crate) session_id: Option<String>,
     pub(crate) tag: Option<String>,
@@ -100,6 +102,11 @@ impl ActivityContext {
     #[must_use]
     pub fn idempotency_key(&self) -> String {
         format!("{}/{}/{}", self.facts.instance_id, self.facts.execution_id, self.facts.activity_id)
+    }
+
+    /// What time it is for the store.
+    pub(crate) fn store_time(&self) -> StoreTime {
+        self.facts.store_time
     }
 
     /// Logs at info level, with the activity's identity.

@@ -33,6 +33,7 @@ mod pacing;
 mod renewal;
 mod retention;
 mod store_call;
+mod store_time;
 mod tally;
 
 mod activity_context;

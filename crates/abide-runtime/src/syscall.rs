@@ -30,8 +30,9 @@ pub(crate) fn with_system_calls(
         let guid = new_guid(&*entropy);
         async move { Ok(guid) }
     };
-    let now = move |_: ActivityContext, _: String| {
-        let now = clock.wall().as_millis().to_string();
+    let now = move |ctx: ActivityContext, _: String| {
+        // Recorded, and compared with what other nodes record: the store's.
+        let now = ctx.store_time().now(&*clock).as_millis().to_string();
         async move { Ok(now) }
     };
     let read = move |ctx: ActivityContext, input: String| {

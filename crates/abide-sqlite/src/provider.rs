@@ -265,9 +265,7 @@ impl Provider for SqliteProvider {
 
     async fn lease_instances(&self, request: LeaseInstances) -> Result<Vec<InstanceLease>, StoreError> {
         let leased = self.lease(Operation::LeaseInstances, request, Load::Messages).await?;
-        // The time at which they are handed over, not that of the grant: the caller counts from here, and if its thread was
-        // busy in between, its timers would be that much too early.
-        let store_time = Some(self.shared.clock.wall());
+        let store_time = self.handed_over_at();
         Ok(leased.into_iter().map(|leased| InstanceLease { store_time, ..leased.lease }).collect())
     }
 
@@ -303,7 +301,9 @@ impl Provider for SqliteProvider {
     }
 
     async fn lease_work(&self, request: LeaseWork) -> Result<Vec<WorkLease>, StoreError> {
-        self.lease_some_work(Operation::LeaseWork, request).await
+        let leased = self.lease_some_work(Operation::LeaseWork, request).await?;
+        let store_time = self.handed_over_at();
+        Ok(leased.into_iter().map(|lease| WorkLease { store_time, ..lease }).collect())
     }
 
     async fn finish_work(&self, finished: Vec<FinishedWork>) -> Vec<Result<(), StoreError>> {
@@ -416,6 +416,12 @@ impl SqliteProvider {
         let (call, reply) = Call::new(operation, request, self.writer.inbox());
         self.writer.send(Request::Lease(LeaseCall { wanted: Wanted::Instances(call, load), deadline }));
         taken(operation, reply).await
+    }
+
+    /// What leases say for the time: that at which they are handed over, not that of the grant. The caller counts from here, and if its
+    /// thread was busy in between, its timers would be that much too early.
+    fn handed_over_at(&self) -> Option<Timestamp> {
+        Some(self.shared.clock.wall())
     }
 
     async fn lease_some_work(

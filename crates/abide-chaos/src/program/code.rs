@@ -116,10 +116,16 @@ async fn family(run: Run, input: String) -> Output {
 
 async fn timers(run: Run, input: String) -> Output {
     let mut value = number(&input)?;
+    let mut time = run.ctx.utc_now().await?;
     for _ in 0..PAUSES {
         run.ctx.schedule_timer(Duration::from_millis(20 + value % 30)).await;
         run.pass(format!("fired at {value}"));
         value = run.step(value).await?;
+        // Whichever nodes were asked.
+        let earlier = std::mem::replace(&mut time, run.ctx.utc_now().await?);
+        if time < earlier {
+            return Err(format!("time went back from {earlier:?} to {time:?}"));
+        }
     }
     Ok(value.to_string())
 }

@@ -40,6 +40,7 @@ fn a_lease_is_one_fetch_and_does_not_know_who_asked() {
         orchestration_version: String::new(),
         token: "token".to_owned(),
         attempt: 2,
+        store_time: None,
     };
     assert_eq!(leases, [expected]);
     assert_eq!(store.calls(), [r#"fetch work 30s 0ns Some("node") Any"#]);

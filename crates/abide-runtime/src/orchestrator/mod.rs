@@ -40,6 +40,7 @@ use crate::chances::Verdict;
 use crate::core::Core;
 use crate::dispatch::{Attempt, GiveBack, Lane, Slot, give_back};
 use crate::renewal::{Lease, Leased};
+use crate::store_time::StoreTime;
 use crate::tally::Tally;
 
 /// What the store refuses now is asked for again after this time, and so is an incompatible or unreadable history.
@@ -201,10 +202,8 @@ impl Orchestrator {
         }
     }
 
-    /// What time it is for the store: its time at the lease, plus what has passed since.
     fn now(&self, held: &Held) -> Timestamp {
-        let passed = self.core.clock.monotonic().saturating_sub(held.granted);
-        held.lease.store_time.map_or_else(|| self.core.clock.wall(), |time| time.saturating_add(passed))
+        StoreTime::of(held.lease.store_time, held.granted).now(&*self.core.clock)
     }
 
     fn tell_lanes(&self, (mail, work): (bool, bool)) {

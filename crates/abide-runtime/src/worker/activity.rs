@@ -1,10 +1,13 @@
 //! What a lease on an activity says, and what can be told of it.
 
+use std::time::Duration;
+
 use abide_model::{AppErrorKind, ErrorDetails, PoisonMessageType, WorkItem};
 use abide_provider::WorkLease;
 use tracing::{Span, info_span};
 
 use crate::chances::Tried;
+use crate::store_time::StoreTime;
 
 /// An activity that is leased.
 #[derive(Debug)]
@@ -20,14 +23,16 @@ pub(super) struct Activity {
     pub(super) orchestration_name: String,
     pub(super) orchestration_version: String,
     pub(super) token: String,
+    /// By which its orchestration tells the time.
+    pub(super) store_time: StoreTime,
     /// How often it has been leased, this time included.
     pub(super) attempt: u32,
 }
 
 impl Activity {
     /// What is leased; the lease itself if that is no activity.
-    pub(super) fn of(lease: WorkLease) -> Result<Self, Box<WorkLease>> {
-        let WorkLease { item, orchestration_name, orchestration_version, token, attempt } = lease;
+    pub(super) fn of(lease: WorkLease, granted: Duration) -> Result<Self, Box<WorkLease>> {
+        let WorkLease { item, orchestration_name, orchestration_version, token, attempt, store_time } = lease;
         match item {
             WorkItem::ActivityExecute { instance, execution_id, id, name, input, session_id, tag } => {
                 Ok(Self {
@@ -41,6 +46,7 @@ impl Activity {
                     orchestration_name,
                     orchestration_version,
                     token,
+                    store_time: StoreTime::of(store_time, granted),
                     attempt,
                 })
             }
@@ -54,8 +60,15 @@ impl Activity {
             | WorkItem::CancelInstance { .. }
             | WorkItem::ContinueAsNew { .. }
             | WorkItem::QueueMessage { .. }) => {
-                let lease = WorkLease { item, orchestration_name, orchestration_version, token, attempt };
-                Err(Box::new(lease))
+                let (name, version) = (orchestration_name, orchestration_version);
+                Err(Box::new(WorkLease {
+                    item,
+                    orchestration_name: name,
+                    orchestration_version: version,
+                    token,
+                    attempt,
+                    store_time,
+                }))
             }
         }
     }
@@ -132,6 +145,7 @@ mod tests {
             orchestration_version: "1.0.0".to_owned(),
             token: "token".to_owned(),
             attempt: 3,
+            store_time: None,
         }
     }
 
@@ -150,13 +164,13 @@ mod tests {
     #[test]
     fn what_is_no_activity_is_left_as_it_is() {
         let lease = leased(WorkItem::CancelInstance { instance: "i".to_owned(), reason: String::new() });
-        let left = Activity::of(lease.clone()).map(|activity| activity.name);
+        let left = Activity::of(lease.clone(), Duration::ZERO).map(|activity| activity.name);
         assert_eq!(left, Err(Box::new(lease)));
     }
 
     #[test]
     fn poison_tells_everything_of_the_activity() {
-        let poison = Activity::of(leased(item())).map(|activity| activity.poison(2));
+        let poison = Activity::of(leased(item()), Duration::ZERO).map(|activity| activity.poison(2));
         let Ok(WorkItem::ActivityFailed { details: ErrorDetails::Poison { message, .. }, .. }) = poison
         else {
             panic!("{poison:?}")

@@ -164,7 +164,7 @@ impl Lane for Worker {
     }
 
     fn run(self: Arc<Self>, lease: WorkLease, granted: Duration, slot: Slot) -> BoxFuture<'static, ()> {
-        let activity = match Activity::of(lease) {
+        let activity = match Activity::of(lease, granted) {
             Ok(activity) => activity,
             Err(lease) => return self.misrouted(*lease, slot).boxed(),
         };

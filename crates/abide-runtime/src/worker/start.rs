@@ -57,6 +57,7 @@ impl Worker {
             activity_name: activity.name.clone(),
             activity_id: activity.id,
             attempt: activity.attempt,
+            store_time: activity.store_time,
             worker_id: format!("work-{slot}-{}", self.owner()),
             session_id: activity.session.clone(),
             tag: activity.tag.clone(),

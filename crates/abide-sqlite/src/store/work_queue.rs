@@ -205,8 +205,14 @@ impl Tx<'_, '_> {
         self.note_granted(token);
         let attempt = u32::try_from(work.attempts + 1).unwrap_or(u32::MAX);
         let WorkRow { item, orchestration_name, orchestration_version, .. } = work;
-        let token = token.to_string();
-        Ok(item.map(|item| WorkLease { item, orchestration_name, orchestration_version, token, attempt }))
+        Ok(item.map(|item| WorkLease {
+            item,
+            orchestration_name,
+            orchestration_version,
+            token: token.to_string(),
+            attempt,
+            store_time: Some(self.time()),
+        }))
     }
 }
 

@@ -1,8 +1,10 @@
 //! Nodes whose clocks are wrong by an hour, in either direction: what is recorded, timers and leases are right all the same.
 
+use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use abide::EventKind;
+use abide::{Event, EventKind};
 use abide_chaos::check::Past;
 
 use crate::stopped::{stop_in_a_turn, stop_in_an_activity};
@@ -13,6 +15,7 @@ use crate::support::wait::now_ms;
 use crate::support::weather::{hit_something, weather};
 
 const HOUR_MS: i64 = 3_600_000;
+const UTC_NOW: &str = "__duroxide_syscall:utc_now_ms";
 const LEASE: Duration = Duration::from_secs(1);
 
 /// Longer than any timer of the orders, in milliseconds, and far shorter than an hour.
@@ -37,7 +40,31 @@ fn nodes_with_wrong_clocks_record_the_right_time_and_lose_nothing() {
             assert!(wait.is_some_and(|wait| wait < LONGEST_TIMER), "{event:?}");
         }
     }
+    assert_told_times_are_in(&run, &events);
     assert!(events.iter().any(|event| matches!(event.kind, EventKind::TimerFired { .. })), "no timer fired");
+}
+
+/// What orchestrations were told when they asked for the time.
+fn assert_told_times_are_in(run: &RangeInclusive<u64>, events: &[&Event]) {
+    let asks =
+        |event: &&&Event| matches!(&event.kind, EventKind::ActivityScheduled { name, .. } if name == UTC_NOW);
+    let asked: BTreeSet<(&str, u64, u64)> =
+        events.iter().filter(asks).map(|event| key_of(event, event.event_id)).collect();
+    let told = events.iter().filter_map(|event| match (&event.kind, event.source_event_id) {
+        (EventKind::ActivityCompleted { result }, Some(source)) if asked.contains(&key_of(event, source)) => {
+            Some(result)
+        }
+        _ => None,
+    });
+    let told: Vec<u64> = told.map(|result| result.parse().expect("a time in milliseconds")).collect();
+    assert!(!told.is_empty(), "nobody asked for the time");
+    for time in told {
+        assert!(run.contains(&time), "somebody was told that it is {time}, which is not in {run:?}");
+    }
+}
+
+fn key_of(event: &Event, event_id: u64) -> (&str, u64, u64) {
+    (&event.instance_id, event.execution_id, event_id)
 }
 
 #[test]

@@ -204,15 +204,14 @@ impl Outcome {
     }
 }
 
-/// A lease without its token.
+/// A lease without its token, and without the time: that is when it was handed over, which only the caller's thread knows.
 pub(crate) fn plain_lease(lease: &InstanceLease) -> String {
-    // The time is that of the hand-over, which only the caller's thread knows.
     format!("{:?}", InstanceLease { token: String::new(), store_time: None, ..lease.clone() })
 }
 
-/// A lease without its token.
+/// The same of an activity.
 pub(crate) fn plain_work(lease: WorkLease) -> String {
-    format!("{:?}", WorkLease { token: String::new(), ..lease })
+    format!("{:?}", WorkLease { token: String::new(), store_time: None, ..lease })
 }
 
 impl Refusal {

@@ -78,6 +78,8 @@ bugs! {
     OldLeaseReads => "incarnations::test_history_of_a_deleted_instance_is_not_read_from_the_next";
     /// A lease does not say what time it is.
     LeaseWithoutTime => "incarnations::test_lease_tells_the_time_of_the_store";
+    /// A lease on work does not say what time it is.
+    WorkWithoutTime => "incarnations::test_lease_of_work_tells_the_time_of_the_store";
     /// Work does not say for which orchestration it is.
     WorkWithoutName => "incarnations::test_lease_of_work_names_the_orchestration";
 }
@@ -492,14 +494,22 @@ impl Bug for OldLeaseReads {
     }
 }
 
-#[async_trait]
-impl Bug for WorkWithoutName {
-    async fn lease_work(&self, store: &Store, request: LeaseWork) -> StoreAnswer<Vec<WorkLease>> {
-        let mut leases = store.lease_work(request).await?;
-        for lease in &mut leases {
-            lease.orchestration_name.clear();
-            lease.orchestration_version.clear();
+macro_rules! work_with {
+    ($bug:ident, $change:expr) => {
+        #[async_trait]
+        impl Bug for $bug {
+            async fn lease_work(&self, store: &Store, request: LeaseWork) -> StoreAnswer<Vec<WorkLease>> {
+                let change: fn(&mut WorkLease) = $change;
+                let mut leases = store.lease_work(request).await?;
+                leases.iter_mut().for_each(change);
+                Ok(leases)
+            }
         }
-        Ok(leases)
-    }
+    };
 }
+
+work_with!(WorkWithoutTime, |lease| lease.store_time = None);
+work_with!(WorkWithoutName, |lease| {
+    lease.orchestration_name.clear();
+    lease.orchestration_version.clear();
+});
