@@ -95,6 +95,11 @@ impl ProviderAdmin for PostgresProvider {
         Ok(metrics)
     }
 
+    async fn count_running_instances(&self) -> Result<u64, ProviderError> {
+        let row = self.one_row(Operation::GetSystemMetrics, Sql::CountRunning, Vec::new()).await?;
+        Ok(number(row.get(0)))
+    }
+
     async fn get_queue_depths(&self) -> Result<QueueDepths, ProviderError> {
         let row = self.one_row(Operation::GetQueueDepths, Sql::QueueDepths, Vec::new()).await?;
         let size = |place| usize::try_from(number(row.get(place))).unwrap_or(usize::MAX);

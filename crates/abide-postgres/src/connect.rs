@@ -46,7 +46,7 @@ pub(crate) struct Target {
     pub(crate) config: Config,
     pub(crate) encryption: Encryption,
     /// How long it may take until a connection is there.
-    patience: Duration,
+    pub(crate) patience: Duration,
     /// For people: without user and password.
     pub(crate) place: String,
 }
@@ -68,7 +68,9 @@ impl Target {
         }
         let patience = patience.unwrap_or(WHOLE_PATIENCE);
         config.ssl_mode(encryption.mode());
+        // A host that is gone is noticed within half a minute, also by the connection that only listens.
         config.tcp_user_timeout(Duration::from_secs(15)).keepalives_idle(Duration::from_secs(15));
+        config.keepalives_interval(Duration::from_secs(5)).keepalives_retries(3);
         let place = place_of(&config);
         Ok(Self { config, encryption, patience, place })
     }

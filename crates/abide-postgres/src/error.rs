@@ -47,11 +47,8 @@ pub enum OpenError {
     Connect {
         /// Where it was looked for.
         place: String,
-        /// What the driver said, with all its causes.
+        /// What went wrong, with all its causes.
         reason: String,
-        /// What the driver said.
-        #[source]
-        source: Option<tokio_postgres::Error>,
     },
     /// The server is too old.
     #[error("PostgreSQL at {place} is version {found}; abide needs 14 or newer")]
@@ -93,12 +90,12 @@ pub enum OpenError {
         known: i64,
     },
     /// Bringing the schema up to date failed. Nothing of it was applied.
-    #[error("bringing the schema '{schema}' up to date failed and was undone: {}", describe(source))]
+    #[error("bringing the schema '{schema}' up to date failed and was undone: {reason}")]
     Migration {
         /// The schema.
         schema: String,
-        /// What the server said.
-        source: tokio_postgres::Error,
+        /// What went wrong, with all its causes.
+        reason: String,
     },
     /// A thread could not be started.
     #[error("cannot start a thread for the database: {0}")]

@@ -4,10 +4,17 @@
 //! them, under a lock that belongs to the schema, and the others wait for it and find nothing to do. Functions belong to migrations: a
 //! change of one is a new migration with the new file, and a node of the version before goes on calling what it knows.
 
-use tokio_postgres::{Client, Transaction};
+use std::time::Duration;
 
-use crate::error::OpenError;
+use abide_model::Clock;
+use tokio_postgres::{Client, GenericClient, Transaction};
+
+use crate::connect::within;
+use crate::error::{CallError, OpenError};
 use crate::schema::Schema;
+
+/// How long all of it may take. Another node may be at it, with much to do.
+const PATIENCE: Duration = Duration::from_secs(600);
 
 /// One step, as the files that make it up.
 struct Migration {
@@ -86,67 +93,90 @@ pub(crate) fn newest() -> i64 {
 }
 
 /// Creates the schema if it is missing, and applies what it lacks.
-pub(crate) async fn migrate(client: &mut Client, schema: &Schema) -> Result<(), OpenError> {
-    let failed = |source| OpenError::Migration { schema: schema.name().to_owned(), source };
+pub(crate) async fn migrate(
+    client: &mut Client,
+    schema: &Schema,
+    clock: &dyn Clock,
+) -> Result<(), OpenError> {
+    let migrated = within(clock, PATIENCE, async { Ok(apply_missing(client, schema).await) }).await;
+    let failed =
+        |error: CallError| OpenError::Migration { schema: schema.name().to_owned(), reason: error.message };
+    migrated.map_err(failed)?.map_err(|stopped| match stopped {
+        Stopped::Failed(error) => failed(error.into()),
+        Stopped::Unfit(why) => why,
+    })
+}
+
+/// Why a migration went no further.
+enum Stopped {
+    /// A statement failed.
+    Failed(tokio_postgres::Error),
+    /// The schema is none that this build may touch.
+    Unfit(OpenError),
+}
+
+impl From<tokio_postgres::Error> for Stopped {
+    fn from(error: tokio_postgres::Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
+async fn apply_missing(client: &mut Client, schema: &Schema) -> Result<(), Stopped> {
     // Most nodes find everything done: they need no lock, and no right to create anything.
     if applied(client, schema).await? == Some(newest()) {
         return Ok(());
     }
-    let transaction = client.transaction().await.map_err(failed)?;
+    let transaction = client.transaction().await?;
     // Whoever has it may have much to do.
-    transaction
-        .batch_execute("SET LOCAL lock_timeout = 0; SET LOCAL statement_timeout = 0")
-        .await
-        .map_err(failed)?;
+    transaction.batch_execute("SET LOCAL lock_timeout = 0; SET LOCAL statement_timeout = 0").await?;
     let lock = "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))";
-    transaction.execute(lock, &[&schema.channel()]).await.map_err(failed)?;
+    transaction.execute(lock, &[&schema.channel()]).await?;
     let begun = begin(&transaction, schema).await?;
     for migration in MIGRATIONS.iter().filter(|migration| migration.number > begun) {
         for file in migration.files {
-            transaction.batch_execute(&schema.qualify(file)).await.map_err(failed)?;
+            transaction.batch_execute(&schema.qualify(file)).await?;
         }
         let note = schema.qualify("INSERT INTO abide.migration (number) VALUES ($1)");
-        transaction.execute(&note, &[&migration.number]).await.map_err(failed)?;
+        transaction.execute(&note, &[&migration.number]).await?;
     }
-    transaction.commit().await.map_err(failed)
+    Ok(transaction.commit().await?)
 }
 
 /// Makes sure that the schema is there and ours; says which migration it has got to.
-async fn begin(transaction: &Transaction<'_>, schema: &Schema) -> Result<i64, OpenError> {
-    let failed = |source| OpenError::Migration { schema: schema.name().to_owned(), source };
+async fn begin(transaction: &Transaction<'_>, schema: &Schema) -> Result<i64, Stopped> {
     if let Some(number) = applied(transaction, schema).await? {
         return Ok(number);
     }
     let contents = "SELECT c.relname::text FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
                     WHERE n.nspname = $1 AND c.relkind IN ('r', 'p', 'v', 'm', 'S') ORDER BY c.relname LIMIT 1";
-    if let Some(row) = transaction.query_opt(contents, &[&schema.name()]).await.map_err(failed)? {
-        return Err(OpenError::Foreign { schema: schema.name().to_owned(), found: row.get(0) });
+    if let Some(row) = transaction.query_opt(contents, &[&schema.name()]).await? {
+        return Err(Stopped::Unfit(OpenError::Foreign {
+            schema: schema.name().to_owned(),
+            found: row.get(0),
+        }));
     }
     let exists = "SELECT EXISTS (SELECT FROM pg_namespace WHERE nspname = $1)";
-    if !transaction.query_one(exists, &[&schema.name()]).await.map_err(failed)?.get::<_, bool>(0) {
+    if !transaction.query_one(exists, &[&schema.name()]).await?.get::<_, bool>(0) {
         let create = format!("CREATE SCHEMA {}", schema.quoted());
-        transaction.batch_execute(&create).await.map_err(failed)?;
+        transaction.batch_execute(&create).await?;
     }
-    transaction.batch_execute(&schema.qualify(REGISTER)).await.map_err(failed)?;
+    transaction.batch_execute(&schema.qualify(REGISTER)).await?;
     Ok(0)
 }
 
 /// Which migration a schema has got to; `None` if it is not one of ours.
-async fn applied(
-    client: &impl tokio_postgres::GenericClient,
-    schema: &Schema,
-) -> Result<Option<i64>, OpenError> {
-    let failed = |source| OpenError::Migration { schema: schema.name().to_owned(), source };
+async fn applied(client: &impl GenericClient, schema: &Schema) -> Result<Option<i64>, Stopped> {
     // Not `to_regclass`: it asks the session's cache, which does not hear of what others made while we waited for them.
     let is_ours = "SELECT EXISTS (SELECT FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
                                   WHERE n.nspname = $1 AND c.relname = 'migration')";
-    if !client.query_one(is_ours, &[&schema.name()]).await.map_err(failed)?.get::<_, bool>(0) {
+    if !client.query_one(is_ours, &[&schema.name()]).await?.get::<_, bool>(0) {
         return Ok(None);
     }
     let newest_applied = schema.qualify("SELECT coalesce(max(number), 0) FROM abide.migration");
-    let found: i64 = client.query_one(&newest_applied, &[]).await.map_err(failed)?.get(0);
+    let found: i64 = client.query_one(&newest_applied, &[]).await?.get(0);
     if found > newest() {
-        return Err(OpenError::NewerSchema { schema: schema.name().to_owned(), found, known: newest() });
+        let schema = schema.name().to_owned();
+        return Err(Stopped::Unfit(OpenError::NewerSchema { schema, found, known: newest() }));
     }
     Ok(Some(found))
 }

@@ -3,13 +3,14 @@
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use abide_provider::{Operation, StoreError};
 use futures_channel::oneshot;
-use tokio_postgres::{Client, Row};
+use tokio_postgres::Row;
 
-use crate::connect::{Purpose, SETTINGS, connect};
-use crate::error::{OpenError, describe};
+use crate::connect::{Purpose, SETTINGS, connect, within};
+use crate::error::{CallError, OpenError};
 use crate::migrate::migrate;
 use crate::node::Node;
 use crate::node::batch::{Batched, Key, Waiting};
@@ -102,6 +103,13 @@ impl PostgresProvider {
     #[must_use]
     pub fn is_waiting(&self) -> bool {
         self.shared.waiters.somebody_waits()
+    }
+
+    /// Whether what other nodes tell is heard. For tests of what they tell.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn is_listening(&self) -> bool {
+        self.shared.is_listening.load(Ordering::Acquire)
     }
 
     /// How often each statement was sent. For tests that pin costs.
@@ -263,28 +271,27 @@ fn prepare_here(shared: &Shared) -> Result<(), OpenError> {
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(OpenError::Thread)?;
     runtime.block_on(async {
-        let place = || shared.settings.target.place.clone();
-        let unreachable = |reason: String| OpenError::Connect { place: place(), reason, source: None };
         let Settings { target, clock, .. } = &shared.settings;
+        let unreachable =
+            |error: CallError| OpenError::Connect { place: target.place.clone(), reason: error.message };
         let connected = connect(target, &shared.schema, Purpose::Opening, &**clock, None).await;
-        let (mut client, _driver) = connected.map_err(|error| unreachable(error.message))?;
-        check_server(&client, shared).await?;
-        migrate(&mut client, &shared.schema).await
+        let (mut client, _driver) = connected.map_err(unreachable)?;
+        let asked =
+            within(&**clock, target.patience, async { Ok(client.query_one(ABOUT_SERVER, &[]).await?) });
+        check_server(&asked.await.map_err(unreachable)?, shared)?;
+        migrate(&mut client, &shared.schema, &**clock).await
     })
 }
 
-async fn check_server(client: &Client, shared: &Shared) -> Result<(), OpenError> {
-    let place = || shared.settings.target.place.clone();
-    let failed = |source: tokio_postgres::Error| OpenError::Connect {
-        place: place(),
-        reason: describe(&source),
-        source: Some(source),
-    };
-    let query = "SELECT current_setting('server_version_num')::int, current_setting('server_version'),
-                        current_setting('server_encoding'), current_setting('fsync')";
-    let row = client.query_one(query, &[]).await.map_err(failed)?;
+const ABOUT_SERVER: &str =
+    "SELECT current_setting('server_version_num')::int, current_setting('server_version'),
+                                    current_setting('server_encoding'), current_setting('fsync')";
+
+/// Whether a server that says this about itself will do.
+fn check_server(row: &Row, shared: &Shared) -> Result<(), OpenError> {
     if row.get::<_, i32>(0) < OLDEST {
-        return Err(OpenError::OldServer { place: place(), found: row.get(1) });
+        let place = shared.settings.target.place.clone();
+        return Err(OpenError::OldServer { place, found: row.get(1) });
     }
     let encoding: String = row.get(2);
     if encoding != "UTF8" {

@@ -29,6 +29,8 @@ pub(crate) struct Shared {
     pub(crate) changes: ChangeListeners,
     pub(crate) counts: Counts,
     pub(crate) is_unreachable: AtomicBool,
+    /// What other nodes tell is heard, and what they told before was found.
+    pub(crate) is_listening: AtomicBool,
     /// Leases on work that were granted here and not yet ended here.
     held: Mutex<BTreeSet<WorkToken>>,
     /// Pins that executions here are known to have.
@@ -51,6 +53,7 @@ impl Shared {
             changes: ChangeListeners::default(),
             counts: Counts::default(),
             is_unreachable: AtomicBool::new(false),
+            is_listening: AtomicBool::new(false),
             held: Mutex::default(),
             pins: Mutex::default(),
         }

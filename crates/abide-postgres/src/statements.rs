@@ -32,6 +32,7 @@ statements! {
     CommitTurns = "commit_turns",
     CountExecutions = "count_executions",
     CountInstances = "count_instances",
+    CountRunning = "count_running",
     CustomStatus = "custom_status",
     DeleteInstances = "delete_instances",
     EndedChildren = "ended_children",

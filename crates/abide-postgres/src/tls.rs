@@ -9,6 +9,7 @@
 
 use std::task::{Context, Poll};
 
+use percent_encoding::percent_decode_str;
 use tokio_postgres::config::SslMode;
 use tokio_postgres::tls::NoTlsStream;
 use tokio_postgres::{AsyncMessage, Client, Config, Connection, NoTls, Socket};
@@ -120,13 +121,17 @@ fn split(url: &str) -> (String, Wish) {
     let mut rest = Vec::new();
     for pair in query.split('&') {
         match pair.split_once('=') {
-            Some(("sslmode", mode)) => wish.mode = Some(mode.to_owned()),
-            Some(("sslrootcert", file)) => wish.root = Some(file.to_owned()),
+            Some(("sslmode", mode)) => wish.mode = Some(decoded(mode)),
+            Some(("sslrootcert", file)) => wish.root = Some(decoded(file)),
             Some(_) | None => rest.push(pair),
         }
     }
     let rest = if rest.is_empty() { place.to_owned() } else { format!("{place}?{}", rest.join("&")) };
     (rest, wish)
+}
+
+fn decoded(text: &str) -> String {
+    percent_decode_str(text).decode_utf8_lossy().into_owned()
 }
 
 #[cfg(feature = "tls")]
@@ -210,6 +215,31 @@ mod with_rustls {
 
         fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
             self.0.signature_verification_algorithms.supported_schemes()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_about_encryption_is_taken_out_and_decoded() {
+        let root = |file: &str| Wish { mode: Some("require".to_owned()), root: Some(file.to_owned()) };
+        for (url, rest, wish) in [
+            ("postgres://h/d", "postgres://h/d", Wish::default()),
+            (
+                "postgres://h/d?sslmode=require&sslrootcert=/etc/my%20roots/%C3%A4.pem",
+                "postgres://h/d",
+                root("/etc/my roots/\u{e4}.pem"),
+            ),
+            (
+                "postgres://h/d?connect_timeout=3&sslrootcert=a.pem&sslmode=require&options=x",
+                "postgres://h/d?connect_timeout=3&options=x",
+                root("a.pem"),
+            ),
+        ] {
+            assert_eq!(split(url), (rest.to_owned(), wish), "{url}");
         }
     }
 }

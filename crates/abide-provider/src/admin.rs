@@ -50,6 +50,14 @@ pub trait ProviderAdmin: Any + Send + Sync {
     /// How much there is of everything.
     async fn get_system_metrics(&self) -> Result<SystemMetrics, ProviderError>;
 
+    /// How many instances run, those between two executions included: [`SystemMetrics::running_instances`] without all the rest, which
+    /// every runtime asks for from time to time.
+    ///
+    /// The default counts everything.
+    async fn count_running_instances(&self) -> Result<u64, ProviderError> {
+        Ok(self.get_system_metrics().await?.running_instances)
+    }
+
     /// How much waits in the queues.
     async fn get_queue_depths(&self) -> Result<QueueDepths, ProviderError>;
 

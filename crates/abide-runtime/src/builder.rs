@@ -3,6 +3,7 @@
 use std::fmt;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use abide_client::Client;
 use abide_host::SystemEntropy;
@@ -187,6 +188,7 @@ impl RuntimeBuilder {
             id: format!("{:016x}{:016x}", entropy.next_u64(), entropy.next_u64()),
             new_mail: Notify::new(),
             new_work: Notify::new(),
+            work_done: AtomicU64::new(0),
             store,
             clock,
             entropy,

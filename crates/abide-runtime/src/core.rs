@@ -1,6 +1,7 @@
 //! What every part of a running runtime has at hand.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use abide_model::{Clock, Entropy, Spawn};
 use abide_provider::{Abilities, Provider};
@@ -32,6 +33,8 @@ pub(crate) struct Core {
     pub(crate) chances: Chances,
     pub(crate) stop: Stop,
     pub(crate) caller: Caller,
+    /// Leases that were given to us, and those of them that are over.
+    pub(crate) work_done: AtomicU64,
     /// Tells this runtime from every other.
     pub(crate) id: String,
     /// For stores in which nobody can wait: mail was sent from here.

@@ -7,6 +7,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 use std::panic::AssertUnwindSafe;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -331,6 +332,7 @@ async fn wait_for_news<L: Lane>(core: &Arc<Core>, asked: Duration) {
 fn start<L: Lane>(core: &Arc<Core>, lane: &Arc<L>, lease: L::Lease, granted: Duration, slot: Slot) {
     let (core_of_task, lane) = (Arc::clone(core), Arc::clone(lane));
     let token = L::token(&lease);
+    core.work_done.fetch_add(1, Ordering::Relaxed);
     // Begun here, so that the lane knows of it before it asks for more.
     let work = AssertUnwindSafe(Arc::clone(&lane).run(lease, granted, slot));
     let task = async move {
@@ -340,6 +342,7 @@ fn start<L: Lane>(core: &Arc<Core>, lane: &Arc<L>, lease: L::Lease, granted: Dur
             error!(target: "abide::runtime", lane = L::NAME, "work panicked outside of user code; it will be tried again");
             give_back::<L>(&core, token, GiveBack::tried(AFTER_PANIC)).await;
         }
+        core.work_done.fetch_add(1, Ordering::Relaxed);
         let took = core.clock.monotonic().saturating_sub(granted);
         L::count_worked(&core, u64::try_from(took.as_millis()).unwrap_or(u64::MAX));
     };

@@ -1,6 +1,10 @@
 //! What is done from time to time: gauges, and sessions that nobody owns any more.
+//!
+//! Both ask the store, and cost it the more the more there is in it. Where nothing was done there is nothing new to see, so a node that
+//! was idle since the last time mostly leaves the store in peace.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use abide_provider::Operation;
@@ -12,26 +16,62 @@ use crate::store_call::{Called, PATIENCE, Pause};
 
 /// Does its rounds until the runtime ends.
 pub(crate) async fn keep_house(core: Arc<Core>) {
-    let gauges = core.settings.observability.gauge_poll_interval;
-    let sessions = core.settings.session_cleanup_interval;
-    let (mut next_gauges, mut next_sessions) =
-        (Duration::ZERO, core.clock.monotonic().saturating_add(sessions));
-    let mut round = Round::First;
+    read_gauges(&core, Round::First).await;
+    let begin = core.clock.monotonic();
+    let mut gauges = Chore::new(begin, core.settings.observability.gauge_poll_interval);
+    let mut sessions = Chore::new(begin, core.settings.session_cleanup_interval);
     loop {
-        let now = core.clock.monotonic();
-        if now >= next_gauges {
-            read_gauges(&core, round).await;
-            round = Round::Later;
-            next_gauges = now.saturating_add(gauges);
+        let (now, done) = (core.clock.monotonic(), work_done(&core));
+        if gauges.is_due(now, done) {
+            read_gauges(&core, Round::Later).await;
         }
-        if now >= next_sessions {
+        if sessions.is_due(now, done) {
             forget_sessions(&core).await;
-            next_sessions = now.saturating_add(sessions);
         }
-        let pause = next_gauges.min(next_sessions).saturating_sub(core.clock.monotonic());
+        let pause = gauges.next.min(sessions.next).saturating_sub(core.clock.monotonic());
         if core.caller.pause(pause).await == Pause::Ending {
             return;
         }
+    }
+}
+
+/// How much was begun and ended here; `None` if nothing ever is, because this node leaves all of it to others.
+fn work_done(core: &Core) -> Option<u64> {
+    let runs_something = core.settings.orchestration_concurrency > 0 || core.settings.worker_concurrency > 0;
+    runs_something.then(|| core.work_done.load(Ordering::Relaxed))
+}
+
+/// An idle node does a chore this many times more rarely: what others do can be seen here, too.
+const IDLE: u32 = 10;
+
+/// Something that is done from time to time.
+#[derive(Debug)]
+struct Chore {
+    interval: Duration,
+    next: Duration,
+    /// How much had been done here when it was done last.
+    seen: Option<u64>,
+    left_out: u32,
+}
+
+impl Chore {
+    fn new(now: Duration, interval: Duration) -> Self {
+        Self { interval, next: now.saturating_add(interval), seen: Some(0), left_out: 0 }
+    }
+
+    /// Whether to do it now, when so much has been done here.
+    fn is_due(&mut self, now: Duration, done: Option<u64>) -> bool {
+        if now < self.next {
+            return false;
+        }
+        self.next = now.saturating_add(self.interval);
+        let is_idle = done.is_some() && done == self.seen;
+        self.left_out = if is_idle { self.left_out.saturating_add(1) } else { 0 };
+        if is_idle && !self.left_out.is_multiple_of(IDLE) {
+            return false;
+        }
+        self.seen = done;
+        true
     }
 }
 
@@ -46,12 +86,12 @@ async fn read_gauges(core: &Arc<Core>, round: Round) {
     let store = Arc::clone(&core.store);
     let call = async move {
         let admin = store.as_management_capability()?;
-        Some((admin.get_system_metrics().await, admin.get_queue_depths().await))
+        Some((admin.count_running_instances().await, admin.get_queue_depths().await))
     };
     match core.caller.call(Operation::GetQueueDepths, PATIENCE, call.boxed()).await {
-        Called::Answered(Some((metrics, depths))) => {
-            if let Ok(metrics) = metrics {
-                let running = i64::try_from(metrics.running_instances).unwrap_or(i64::MAX);
+        Called::Answered(Some((running, depths))) => {
+            if let Ok(running) = running {
+                let running = i64::try_from(running).unwrap_or(i64::MAX);
                 core.metrics.set_active_orchestrations(running);
                 if round == Round::First && running > 0 {
                     info!(target: "abide::runtime", running, "this store has running instances: going on with them");
@@ -76,5 +116,30 @@ async fn forget_sessions(core: &Arc<Core>) {
     let called = core.caller.call(Operation::CleanupOrphanedSessions, PATIENCE, call.boxed()).await;
     if let Called::Answered(Err(error)) = called {
         debug!(target: "abide::runtime", %error, "sessions could not be cleaned up; the next round will");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// When a chore of a minute is done within this time, if so much has been done at each minute.
+    fn done_at(minutes: u64, work: impl Fn(u64) -> Option<u64>) -> Vec<u64> {
+        let minute = Duration::from_secs(60);
+        let mut chore = Chore::new(Duration::ZERO, minute);
+        let minutes = (0..=minutes).map(|nth| (nth, minute * u32::try_from(nth).expect("a few")));
+        minutes.filter(|(nth, now)| chore.is_due(*now, work(*nth))).map(|(nth, _)| nth).collect()
+    }
+
+    #[test]
+    fn a_busy_node_does_it_every_time_and_an_idle_one_every_tenth() {
+        assert_eq!(done_at(4, Some), [1, 2, 3, 4]);
+        assert_eq!(done_at(25, |_| Some(0)), [10, 20]);
+        assert_eq!(done_at(30, |minute| Some(u64::from(minute >= 3))), [3, 13, 23]);
+        assert_eq!(
+            done_at(3, |_| None),
+            [1, 2, 3],
+            "a node that runs nothing is not idle, but somebody else's window"
+        );
     }
 }

@@ -83,6 +83,10 @@ impl ProviderAdmin for SqliteProvider {
         Ok(self.read_with(Operation::GetSystemMetrics, |sql| sql.metrics()).await?)
     }
 
+    async fn count_running_instances(&self) -> Result<u64, ProviderError> {
+        Ok(self.read_with(Operation::GetSystemMetrics, |sql| sql.count(Sql::CountRunning, [])).await?)
+    }
+
     async fn get_queue_depths(&self) -> Result<QueueDepths, ProviderError> {
         let clock = self.shared.clock.clone();
         Ok(self.read_with(Operation::GetQueueDepths, move |sql| sql.queue_depths(clock.wall())).await?)

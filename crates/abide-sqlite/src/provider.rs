@@ -265,7 +265,7 @@ impl Provider for SqliteProvider {
 
     async fn lease_instances(&self, request: LeaseInstances) -> Result<Vec<InstanceLease>, StoreError> {
         let leased = self.lease(Operation::LeaseInstances, request, Load::Messages).await?;
-        let store_time = self.handed_over_at();
+        let store_time = Some(self.handed_over_at());
         Ok(leased.into_iter().map(|leased| InstanceLease { store_time, ..leased.lease }).collect())
     }
 
@@ -302,7 +302,7 @@ impl Provider for SqliteProvider {
 
     async fn lease_work(&self, request: LeaseWork) -> Result<Vec<WorkLease>, StoreError> {
         let leased = self.lease_some_work(Operation::LeaseWork, request).await?;
-        let store_time = self.handed_over_at();
+        let store_time = Some(self.handed_over_at());
         Ok(leased.into_iter().map(|lease| WorkLease { store_time, ..lease }).collect())
     }
 
@@ -420,8 +420,8 @@ impl SqliteProvider {
 
     /// What leases say for the time: that at which they are handed over, not that of the grant. The caller counts from here, and if its
     /// thread was busy in between, its timers would be that much too early.
-    fn handed_over_at(&self) -> Option<Timestamp> {
-        Some(self.shared.clock.wall())
+    fn handed_over_at(&self) -> Timestamp {
+        self.shared.clock.wall()
     }
 
     async fn lease_some_work(

@@ -147,6 +147,7 @@ statements! {
     InstanceInfo = "instance_info",
     ExecutionInfo = "execution_info",
     CountInstances = "count_instances",
+    CountRunning = "count_running",
     CountExecutions = "count_executions",
     CountAllEvents = "count_all_events",
     CountMessages = "count_messages",

@@ -97,6 +97,7 @@ pub(crate) const DIRECT: &[CrateRows] = &[
             row("async-trait", "the contract is an async trait"),
             row("futures-channel", "answers to callers, under any async runtime"),
             without_defaults("futures-util", "waiting for the first of two things"),
+            row("percent-encoding", "names of files in URLs"),
             row("postgres-types", "rows of the functions' arguments, derived"),
             without_defaults("rustls", "encrypted connections; behind a feature"),
             row("semver", "executions are pinned to versions"),

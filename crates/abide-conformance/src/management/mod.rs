@@ -271,6 +271,8 @@ pub async fn test_looking_at_an_unreadable_history<F: ProviderFactory>(factory: 
 
 async fn metrics(store: &Subject<'_>) -> [u64; 6] {
     let metrics = store.admin().get_system_metrics().await.expect("a store can be measured");
+    let running = store.admin().count_running_instances().await.expect("what runs can be counted");
+    assert_eq!(running, metrics.running_instances, "what runs is counted twice, and differently");
     [
         metrics.total_instances,
         metrics.running_instances,

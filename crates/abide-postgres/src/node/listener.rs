@@ -2,7 +2,9 @@
 //!
 //! Nothing depends on it. When it is there (again), everybody looks for what may have been missed.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use futures_channel::mpsc;
 use futures_util::StreamExt as _;
@@ -25,7 +27,9 @@ pub(crate) async fn listen(shared: &Arc<Shared>) {
         match Listener::open(shared).await {
             Ok(mut listener) => {
                 pauses = Pauses::new();
-                if let Err(error) = listener.run(shared).await {
+                let ended = listener.run(shared).await;
+                shared.is_listening.store(false, Ordering::Release);
+                if let Err(error) = ended {
                     tracing::debug!(target: "abide::postgres", error = %error.message,
                         "the connection for notices is gone: connecting again");
                 }
@@ -67,6 +71,7 @@ impl Listener {
     /// Hears and tells until the connection or the store is gone.
     async fn run(&mut self, shared: &Shared) -> Result<(), CallError> {
         self.catch_up(shared).await?;
+        shared.is_listening.store(true, Ordering::Release);
         while !shared.desk.is_closed() {
             let filled = std::pin::pin!(shared.outbox.filled());
             match select(self.notices.next(), filled).await {
@@ -79,7 +84,7 @@ impl Listener {
     }
 
     /// What was told while nobody here listened is found by looking.
-    async fn catch_up(&self, shared: &Shared) -> Result<(), CallError> {
+    async fn catch_up(&mut self, shared: &Shared) -> Result<(), CallError> {
         shared.waiters.call_all();
         shared.changes.tell_all();
         let held = shared.held_leases();
@@ -92,14 +97,16 @@ impl Listener {
             Ok(self.client.query(shared.texts.get(Sql::LostWork), &[&numbers, &nonces]).await?)
         })
         .await?;
-        let mut lost = Vec::new();
+        let mut lost = BTreeSet::new();
         for row in rows {
-            let (no, nonce): (i64, i64) = (row.try_get(0)?, row.try_get(1)?);
-            lost.extend(
-                held.iter().copied().filter(|token: &WorkToken| (token.no, token.nonce) == (no, nonce)),
-            );
+            lost.insert((row.try_get::<_, i64>(0)?, row.try_get::<_, i64>(1)?));
         }
-        shared.lose_leases(lost.into_iter());
+        // What was told meanwhile was told with its reason.
+        while let Ok(notice) = self.notices.try_recv() {
+            self.hear(&notice, shared);
+        }
+        let is_lost = |token: &WorkToken| lost.contains(&(token.no, token.nonce));
+        shared.lose_leases(shared.held_leases().into_iter().filter(is_lost));
         Ok(())
     }
 

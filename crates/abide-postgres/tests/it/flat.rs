@@ -1,14 +1,16 @@
 //! What a fetch costs does not depend on what else is there: sleeping timers, idle instances, versions that nobody here can replay, work of
 //! others. Counted in pages that the server looks at, by itself.
 //!
-//! `ABIDE_FLAT_ROWS` sets how much there is behind a fetch; a million and more is for `cargo xtask torture flat`.
+//! `ABIDE_FLAT_ROWS` sets how much there is behind a fetch; a million is for `cargo xtask torture flat-postgres`.
 
 use abide_postgres::PostgresProvider;
 
 use crate::support::database::Database;
 
-/// How much there is behind a fetch if nobody says otherwise.
-const MANY: u64 = 50_000;
+/// How much there is behind a fetch.
+pub(crate) fn many() -> u64 {
+    std::env::var("ABIDE_FLAT_ROWS").map_or(50_000, |text| text.parse().expect("a number of rows"))
+}
 
 /// With so little there is no difference between a good way and a bad one.
 const FEW: u64 = 200;
@@ -27,15 +29,21 @@ const FRONT: &str = "
     INSERT INTO abide.work (no, mailbox, execution, activity, item)
     SELECT 1000000100 + i, i, 1, 2, '{}' FROM generate_series(1, 10) AS i;";
 
-/// What is behind, and in nobody's way. `{rows}` says how much, `{base}` from which number on.
+/// Instances that sleep, with a timer each. `{rows}` says how many, `{base}` from which number on.
+const SLEEPING: &str = "
+    INSERT INTO abide.mailbox (no, id, execution, last_event, status, due_at)
+    SELECT {base} + i, 'sleepy-' || i, 1, 1, 'Running', 9000000000000000 + i FROM generate_series(1, {rows}) AS i;
+    INSERT INTO abide.message (no, mailbox, class, visible_at, execution, event, item)
+    SELECT {base} + i, {base} + i, 4, 9000000000000000 + i, 1, 2, '{}' FROM generate_series(1, {rows}) AS i;";
+
+/// Instances that wait for nothing in particular.
+const IDLE: &str = "
+    INSERT INTO abide.mailbox (no, id, execution, last_event, status, pin)
+    SELECT {base} + i, 'idle-' || i, 1, 1, 'Running', '0.2.0' FROM generate_series(1, {rows}) AS i;";
+
+/// What is behind, and in nobody's way.
 const BEHIND: &[(&str, &str)] = &[
-    (
-        "instances that sleep, with a timer each",
-        "INSERT INTO abide.mailbox (no, id, execution, last_event, status, due_at)
-         SELECT {base} + i, 'sleepy-' || i, 1, 1, 'Running', 9000000000000000 + i FROM generate_series(1, {rows}) AS i;
-         INSERT INTO abide.message (no, mailbox, class, visible_at, execution, event, item)
-         SELECT {base} + i, {base} + i, 4, 9000000000000000 + i, 1, 2, '{}' FROM generate_series(1, {rows}) AS i;",
-    ),
+    ("instances that sleep", SLEEPING),
     (
         "one instance with many timers, and much mail behind its lease",
         "INSERT INTO abide.mailbox (no, id, execution, last_event, status, due_at, lease, leased_until, batch_to)
@@ -44,11 +52,7 @@ const BEHIND: &[(&str, &str)] = &[
          SELECT {base} + i, {base}, 4, 9000000000000000 + i, 1, i, '{}' FROM generate_series(1, {rows}) AS i;
          INSERT INTO abide.message (no, mailbox, class, item) SELECT {base} + {rows} + i, {base}, 0, '{}' FROM generate_series(1, {rows}) AS i;",
     ),
-    (
-        "idle instances",
-        "INSERT INTO abide.mailbox (no, id, execution, last_event, status, pin)
-         SELECT {base} + i, 'idle-' || i, 1, 1, 'Running', '0.2.0' FROM generate_series(1, {rows}) AS i;",
-    ),
+    ("idle instances", IDLE),
     (
         "instances that nobody here can replay",
         "INSERT INTO abide.mailbox (no, id, execution, last_event, status, pin, ready)
@@ -101,13 +105,23 @@ const FETCHES: &[(&str, &str)] = &[
     ),
 ];
 
+fn insert(database: &Database, fill: &str, place: u64, rows: u64) {
+    let base = place * 10_000_000;
+    database.run(&fill.replace("{rows}", &rows.to_string()).replace("{base}", &base.to_string()));
+}
+
+/// So many instances that sleep, and a tenth as many that are idle.
+pub(crate) fn put_to_sleep(database: &Database, rows: u64) {
+    insert(database, SLEEPING, 1, rows);
+    insert(database, IDLE, 2, rows / 10);
+}
+
 /// The pages that each fetch looks at, behind so many rows.
 fn pages(database: &Database, rows: u64) -> Vec<i64> {
     database.empty();
     database.run(FRONT);
     for (place, (_, fill)) in (1_u64..).zip(BEHIND) {
-        let base = place * 10_000_000;
-        database.run(&fill.replace("{rows}", &rows.to_string()).replace("{base}", &base.to_string()));
+        insert(database, fill, place, rows);
     }
     database.run(PostgresProvider::session_settings());
     // Once before, in a transaction that is taken back: what is planned is not counted.
@@ -123,8 +137,7 @@ fn pages(database: &Database, rows: u64) -> Vec<i64> {
 fn what_a_fetch_costs_does_not_depend_on_what_is_behind() {
     let Some(database) = Database::new() else { return };
     drop(database.open());
-    let many = std::env::var("ABIDE_FLAT_ROWS").map_or(MANY, |text| text.parse().unwrap());
-    let (before, after) = (pages(&database, FEW), pages(&database, many));
+    let (before, after) = (pages(&database, FEW), pages(&database, many()));
     for (((what, _), few), many) in FETCHES.iter().zip(&before).zip(&after) {
         println!("{what}: {few} pages, {many} pages");
         assert!(many - few <= DEEPER, "{what}: {few} pages behind little, {many} behind much");

@@ -12,6 +12,7 @@ mod conformance;
 mod differential;
 mod errors;
 mod flat;
+mod idle;
 mod nodes;
 mod opening;
 mod plans;

@@ -23,7 +23,10 @@ const AT_ONCE: Duration = Duration::from_millis(50);
 fn two(database: &Database) -> (PostgresProvider, PostgresProvider) {
     // So rarely that whatever comes was told.
     let open = || block_on(database.builder().safety_poll(LONG).open()).unwrap();
-    (open(), open())
+    let (one, other) = (open(), open());
+    // Whoever begins to listen looks for everything once: that is over.
+    wait_until(|| one.is_listening() && other.is_listening());
+    (one, other)
 }
 
 fn instances(wait: Duration) -> LeaseInstances {
@@ -137,8 +140,6 @@ fn a_lease_taken_away_while_nobody_listened_is_found_out_when_somebody_does_agai
 fn those_who_look_at_an_instance_hear_what_another_node_did_to_it() {
     let Some(database) = Database::new() else { return };
     let (here, there) = two(&database);
-    // Once it has connected, the listener tells everybody to look: that must be over.
-    wait_until(|| database.listeners() == 2);
     let mut changes = there.changes("a").unwrap();
     let mut others = there.changes("b").unwrap();
     block_on(here.enqueue_for_orchestrator(start("a"), None)).unwrap();
@@ -174,7 +175,6 @@ fn what_nobody_told_is_found_by_looking_now_and_then() {
 fn an_idle_node_sends_nothing() {
     let Some(database) = Database::new() else { return };
     let (store, _other) = two(&database);
-    wait_until(|| database.listeners() == 2);
     let wait = Duration::from_secs(2);
     std::thread::scope(|scope| {
         let lanes = [

@@ -6,7 +6,7 @@ use abide_postgres::{OpenError, PostgresProvider};
 use abide_provider::Provider;
 use futures::executor::block_on;
 
-use crate::support::database::Database;
+use crate::support::database::{Database, wait_until};
 use crate::support::items::start;
 
 fn open(url: &str) -> Result<PostgresProvider, OpenError> {
@@ -102,6 +102,24 @@ fn a_migration_that_fails_leaves_nothing_behind() {
     assert!(matches!(error, OpenError::Migration { .. }), "{error}");
     let tables = "SELECT count(*) FROM pg_tables WHERE schemaname = $1";
     assert_eq!(database.rows(tables, &[&database.schema()])[0].get::<_, i64>(0), 0);
+}
+
+#[test]
+fn whoever_brings_the_schema_up_to_date_is_waited_for_longer_than_any_other_lock() {
+    let Some(database) = Database::new() else { return };
+    let lock = format!("abide:{}", database.schema());
+    database.rows("SELECT pg_advisory_lock(hashtextextended($1, 0))::text", &[&lock]);
+    let name = format!("abide {} opening", database.schema());
+    // Five seconds are what every other wait for a lock may take.
+    let has_waited = "SELECT count(*) FROM pg_locks AS l JOIN pg_stat_activity AS a USING (pid)
+                      WHERE a.application_name = $1 AND l.waitstart < clock_timestamp() - interval '5500 ms'";
+    let opened = std::thread::scope(|scope| {
+        let opening = scope.spawn(|| block_on(database.builder().open()));
+        wait_until(|| opening.is_finished() || database.rows(has_waited, &[&name])[0].get::<_, i64>(0) == 1);
+        database.rows("SELECT pg_advisory_unlock(hashtextextended($1, 0))::text", &[&lock]);
+        opening.join().expect("no panic")
+    });
+    assert_eq!(opened.expect("it waited").schema(), database.schema());
 }
 
 #[test]

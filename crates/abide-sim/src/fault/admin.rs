@@ -83,6 +83,10 @@ impl ProviderAdmin for FaultStore {
         self.administer(Operation::GetSystemMetrics, ProviderAdmin::get_system_metrics).await
     }
 
+    async fn count_running_instances(&self) -> Result<u64, ProviderError> {
+        self.administer(Operation::GetSystemMetrics, ProviderAdmin::count_running_instances).await
+    }
+
     async fn get_queue_depths(&self) -> Result<QueueDepths, ProviderError> {
         self.administer(Operation::GetQueueDepths, ProviderAdmin::get_queue_depths).await
     }

@@ -111,7 +111,7 @@ impl Statements<'_> {
         })
     }
 
-    fn count(&self, sql: Sql, params: impl rusqlite::Params) -> rusqlite::Result<u64> {
+    pub(crate) fn count(&self, sql: Sql, params: impl rusqlite::Params) -> rusqlite::Result<u64> {
         Ok(self.row(sql, params, |row| row.get::<_, i64>(0))?.map_or(0, number))
     }
 

@@ -131,12 +131,6 @@ impl Database {
         self.runtime.block_on(self.client.execute(&self.text(statement), values)).unwrap()
     }
 
-    /// How many nodes listen for notices of this schema, and have nothing else to do.
-    pub(crate) fn listeners(&self) -> i64 {
-        let query = "SELECT count(*) FROM pg_stat_activity WHERE application_name = $1 AND state = 'idle'";
-        self.rows(query, &[&self.listener_name()])[0].get(0)
-    }
-
     /// Ends the connections on which nodes of this schema listen.
     pub(crate) fn cut_listeners(&self) {
         let query = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1";

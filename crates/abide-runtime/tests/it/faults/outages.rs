@@ -12,10 +12,10 @@ use super::trial::{Report, Sight, Trial, is_lease};
 const OUTAGE: Duration = Duration::from_secs(600);
 
 /// After an outage, everything goes on within this time.
-const RECOVERY: Duration = Duration::from_secs(10);
+const RECOVERY: Duration = Duration::from_secs(5);
 
-/// However much is under way, so many calls in a second are no hot loop.
-const CALLS_IN_A_SECOND: u64 = 20;
+/// Whoever waits for the store asks at most twice a second once it has failed for a while, and no program here has more than 25 at a time.
+const CALLS_IN_A_SECOND: u64 = 50;
 
 /// Calls take this long, so that an outage can begin between any two.
 const LATENCY: Duration = Duration::from_millis(50);

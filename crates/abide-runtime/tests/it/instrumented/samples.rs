@@ -64,6 +64,7 @@ pub(super) fn lease() -> InstanceLease {
 
 pub(super) fn work_lease() -> WorkLease {
     WorkLease {
+        store_time: None,
         item: work(),
         orchestration_name: "o".into(),
         orchestration_version: "1.0.0".into(),

@@ -1,0 +1,1 @@
+SELECT count(*) FROM abide.instance WHERE status <> '' AND status IN ('Running', 'ContinuedAsNew')

@@ -1,0 +1,101 @@
+//! A node with nothing to do, in a database full of instances that sleep or wait: what it sends, counted by the server.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use abide_provider::Provider;
+use abide_runtime::Runtime;
+use abide_runtime::registry::{ActivityRegistry, OrchestrationRegistry};
+
+use crate::flat::{many, put_to_sleep};
+use crate::support::database::{Database, wait_until};
+
+/// A tenth of what it is unless somebody says otherwise.
+const SAFETY_POLL: Duration = Duration::from_millis(500);
+
+/// How often a node looks for what nobody told while it is watched.
+const LOOKS: i64 = 6;
+
+/// What the server counted of one statement.
+#[derive(Debug, Clone, Copy, Default)]
+struct Sent {
+    calls: i64,
+    pages: i64,
+}
+
+#[test]
+fn an_idle_node_sends_its_safety_poll_and_nothing_else() {
+    let Some(database) = Database::new() else { return };
+    let store = database.builder().safety_poll(SAFETY_POLL);
+    let store = Arc::new(futures::executor::block_on(store.open()).unwrap());
+    database.run("CREATE EXTENSION IF NOT EXISTS pg_stat_statements SCHEMA public");
+    wait_until(|| store.is_listening());
+    let provider: Arc<dyn Provider> = store;
+    let threads = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    let (orchestrations, activities) =
+        (OrchestrationRegistry::builder().build(), ActivityRegistry::builder().build());
+    let node = threads.block_on(Runtime::start_with_store(provider, activities, orchestrations));
+
+    // Gauges are read once at the start, and by an idle node every ten minutes; the depths of the queues come last.
+    wait_until(|| sent(&database).get("batch").is_some_and(|depths| depths.calls == 1));
+    let awake = watch(&database);
+    put_to_sleep(&database, many());
+    let asleep = watch(&database);
+    for (statement, sent) in &asleep {
+        let before = awake.get(statement).copied().unwrap_or_default();
+        let (pages, pages_before) = (sent.pages / sent.calls, before.pages / before.calls.max(1));
+        println!(
+            "{statement}: {} calls, {pages} pages each; {pages_before} in an empty database",
+            sent.calls
+        );
+        assert!(
+            pages <= pages_before + 20,
+            "{statement} looks at {pages} pages, and at {pages_before} in an empty database"
+        );
+    }
+    threads.block_on(node.shutdown(None));
+}
+
+/// What is sent while the node looks so many times for something to do.
+fn watch(database: &Database) -> BTreeMap<String, Sent> {
+    let (begun, before) = (milliseconds(database), sent(database));
+    let since = |statement: &str, now: &BTreeMap<String, Sent>| {
+        let before = before.get(statement).copied().unwrap_or_default();
+        let now = now.get(statement).copied().unwrap_or_default();
+        Sent { calls: now.calls - before.calls, pages: now.pages - before.pages }
+    };
+    let is_over = |now: &BTreeMap<String, Sent>| {
+        ["lease_instances", "lease_work"].iter().all(|name| since(name, now).calls >= LOOKS)
+    };
+    wait_until(|| is_over(&sent(database)));
+    let (now, ended) = (sent(database), milliseconds(database));
+    let news = now.keys().map(|statement| (statement.clone(), since(statement, &now)));
+    let news: BTreeMap<String, Sent> = news.filter(|(_, sent)| sent.calls > 0).collect();
+    let names: Vec<&str> = news.keys().map(String::as_str).collect();
+    assert_eq!(
+        names,
+        ["lease_instances", "lease_work"],
+        "an idle node looks for work and does nothing else: {news:?}"
+    );
+    let looks = (ended - begun) / i64::try_from(SAFETY_POLL.as_millis()).unwrap() + 1;
+    for (statement, sent) in &news {
+        assert!(sent.calls <= looks, "{statement} was sent {} times, and {looks} times will do", sent.calls);
+    }
+    news
+}
+
+/// Every statement for this schema that the node has sent, by the function it calls.
+fn sent(database: &Database) -> BTreeMap<String, Sent> {
+    let query = "SELECT coalesce(substring(query FROM '\"?\\.(\\w+)\\('), query), sum(calls)::bigint,
+                        sum(shared_blks_hit + shared_blks_read)::bigint
+                 FROM public.pg_stat_statements WHERE position($1 IN query) > 0 AND position('pg_stat' IN query) = 0
+                   AND position('CREATE' IN query) = 0
+                 GROUP BY 1";
+    let rows = database.rows(query, &[&database.schema()]);
+    rows.iter().map(|row| (row.get(0), Sent { calls: row.get(1), pages: row.get(2) })).collect()
+}
+
+fn milliseconds(database: &Database) -> i64 {
+    database.number("SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint")
+}

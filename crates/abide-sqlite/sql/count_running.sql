@@ -1,0 +1,2 @@
+-- Plan: mailbox_status.
+SELECT count(*) FROM mailbox WHERE execution > 0 AND status IN ('Running', 'ContinuedAsNew')
