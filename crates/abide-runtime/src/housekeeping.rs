@@ -18,8 +18,10 @@ use crate::store_call::{Called, PATIENCE, Pause};
 pub(crate) async fn keep_house(core: Arc<Core>) {
     read_gauges(&core, Round::First).await;
     let begin = core.clock.monotonic();
-    let mut gauges = Chore::new(begin, core.settings.observability.gauge_poll_interval);
-    let mut sessions = Chore::new(begin, core.settings.session_cleanup_interval);
+    let mut gauges = Chore::new(begin, core.settings.observability.gauge_poll_interval, Duration::ZERO);
+    // What was used last can be forgotten when it has been idle for long enough.
+    let idle_sessions = core.settings.session_idle_timeout.saturating_add(core.settings.session_lock_timeout);
+    let mut sessions = Chore::new(begin, core.settings.session_cleanup_interval, idle_sessions);
     loop {
         let (now, done) = (core.clock.monotonic(), work_done(&core));
         if gauges.is_due(now, done) {
@@ -49,14 +51,18 @@ const IDLE: u32 = 10;
 struct Chore {
     interval: Duration,
     next: Duration,
-    /// How much had been done here when it was done last.
+    /// How long work that was done here may still have something to do with it.
+    aftermath: Duration,
+    /// How much had been done here when there was last something new, and when that was noticed.
     seen: Option<u64>,
-    left_out: u32,
+    seen_at: Duration,
+    idle_rounds: u32,
 }
 
 impl Chore {
-    fn new(now: Duration, interval: Duration) -> Self {
-        Self { interval, next: now.saturating_add(interval), seen: Some(0), left_out: 0 }
+    fn new(now: Duration, interval: Duration, aftermath: Duration) -> Self {
+        let next = now.saturating_add(interval);
+        Self { interval, next, aftermath, seen: Some(0), seen_at: now, idle_rounds: 0 }
     }
 
     /// Whether to do it now, when so much has been done here.
@@ -65,13 +71,12 @@ impl Chore {
             return false;
         }
         self.next = now.saturating_add(self.interval);
-        let is_idle = done.is_some() && done == self.seen;
-        self.left_out = if is_idle { self.left_out.saturating_add(1) } else { 0 };
-        if is_idle && !self.left_out.is_multiple_of(IDLE) {
-            return false;
+        if done.is_none() || done != self.seen {
+            (self.seen, self.seen_at) = (done, now);
         }
-        self.seen = done;
-        true
+        let is_over = now > self.seen_at.saturating_add(self.aftermath);
+        self.idle_rounds = if is_over { self.idle_rounds.saturating_add(1) } else { 0 };
+        self.idle_rounds.is_multiple_of(IDLE)
     }
 }
 
@@ -125,8 +130,12 @@ mod tests {
 
     /// When a chore of a minute is done within this time, if so much has been done at each minute.
     fn done_at(minutes: u64, work: impl Fn(u64) -> Option<u64>) -> Vec<u64> {
+        done_with(Duration::ZERO, minutes, work)
+    }
+
+    fn done_with(aftermath: Duration, minutes: u64, work: impl Fn(u64) -> Option<u64>) -> Vec<u64> {
         let minute = Duration::from_secs(60);
-        let mut chore = Chore::new(Duration::ZERO, minute);
+        let mut chore = Chore::new(Duration::ZERO, minute, aftermath);
         let minutes = (0..=minutes).map(|nth| (nth, minute * u32::try_from(nth).expect("a few")));
         minutes.filter(|(nth, now)| chore.is_due(*now, work(*nth))).map(|(nth, _)| nth).collect()
     }
@@ -136,6 +145,8 @@ mod tests {
         assert_eq!(done_at(4, Some), [1, 2, 3, 4]);
         assert_eq!(done_at(25, |_| Some(0)), [10, 20]);
         assert_eq!(done_at(30, |minute| Some(u64::from(minute >= 3))), [3, 13, 23]);
+        let aftermath = Duration::from_secs(150);
+        assert_eq!(done_with(aftermath, 20, |minute| Some(u64::from(minute >= 4))), [1, 2, 4, 5, 6, 16]);
         assert_eq!(
             done_at(3, |_| None),
             [1, 2, 3],

@@ -36,12 +36,12 @@ fn an_idle_hour_costs_two_looks_at_each_lane_a_minute_and_the_gauges_every_ten()
             (Operation::LeaseWork, 121),
             (Operation::GetSystemMetrics, 7),
             (Operation::GetQueueDepths, 7),
-            (Operation::CleanupOrphanedSessions, 1),
+            (Operation::CleanupOrphanedSessions, 4),
             (Operation::RenewSessionLock, 1),
         ] {
             assert!(scene.faults.count(operation) <= most, "{operation}: {}", scene.faults.count(operation));
         }
-        assert!(calls(&scene) <= 2 * 121 + 2 * 7 + 2, "{:?}", scene.faults.calls());
+        assert!(calls(&scene) <= 2 * 121 + 2 * 7 + 5, "{:?}", scene.faults.calls());
     });
 }
 
