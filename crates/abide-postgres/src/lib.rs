@@ -34,6 +34,7 @@ mod news;
 mod node;
 mod options;
 mod postgres_provider;
+mod prepare;
 mod provider;
 mod read;
 mod rows;

@@ -93,31 +93,22 @@ pub(crate) fn newest() -> i64 {
 }
 
 /// Creates the schema if it is missing, and applies what it lacks.
-pub(crate) async fn migrate(
-    client: &mut Client,
-    schema: &Schema,
-    clock: &dyn Clock,
-) -> Result<(), OpenError> {
+pub(crate) async fn migrate(client: &mut Client, schema: &Schema, clock: &dyn Clock) -> Result<(), Stopped> {
     let migrated = within(clock, PATIENCE, async { Ok(apply_missing(client, schema).await) }).await;
-    let failed =
-        |error: CallError| OpenError::Migration { schema: schema.name().to_owned(), reason: error.message };
-    migrated.map_err(failed)?.map_err(|stopped| match stopped {
-        Stopped::Failed(error) => failed(error.into()),
-        Stopped::Unfit(why) => why,
-    })
+    migrated.map_err(Stopped::Failed)?
 }
 
 /// Why a migration went no further.
-enum Stopped {
-    /// A statement failed.
-    Failed(tokio_postgres::Error),
+pub(crate) enum Stopped {
+    /// A statement failed, or its answer was lost.
+    Failed(CallError),
     /// The schema is none that this build may touch.
     Unfit(OpenError),
 }
 
 impl From<tokio_postgres::Error> for Stopped {
     fn from(error: tokio_postgres::Error) -> Self {
-        Self::Failed(error)
+        Self::Failed(error.into())
     }
 }
 

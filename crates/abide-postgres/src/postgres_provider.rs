@@ -9,15 +9,15 @@ use abide_provider::{Operation, StoreError};
 use futures_channel::oneshot;
 use tokio_postgres::Row;
 
-use crate::connect::{Purpose, SETTINGS, connect, within};
-use crate::error::{CallError, OpenError};
-use crate::migrate::migrate;
+use crate::connect::SETTINGS;
+use crate::error::OpenError;
 use crate::node::Node;
 use crate::node::batch::{Batched, Key, Waiting};
 use crate::node::call::{Call, Caller, Statement, Values};
 use crate::node::connection::{LONG, SHORT};
 use crate::node::desk::{Place, Wanted};
 use crate::options::{PostgresBuilder, Settings};
+use crate::prepare::prepare_here;
 use crate::schema::{InvalidSchema, Schema};
 use crate::shared::Shared;
 use crate::statements::Sql;
@@ -29,9 +29,6 @@ pub struct PostgresProvider {
     pub(crate) shared: Arc<Shared>,
     _node: Node,
 }
-
-/// The oldest server that has what we use.
-const OLDEST: i32 = 140_000;
 
 impl PostgresProvider {
     /// Opens the schema `abide` of the database at `postgres://user:password@host:port/database`. It is created if it is missing.
@@ -264,44 +261,6 @@ pub(crate) async fn answer_of<T>(
     // The thread went away with the call in its hands.
     let stopped = || StoreError::unknown(operation, "the store stopped before it answered");
     reply.await.unwrap_or_else(|_| Err(stopped()))
-}
-
-/// Looks at the server and the schema, on a thread of its own.
-fn prepare_here(shared: &Shared) -> Result<(), OpenError> {
-    let runtime =
-        tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(OpenError::Thread)?;
-    runtime.block_on(async {
-        let Settings { target, clock, .. } = &shared.settings;
-        let unreachable =
-            |error: CallError| OpenError::Connect { place: target.place.clone(), reason: error.message };
-        let connected = connect(target, &shared.schema, Purpose::Opening, &**clock, None).await;
-        let (mut client, _driver) = connected.map_err(unreachable)?;
-        let asked =
-            within(&**clock, target.patience, async { Ok(client.query_one(ABOUT_SERVER, &[]).await?) });
-        check_server(&asked.await.map_err(unreachable)?, shared)?;
-        migrate(&mut client, &shared.schema, &**clock).await
-    })
-}
-
-const ABOUT_SERVER: &str =
-    "SELECT current_setting('server_version_num')::int, current_setting('server_version'),
-                                    current_setting('server_encoding'), current_setting('fsync')";
-
-/// Whether a server that says this about itself will do.
-fn check_server(row: &Row, shared: &Shared) -> Result<(), OpenError> {
-    if row.get::<_, i32>(0) < OLDEST {
-        let place = shared.settings.target.place.clone();
-        return Err(OpenError::OldServer { place, found: row.get(1) });
-    }
-    let encoding: String = row.get(2);
-    if encoding != "UTF8" {
-        return Err(OpenError::Encoding { found: encoding });
-    }
-    if row.get::<_, &str>(3) == "off" {
-        tracing::warn!(target: "abide::postgres", place = %shared.settings.target.place,
-            "this server runs with fsync=off: what it acknowledges may be lost in a crash");
-    }
-    Ok(())
 }
 
 impl fmt::Debug for PostgresProvider {

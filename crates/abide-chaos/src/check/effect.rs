@@ -13,6 +13,9 @@ pub(super) fn violations(evidence: &Evidence) -> Vec<Violation> {
     found
 }
 
+/// What the names of activities that are part of abide begin with. They leave no trace.
+const BUILT_IN: &str = "__duroxide_syscall:";
+
 /// Every recorded result was returned by a run: at least one, and it is that one's.
 fn results_without_runs(evidence: &Evidence) -> Vec<Violation> {
     let mut returned: BTreeMap<&Activity, BTreeSet<&Result<String, String>>> = BTreeMap::new();
@@ -21,9 +24,12 @@ fn results_without_runs(evidence: &Evidence) -> Vec<Violation> {
             returned.entry(activity).or_default().insert(result);
         }
     }
-    let events = evidence.instances.values().flat_map(Past::events);
-    let recorded = events.filter_map(|event| Some((asked_by(event)?, result_of(event)?)));
+    let events = || evidence.instances.values().flat_map(Past::events);
+    let built_in: BTreeSet<Activity> =
+        events().filter(|event| asks_for_built_in(event)).map(asked_in).collect();
+    let recorded = events().filter_map(|event| Some((asked_by(event)?, result_of(event)?)));
     let unfounded = recorded
+        .filter(|(activity, _)| !built_in.contains(activity))
         .filter(|(activity, result)| !returned.get(activity).is_some_and(|results| results.contains(result)));
     unfounded
         .map(|(activity, result)| {
@@ -31,6 +37,15 @@ fn results_without_runs(evidence: &Evidence) -> Vec<Violation> {
             Violation::new(Rule::ResultOfRun, subject(&activity), detail)
         })
         .collect()
+}
+
+fn asks_for_built_in(event: &Event) -> bool {
+    matches!(&event.kind, EventKind::ActivityScheduled { name, .. } if name.starts_with(BUILT_IN))
+}
+
+/// The activity that an event asks for.
+fn asked_in(event: &Event) -> Activity {
+    Activity { instance: event.instance_id.clone(), execution: event.execution_id, event: event.event_id }
 }
 
 /// The activity that an event is about.
@@ -57,11 +72,7 @@ fn runs_without_asks(evidence: &Evidence) -> Vec<Violation> {
     let events = evidence.instances.values().flat_map(Past::events);
     let asked: BTreeSet<Activity> = events
         .filter(|event| matches!(event.kind, EventKind::ActivityScheduled { .. }))
-        .map(|event| Activity {
-            instance: event.instance_id.clone(),
-            execution: event.execution_id,
-            event: event.event_id,
-        })
+        .map(asked_in)
         .collect();
     let runs = evidence
         .lines()

@@ -123,6 +123,26 @@ fn whoever_brings_the_schema_up_to_date_is_waited_for_longer_than_any_other_lock
 }
 
 #[test]
+fn a_connection_that_ends_while_the_schema_is_made_is_made_again() {
+    let Some(database) = Database::new() else { return };
+    let lock = format!("abide:{}", database.schema());
+    database.rows("SELECT pg_advisory_lock(hashtextextended($1, 0))::text", &[&lock]);
+    let name = format!("abide {} opening", database.schema());
+    let end_waiting =
+        "SELECT pg_terminate_backend(pid) FROM pg_locks AS l JOIN pg_stat_activity AS a USING (pid)
+                       WHERE a.application_name = $1 AND NOT l.granted";
+    let opened = std::thread::scope(|scope| {
+        let opening = scope.spawn(|| block_on(database.builder().open()));
+        for _ in 0..3 {
+            wait_until(|| opening.is_finished() || !database.rows(end_waiting, &[&name]).is_empty());
+        }
+        database.rows("SELECT pg_advisory_unlock(hashtextextended($1, 0))::text", &[&lock]);
+        opening.join().expect("no panic")
+    });
+    assert_eq!(opened.expect("it was begun anew").schema(), database.schema());
+}
+
+#[test]
 fn a_database_that_cannot_hold_every_text_is_refused() {
     let Some(database) = Database::new() else { return };
     let name = database.schema();
