@@ -14,9 +14,8 @@ const STOP_EVERY: Duration = Duration::from_millis(500);
 #[test]
 fn nothing_is_lost_when_workers_are_killed_all_the_time() {
     let killed = weather(Fleet::of(3), 7, hit_everything, |fleet, dice, season| {
-        fleet.kill_every(KILL_EVERY, dice, season)
+        fleet.kill_every(KILL_EVERY, 15, dice, season)
     });
-    assert!(killed.hits >= 15, "{} kills", killed.hits);
     assert!(hit_everything(&killed.figures), "{}", killed.figures);
 }
 
@@ -24,9 +23,9 @@ fn nothing_is_lost_when_workers_are_killed_all_the_time() {
 fn nothing_is_lost_when_the_only_worker_is_killed_all_the_time() {
     // It has to come to something before it is killed: what ten lives are not enough for counts as poison.
     let pause = KILL_EVERY * 2;
-    let killed =
-        weather(Fleet::of(1), 5, hit_everything, |fleet, dice, season| fleet.kill_every(pause, dice, season));
-    assert!(killed.hits >= 6, "{} kills", killed.hits);
+    let killed = weather(Fleet::of(1), 5, hit_everything, |fleet, dice, season| {
+        fleet.kill_every(pause, 6, dice, season)
+    });
     assert!(hit_everything(&killed.figures), "{}", killed.figures);
 }
 
@@ -34,8 +33,7 @@ fn nothing_is_lost_when_the_only_worker_is_killed_all_the_time() {
 fn nothing_is_lost_when_workers_are_stopped_beyond_their_leases() {
     let lease = Duration::from_secs(1);
     let stopped = weather(Fleet::of(3).with_lease(lease), 6, hit_something, |fleet, dice, season| {
-        fleet.stop_every(STOP_EVERY, lease * 3 / 2, dice, season)
+        fleet.stop_every(STOP_EVERY, 3, dice, season)
     });
-    assert!(stopped.hits >= 3, "{} stops", stopped.hits);
     assert!(hit_something(&stopped.figures), "{}", stopped.figures);
 }

@@ -28,7 +28,7 @@ fn nodes_with_wrong_clocks_record_the_right_time_and_lose_nothing() {
     let fleet = Fleet::at(Site::on("clocks", database), 3).with_lease(LEASE);
     let fleet = fleet.with_clocks_ahead_ms(&[HOUR_MS, -HOUR_MS, 0]);
     let hit = weather(fleet, 3, hit_something, |fleet, dice, season| {
-        fleet.kill_every(Duration::from_millis(400), dice, season)
+        fleet.kill_every(Duration::from_millis(400), 3, dice, season)
     });
     // The server's clock, by which they are recorded, is that of this machine.
     let run = begin.saturating_sub(1_000)..=now_ms() + 1_000;

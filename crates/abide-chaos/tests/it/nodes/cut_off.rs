@@ -22,26 +22,21 @@ const LONG_STORM: u64 = 30;
 fn nothing_is_lost_when_the_server_ends_connections() {
     let Some(database) = Database::shared() else { return };
     let fleet = Fleet::at(Site::on("terminated", database), 3).with_lease(LEASE);
-    let mut ended = 0;
     let hit = weather(
         fleet,
         3,
         |_| true,
         |fleet, _, season| {
-            let mut hits = 0;
-            season.every(Duration::from_millis(100), || {
-                hits += 1;
-                ended += fleet.site().database().end_some_connection(if hits % 4 == 0 {
-                    Victim::Listener
-                } else {
-                    Victim::Anybody
-                });
-            });
-            hits
+            let (mut tries, mut ended) = (0, 0);
+            season.every(Duration::from_millis(100), 10, || {
+                tries += 1;
+                let victim = if tries % 4 == 0 { Victim::Listener } else { Victim::Anybody };
+                ended += fleet.site().database().end_some_connection(victim);
+                ended
+            })
         },
     );
-    println!("{ended} connections were ended");
-    assert!(ended >= 10, "{ended} connections of {} tries", hit.hits);
+    println!("{} connections were ended", hit.hits);
 }
 
 #[test]
@@ -56,12 +51,12 @@ fn nothing_is_lost_when_answers_are() {
         |_| true,
         |_, _, season| {
             proxy.lose_one_answer_in(50);
-            season.every(Duration::from_millis(100), || {});
+            let lost = season.every(Duration::from_millis(100), 10, || proxy.answers_lost());
             proxy.calm();
-            proxy.answers_lost()
+            lost
         },
     );
-    assert!(hit.hits >= 10, "{} answers were lost", hit.hits);
+    println!("{} answers were lost", hit.hits);
 }
 
 #[test]
@@ -76,14 +71,14 @@ fn nothing_is_lost_when_connections_stall_or_break_in_half() {
         |_| true,
         |_, dice, season| {
             let mut hits = 0;
-            season.every(Duration::from_millis(300), || {
+            season.every(Duration::from_millis(300), 3, || {
                 go_wrong(&proxy, dice);
                 hits += 1;
-            });
-            hits
+                hits
+            })
         },
     );
-    assert!(hit.hits >= 3, "{} hits", hit.hits);
+    println!("{} connections went wrong", hit.hits);
 }
 
 /// Nobody answers while a connection is made, and nobody says so either: it is given up, and another is made.

@@ -16,8 +16,7 @@ fn nothing_is_lost_when_nodes_are_killed_all_the_time() {
     let fleet = Fleet::at(Site::on("killed", database), 3).with_lease(LEASE);
     let pause = Duration::from_millis(200);
     let killed =
-        weather(fleet, 4, hit_everything, |fleet, dice, season| fleet.kill_every(pause, dice, season));
-    assert!(killed.hits >= 8, "{} kills", killed.hits);
+        weather(fleet, 4, hit_everything, |fleet, dice, season| fleet.kill_every(pause, 8, dice, season));
     assert!(hit_everything(&killed.figures), "{}", killed.figures);
 }
 
@@ -26,9 +25,7 @@ fn nothing_is_lost_when_nodes_are_stopped_beyond_their_leases() {
     let Some(database) = Database::shared() else { return };
     let fleet = Fleet::at(Site::on("stopped", database), 3).with_lease(LEASE);
     let pause = Duration::from_millis(500);
-    let stopped = weather(fleet, 4, hit_something, |fleet, dice, season| {
-        fleet.stop_every(pause, LEASE * 3 / 2, dice, season)
-    });
-    assert!(stopped.hits >= 2, "{} stops", stopped.hits);
+    let stopped =
+        weather(fleet, 4, hit_something, |fleet, dice, season| fleet.stop_every(pause, 2, dice, season));
     assert!(hit_something(&stopped.figures), "{}", stopped.figures);
 }

@@ -75,29 +75,36 @@ impl Fleet {
         self.workers.push(worker);
     }
 
-    /// Kills somebody and starts another, again and again; says how often.
-    pub(crate) fn kill_every(&mut self, pause: Duration, dice: &mut Dice, season: &Season<'_>) -> usize {
-        let mut kills = 0;
-        season.every(pause, || {
-            self.workers.swap_remove(dice.below(self.size)).kill();
-            self.start();
-            kills += 1;
-        });
-        kills
-    }
-
-    /// Stops somebody for a while, wherever that hits, again and again; says how often.
-    pub(crate) fn stop_every(
+    /// Kills somebody and starts another, again and again, at least so often; says how often.
+    pub(crate) fn kill_every(
         &mut self,
         pause: Duration,
-        stopped_for: Duration,
+        least: usize,
         dice: &mut Dice,
         season: &Season<'_>,
     ) -> usize {
+        let mut kills = 0;
+        season.every(pause, least, || {
+            self.workers.swap_remove(dice.below(self.size)).kill();
+            self.start();
+            kills += 1;
+            kills
+        })
+    }
+
+    /// Stops somebody for longer than a lease, wherever that hits, again and again, at least so often; says how often.
+    pub(crate) fn stop_every(
+        &mut self,
+        pause: Duration,
+        least: usize,
+        dice: &mut Dice,
+        season: &Season<'_>,
+    ) -> usize {
+        let stopped_for = self.lease.expect("a lease of known length") * 3 / 2;
         let clock = SystemClock::new();
         let mut stopped: Vec<(usize, Duration)> = Vec::new();
         let mut stops = 0;
-        season.every(pause, || {
+        let stops = season.every(pause, least, || {
             stopped.retain(|(victim, until)| {
                 let is_over = *until <= clock.monotonic();
                 if is_over {
@@ -114,6 +121,7 @@ impl Fleet {
                 stopped.push((victim, clock.monotonic() + stopped_for));
                 stops += 1;
             }
+            stops
         });
         for (victim, _) in stopped {
             self.workers[victim].thaw();
@@ -141,13 +149,18 @@ impl Fleet {
 
 impl Season<'_> {
     /// Does something again and again. On a machine that cannot keep up it is done less often, not several times at once.
-    pub(crate) fn every(&self, pause: Duration, mut act: impl FnMut()) {
+    ///
+    /// It says how often something was hit by now; the season is not over before that was often enough.
+    pub(crate) fn every(&self, pause: Duration, least: usize, mut act: impl FnMut() -> usize) -> usize {
         let clock = SystemClock::new();
-        let mut next = pause;
-        while next < self.length || (next < self.length + PATIENCE && !(self.is_enough)()) {
+        let (mut next, mut hits) = (pause, 0);
+        let is_enough = |hits| hits >= least && (self.is_enough)();
+        while next < self.length || (next < self.length + PATIENCE && !is_enough(hits)) {
             pass(next.saturating_sub(clock.monotonic()));
-            act();
+            hits = act();
             next = (next + pause).max(clock.monotonic());
         }
+        assert!(hits >= least, "there were {hits} hits, and {least} at least are needed");
+        hits
     }
 }
