@@ -39,6 +39,10 @@ BEGIN
 
     -- Locks, in their order: mailboxes, then every work row that may be deleted.
     v_locked := abide.lock_mailboxes(v_mailboxes, v_required, v_optional);
+    -- One that was found by its name may have been deleted, and made again, while we waited.
+    SELECT array_agg(CASE t.authority WHEN 'none' THEN (SELECT i.no FROM abide.instance AS i WHERE i.id = t.instance)
+                                      ELSE t.mailbox END ORDER BY t.turn)
+    INTO v_mailboxes FROM unnest(p_turns) AS t;
     IF cardinality(p_revoked) > 0 OR v_fuses OR v_prunes THEN
         v_pruned := ARRAY(
             SELECT ROW (t.turn, e)::abide.numbered FROM unnest(p_turns) AS t
@@ -123,13 +127,21 @@ BEGIN
                            v_locked, v_living, v_now);
     END IF;
     IF cardinality(p_timers) > 0 THEN
-        DELETE FROM abide.message AS m USING unnest(p_timers) AS n, unnest(p_turns) AS t
-        WHERE t.turn = n.turn AND m.mailbox = v_mailboxes[n.turn] AND m.class = 4 AND m.execution = t.execution
-          AND m.event = n.number;
+        -- Offset 0: one look at the index for each, however small the table was when this was planned.
+        DELETE FROM abide.message WHERE no = ANY (ARRAY(
+            SELECT m.no FROM unnest(p_timers) AS n JOIN unnest(p_turns) AS t ON t.turn = n.turn
+            CROSS JOIN LATERAL (
+                SELECT m.no FROM abide.message AS m
+                WHERE m.mailbox = v_mailboxes[n.turn] AND m.class = 4 AND m.execution = t.execution AND m.event = n.number OFFSET 0
+            ) AS m));
     END IF;
     IF v_ends THEN
-        DELETE FROM abide.message AS m USING unnest(p_turns) AS t
-        WHERE t.ends_timers AND m.mailbox = v_mailboxes[t.turn] AND m.class = 4 AND m.execution = t.execution;
+        DELETE FROM abide.message WHERE no = ANY (ARRAY(
+            SELECT m.no FROM unnest(p_turns) AS t
+            CROSS JOIN LATERAL (
+                SELECT m.no FROM abide.message AS m
+                WHERE m.mailbox = v_mailboxes[t.turn] AND m.class = 4 AND m.execution = t.execution OFFSET 0
+            ) AS m WHERE t.ends_timers));
     END IF;
 
     -- The position, the lease and the readiness of each instance, in one write to its row.

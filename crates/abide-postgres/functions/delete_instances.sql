@@ -11,7 +11,7 @@
 CREATE FUNCTION abide.delete_instances(
     p_ids text[], p_scope text, p_force boolean, p_ends text[], p_before bigint,
     OUT outcome text, OUT culprit text, OUT child text, OUT instances bigint, OUT executions bigint, OUT events bigint,
-    OUT items bigint, OUT stolen text[], OUT because text[], OUT gone text[]
+    OUT items bigint, OUT stolen text[], OUT because text[], OUT gone text[], OUT wakes boolean, OUT due_at bigint
 ) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
@@ -28,7 +28,7 @@ BEGIN
     v_names := CASE WHEN p_scope = 'set' THEN p_ids ELSE ARRAY(SELECT t.id FROM abide.tree(p_ids) AS t) END;
     v_doomed := ARRAY(SELECT i.no FROM abide.instance AS i
                       WHERE i.id = ANY (v_names) AND (i.status <> '' OR (p_scope = 'set' AND p_force)));
-    IF NOT v_locked @> (v_doomed || ARRAY(SELECT u.mailbox FROM abide.unborn(v_names) AS u)) THEN
+    IF EXISTS (SELECT unnest(v_doomed) UNION ALL SELECT u.mailbox FROM abide.unborn(v_names) AS u EXCEPT SELECT unnest(v_locked)) THEN
         RAISE EXCEPTION 'a tree grew while it was to be deleted' USING ERRCODE = 'serialization_failure';
     END IF;
 
@@ -70,7 +70,7 @@ BEGIN
     FROM unnest(v_names) WITH ORDINALITY AS n (id, place)
     JOIN abide.instance AS i ON i.id = n.id AND i.status <> ''
     JOIN abide.instance AS c ON c.parent = n.id AND c.status <> ''
-    WHERE c.id <> ALL (v_names) ORDER BY n.place, c.created_at, c.no LIMIT 1;
+    WHERE c.id NOT IN (SELECT unnest(v_names)) ORDER BY n.place, c.created_at, c.no LIMIT 1;
     IF culprit IS NOT NULL THEN
         outcome := 'left behind';
         RETURN;
@@ -78,7 +78,7 @@ BEGIN
 
     outcome := 'ok';
     gone := ARRAY(SELECT i.id FROM abide.instance AS i WHERE i.no = ANY (v_doomed));
-    SELECT e.instances, e.executions, e.events, e.items, e.stolen, e.because
-    INTO instances, executions, events, items, stolen, because
+    SELECT e.instances, e.executions, e.events, e.items, e.stolen, e.because, e.wakes, e.due_at
+    INTO instances, executions, events, items, stolen, because, wakes, due_at
     FROM abide.erase(v_doomed, CASE WHEN p_scope = 'set' AND p_force THEN v_names ELSE gone END, v_now) AS e;
 END $$;

@@ -3,7 +3,8 @@
 -- forgotten, also those that have no mailbox.
 CREATE FUNCTION abide.erase(
     p_mailboxes bigint[], p_ids text[], p_now bigint,
-    OUT instances bigint, OUT executions bigint, OUT events bigint, OUT items bigint, OUT stolen text[], OUT because text[]
+    OUT instances bigint, OUT executions bigint, OUT events bigint, OUT items bigint, OUT stolen text[], OUT because text[],
+    OUT wakes boolean, OUT due_at bigint
 ) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
@@ -49,7 +50,7 @@ BEGIN
     -- What was kept for the queues of a child was kept because it would start.
     WITH cradle AS MATERIALIZED (
         SELECT b.no FROM abide.mailbox AS b WHERE b.no = ANY (v_cradles) AND b.execution = 0
-            AND NOT EXISTS (SELECT FROM abide.message AS s WHERE s.mailbox = b.no AND s.class IN (1, 2))
+            AND (SELECT true FROM abide.message AS s WHERE s.mailbox = b.no AND s.class IN (1, 2) LIMIT 1) IS NULL
     ), visible AS (
         DELETE FROM abide.message AS m USING cradle AS c
         WHERE m.mailbox = c.no AND m.place IS NOT NULL AND m.class = 3 RETURNING 1
@@ -60,5 +61,5 @@ BEGIN
     SELECT (SELECT count(*) FROM visible) + (SELECT count(*) FROM hidden) INTO v_count;
     items := items + v_count;
     UPDATE abide.mailbox SET lease = NULL, leased_until = NULL, batch_to = NULL, batch_first = NULL WHERE no = ANY (v_void);
-    PERFORM abide.settle(v_cradles);
+    SELECT s.wakes, s.due_at INTO wakes, due_at FROM abide.settle(v_cradles) AS s;
 END $$;

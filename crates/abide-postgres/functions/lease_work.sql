@@ -16,7 +16,6 @@ DECLARE
 BEGIN
     PERFORM set_config('synchronous_commit', 'off', true);
     now := abide.now();
-    v_until := abide.later(now, p_lease_ms);
     PERFORM abide.work_come_due(now);
     v_tags := coalesce(p_tags, abide.ready_tags());
 
@@ -57,11 +56,19 @@ BEGIN
         WHERE l.session = ANY (v_held) AND (p_tags IS NULL OR l.tag = ANY (p_tags))
         ORDER BY no LIMIT p_limit
     ) AS c;
+    -- No more than 16 MB together, unless one alone has more: the rest stays ready.
+    SELECT array_agg(c.no ORDER BY c.no) INTO v_found FROM (
+        SELECT w.no, sum(octet_length(w.item)) OVER (ORDER BY w.no) - octet_length(w.item) AS before
+        FROM abide.work AS w WHERE w.no = ANY (v_found)
+    ) AS c WHERE c.before < 16777216;
     IF v_found IS NULL THEN
         due_at := CASE WHEN abide.has_ready_work(p_tags, p_session_owner) THEN now ELSE abide.next_work_due() END;
         RETURN;
     END IF;
 
+    -- Read again: who waited for a session or a row above gives no shorter leases.
+    now := abide.now();
+    v_until := abide.later(now, p_lease_ms);
     WITH leased AS (
         UPDATE abide.work AS w
         SET lease = p_nonces[array_position(v_found, w.no)], leased_until = v_until, due_at = v_until, attempts = w.attempts + 1

@@ -10,8 +10,9 @@ BEGIN
                AS m (turn, recipient, class, visible_at, execution, event, parent, item, place)) AS m
     JOIN abide.instance AS i ON i.id = m.recipient
     JOIN abide.mailbox AS b ON b.no = i.no
-    WHERE b.no = ANY (p_locked)
-      AND (m.class <> 3 OR b.execution > 0 OR b.no = ANY (p_living) OR m.starts
-           OR EXISTS (SELECT FROM abide.message AS s WHERE s.mailbox = b.no AND s.class IN (1, 2)))
+    -- "Is true" keeps these from becoming joins, which would compare each with each.
+    WHERE (b.no IN (SELECT unnest(p_locked))) IS TRUE
+      AND (m.class <> 3 OR b.execution > 0 OR (b.no IN (SELECT unnest(p_living))) IS TRUE OR m.starts
+           OR (SELECT true FROM abide.message AS s WHERE s.mailbox = b.no AND s.class IN (1, 2) LIMIT 1))
     ORDER BY m.place;
 END $$;

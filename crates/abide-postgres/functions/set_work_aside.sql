@@ -34,7 +34,9 @@ BEGIN
     IF v_work.session IS NOT NULL THEN
         PERFORM abide.hold_sessions(ARRAY[v_work.session]);
         IF p_unclaims THEN
-            UPDATE abide.session SET owner = p_owner, locked_until = p_lock, last_active_at = p_activity WHERE name = v_work.session;
+            UPDATE abide.session SET owner = p_owner, locked_until = p_lock, last_active_at = p_activity
+            WHERE name = v_work.session
+              AND NOT EXISTS (SELECT FROM abide.work AS w WHERE w.session = v_work.session AND w.lease IS NOT NULL);
         END IF;
         PERFORM abide.settle_lanes(ARRAY[v_work.session], NULL, v_now);
     END IF;

@@ -11,8 +11,8 @@ BEGIN
                      JOIN abide.instance AS i ON i.id = n.id AND i.status <> '' ORDER BY n.place;
         v_level := ARRAY(
             SELECT c.id FROM unnest(v_level) WITH ORDINALITY AS n (id, place)
-            JOIN abide.instance AS c ON c.parent = n.id AND c.status <> ''
-            WHERE c.id <> ALL (v_seen) ORDER BY n.place, c.created_at, c.no);
+            CROSS JOIN LATERAL (SELECT c.* FROM abide.instance AS c WHERE c.parent = n.id AND c.status <> '' OFFSET 0) AS c
+            WHERE c.id NOT IN (SELECT unnest(v_seen)) ORDER BY n.place, c.created_at, c.no);
         v_seen := v_seen || v_level;
     END LOOP;
 END $$;

@@ -1,1 +1,1 @@
-SELECT abide.renew_work($1, $2, $3)
+SELECT abide.renew_work($1, $2, $3, $4)

@@ -14,7 +14,7 @@ use crate::PostgresProvider;
 use crate::bulk::{Candidates, Scope};
 use crate::encode::{column, number, time};
 use crate::listing::Listing;
-use crate::node::call::{Statement, Values};
+use crate::node::call::Values;
 use crate::statements::Sql;
 use crate::text::{spelt, unspell};
 
@@ -174,7 +174,7 @@ impl ProviderAdmin for PostgresProvider {
         let refused = |error| AdminRefusal::Query(error).provider_error(operation);
         let listing = Listing::of(&query, &self.shared.schema).map_err(refused)?;
         let reader = listing.reader();
-        let rows = self.call(operation, Statement::Text(listing.text), listing.values).await?;
+        let rows = self.query(operation, listing.text, listing.values).await?;
         Ok(reader.page(&rows))
     }
 

@@ -166,7 +166,7 @@ impl PostgresProvider {
 
     fn tell_of_deletion(&self, row: &Row) {
         // What was kept for children that were not yet born may be leasable in other ways now.
-        let mut news = News::default();
+        let mut news = News::of_instances(row.get("wakes"), row.get("due_at"));
         news.set_stolen(&row.get::<_, Vec<String>>("stolen"), &row.get::<_, Vec<String>>("because"));
         news.set_changed(row.get::<_, Vec<String>>("gone").into_iter().map(unspell));
         self.shared.tell(news);

@@ -7,7 +7,7 @@ use abide_model::Clock;
 use futures_channel::mpsc;
 use futures_util::future::{Either, select};
 use tokio::task::JoinHandle;
-use tokio_postgres::config::Host;
+use tokio_postgres::config::{Host, SslMode};
 use tokio_postgres::{AsyncMessage, Client, Config, Notification};
 
 use crate::error::{CallError, OpenError, describe};
@@ -17,8 +17,8 @@ use crate::tls::{Encryption, Stream};
 /// How long it may take until somebody answers at an address, unless the URL says so by `connect_timeout`.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// The same until the connection is there, with its settings: a server may go silent at any point.
-const WHOLE_PATIENCE: Duration = Duration::from_secs(10);
+/// And until the connection is set up after that: a server may go silent at any point.
+const SETTING_UP: Duration = Duration::from_secs(7);
 
 /// What every connection begins with.
 ///
@@ -53,6 +53,10 @@ pub(crate) struct Target {
 
 impl Target {
     pub(crate) fn parse(url: &str) -> Result<Self, OpenError> {
+        if !["postgres://", "postgresql://"].iter().any(|scheme| url.starts_with(scheme)) {
+            let reason = "it does not begin with `postgres://`".to_owned();
+            return Err(OpenError::Url { url: without_password(url), reason });
+        }
         let (rest, encryption) = Encryption::take_from(url)?;
         let mut config: Config = rest.parse().map_err(|error: tokio_postgres::Error| OpenError::Url {
             url: without_password(url),
@@ -62,11 +66,16 @@ impl Target {
             let reason = "it names no host".to_owned();
             return Err(OpenError::Url { url: without_password(url), reason });
         }
-        let patience = config.get_connect_timeout().copied();
-        if patience.is_none() {
-            config.connect_timeout(PATIENCE);
+        // What is said about encryption in a way that was not understood above must not be lost.
+        if config.get_ssl_mode() != SslMode::Prefer {
+            let reason = "what it says about `sslmode` cannot be told from the rest; write it behind the only `?`, and `?` in a password \
+                          as `%3F`";
+            return Err(OpenError::Url { url: without_password(url), reason: reason.to_owned() });
         }
-        let patience = patience.unwrap_or(WHOLE_PATIENCE);
+        let for_one_address = config.get_connect_timeout().copied().unwrap_or(PATIENCE);
+        config.connect_timeout(for_one_address);
+        let addresses = u32::try_from(config.get_hosts().len()).unwrap_or(u32::MAX);
+        let patience = SETTING_UP.saturating_add(for_one_address.saturating_mul(addresses));
         config.ssl_mode(encryption.mode());
         // A host that is gone is noticed within half a minute, also by the connection that only listens.
         config.tcp_user_timeout(Duration::from_secs(15)).keepalives_idle(Duration::from_secs(15));

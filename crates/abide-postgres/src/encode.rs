@@ -36,6 +36,17 @@ pub(crate) enum Right {
 }
 
 impl EncodedTurn {
+    /// How much it carries, of what has no bound.
+    pub(crate) fn bytes(&self) -> usize {
+        let texts = [&self.turn.events, &self.turn.output].into_iter().flatten().map(String::len);
+        let items = self.work.iter().map(|work| work.item.len());
+        let items = items.chain(self.messages.iter().map(|message| message.item.len()));
+        texts
+            .chain(items)
+            .chain(self.values.iter().map(|value| value.value.as_ref().map_or(0, String::len)))
+            .sum()
+    }
+
     pub(crate) fn of(
         instance: Option<&str>,
         right: Right,

@@ -114,6 +114,8 @@ pub(crate) struct CallError {
 pub(crate) enum CallErrorKind {
     /// It was rolled back because of what others did at the same time: the same call again may succeed at once.
     Collided,
+    /// It was not applied, perhaps because of one of those it was made for: somebody holds its row, or it is too much.
+    Suspect,
     /// It was not applied, and may succeed later.
     NotApplied,
     /// The answer was lost.
@@ -129,7 +131,9 @@ impl CallError {
 
     pub(crate) fn of(self, operation: Operation) -> StoreError {
         let kind = match self.kind {
-            CallErrorKind::Collided | CallErrorKind::NotApplied => ErrorKind::NotApplied,
+            CallErrorKind::Collided | CallErrorKind::Suspect | CallErrorKind::NotApplied => {
+                ErrorKind::NotApplied
+            }
             CallErrorKind::Unknown => ErrorKind::Unknown,
             CallErrorKind::Refused => ErrorKind::Rejected(Rejection::Invalid),
         };
@@ -163,7 +167,12 @@ fn kind_of(error: &tokio_postgres::Error) -> CallErrorKind {
     if code.code().starts_with("22") || *code == SqlState::PROGRAM_LIMIT_EXCEEDED {
         return CallErrorKind::Refused;
     }
-    CallErrorKind::NotApplied
+    // Of the server: its disk or its connections are used up, it is in standby or in a transaction that failed, it is being stopped, or
+    // something is missing in it. All others may be about one row.
+    let is_of_server =
+        ["08", "25", "42", "53", "57", "58"].iter().any(|class| code.code().starts_with(class));
+    let is_of_call = matches!(*code, SqlState::OUT_OF_MEMORY | SqlState::QUERY_CANCELED);
+    if is_of_server && !is_of_call { CallErrorKind::NotApplied } else { CallErrorKind::Suspect }
 }
 
 fn is_encoding(error: &tokio_postgres::Error) -> bool {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use abide_model::Timestamp;
-use abide_provider::{Operation, StoreError};
+use abide_provider::{InstanceLease, Operation, StoreError, WorkLease};
 use futures_channel::oneshot;
 use futures_util::future::{Either, select};
 use tokio_postgres::Row;
@@ -27,7 +27,7 @@ use crate::rows::{LeasedInstance, LeasedMessage, LeasedWork};
 use crate::shared::Shared;
 use crate::statements::Sql;
 use crate::token::{MailboxToken, WorkToken};
-use crate::waiters::{Interest, Waiter};
+use crate::waiters::{Interest, Ours, Waiter};
 
 /// How soon to look again if another held what there is.
 const SOON: Duration = Duration::from_millis(20);
@@ -35,7 +35,7 @@ const SOON: Duration = Duration::from_millis(20);
 /// How often one call looks again because something had to be sorted out first.
 const ROUNDS: usize = 1_000;
 
-/// What a look found.
+/// What a look found. What is left in it goes back.
 pub(crate) struct Looked {
     pub(crate) found: Found,
     /// The server's time when it looked.
@@ -87,11 +87,6 @@ impl Looked {
         let (now, due) = (row.try_get("now")?, row.try_get("due_at")?);
         let arrived_at = shared.settings.clock.monotonic();
         Ok(Self { found, now, sent_at, arrived_at, due, shared: Arc::clone(shared) })
-    }
-
-    /// To be called in the poll that hands them to the caller.
-    pub(crate) fn take(mut self) -> Found {
-        std::mem::take(&mut self.found)
     }
 
     /// The server's time by now, but for what the answer took on its way. Never later than the server's: a turn that counted from a time to
@@ -149,6 +144,115 @@ impl Drop for Looked {
     }
 }
 
+/// Leases that the caller has not got yet. They go back unless they are handed over.
+pub(crate) struct InHand<L: Return> {
+    leases: Vec<L>,
+    shared: Arc<Shared>,
+}
+
+/// A lease that can go back unused.
+pub(crate) trait Return {
+    fn give_back(&self, shared: &Shared);
+}
+
+impl<L: Return> InHand<L> {
+    pub(crate) fn nothing(shared: &Arc<Shared>) -> Self {
+        Self { leases: Vec::new(), shared: Arc::clone(shared) }
+    }
+
+    pub(crate) fn push(&mut self, lease: L) {
+        self.leases.push(lease);
+    }
+
+    pub(crate) fn leases(&self) -> &[L] {
+        &self.leases
+    }
+
+    /// Puts those behind the first few into the order of these numbers.
+    pub(crate) fn arrange(&mut self, behind: usize, numbers: &[i64], number: impl Fn(&L) -> i64) {
+        let place = |lease: &L| numbers.iter().position(|other| *other == number(lease));
+        if let Some(leases) = self.leases.get_mut(behind..) {
+            leases.sort_by_key(place);
+        }
+    }
+
+    /// To be called in the poll that hands them to the caller.
+    pub(crate) fn hand_over(&mut self) -> Vec<L> {
+        std::mem::take(&mut self.leases)
+    }
+}
+
+impl<L: Return> Drop for InHand<L> {
+    fn drop(&mut self) {
+        for lease in &self.leases {
+            lease.give_back(&self.shared);
+        }
+    }
+}
+
+impl Return for InstanceLease {
+    fn give_back(&self, shared: &Shared) {
+        let Some(token) = MailboxToken::parse(&self.token) else { return };
+        let (back, since) = (AbandonInstance { token, how: UNUSED }, shared.settings.clock.monotonic());
+        shared.desk.put([Waiting::new(Operation::AbandonOrchestrationItem, back, since).0]);
+    }
+}
+
+impl Return for WorkLease {
+    fn give_back(&self, shared: &Shared) {
+        let Some(token) = WorkToken::parse(&self.token) else { return };
+        let (back, since) = (AbandonWork { token, how: UNUSED }, shared.settings.clock.monotonic());
+        shared.desk.put([Waiting::new(Operation::AbandonWorkItem, back, since).0]);
+    }
+}
+
+/// Somebody who looks for something, and what this node told nobody else because he would. Whatever becomes of him, it is told then.
+struct Errand<'s> {
+    shared: &'s Shared,
+    waiter: Waiter<'s>,
+    /// What others are told then, and under which tags.
+    hint: News,
+    withheld: Option<Ours>,
+}
+
+impl<'s> Errand<'s> {
+    fn begin(shared: &'s Shared, interest: Interest, hint: News) -> Self {
+        Self { shared, waiter: shared.waiters.enter(interest), hint, withheld: None }
+    }
+
+    /// Before a look.
+    fn take_note(&mut self) {
+        self.withhold(self.waiter.take_note());
+    }
+
+    fn withhold(&mut self, ours: Option<Ours>) {
+        if let Some(tags) = ours {
+            self.withheld.get_or_insert_default().extend(tags);
+        }
+    }
+
+    /// All that there was is leased.
+    fn done(&mut self) {
+        self.withheld = None;
+    }
+
+    /// There may be something for others.
+    fn tell(&mut self) {
+        if let Some(tags) = self.withheld.take() {
+            let mut news = self.hint.clone();
+            news.tags.extend(tags);
+            self.shared.outbox.put(news);
+        }
+    }
+}
+
+impl Drop for Errand<'_> {
+    fn drop(&mut self) {
+        self.withhold(self.waiter.leave());
+        self.tell();
+    }
+}
+
 impl LeasedInstance {
     pub(crate) fn token(&self) -> MailboxToken {
         MailboxToken { mailbox: self.mailbox, nonce: self.nonce }
@@ -171,10 +275,10 @@ impl PostgresProvider {
     ) -> Result<Vec<S::Lease>, StoreError> {
         let clock = &*self.shared.settings.clock;
         let deadline = clock.monotonic().saturating_add(wait);
-        let waiter = self.shared.waiters.enter(search.interest());
+        let mut errand = Errand::begin(&self.shared, search.interest(), search.hint());
         let mut rounds = 0;
         loop {
-            let is_ours = waiter.take_note();
+            errand.take_note();
             let looked = self.look(operation, search.sql(), search.values(&self.shared)).await?;
             let times = looked.times();
             let leases = match search.take(self, looked).await? {
@@ -187,13 +291,15 @@ impl PostgresProvider {
                 Took::Leases(leases) => leases,
             };
             // What this node was told of and cannot use, or not all of it, is for others.
-            if is_ours && (leases.is_empty() || leases.len() >= search.limit()) {
-                self.shared.outbox.put(search.hint());
+            if !leases.is_empty() && leases.len() < search.limit() {
+                errand.done();
+            } else {
+                errand.tell();
             }
             if !leases.is_empty() || clock.monotonic() >= deadline {
                 return Ok(leases);
             }
-            self.wait_for_news(&waiter, times, deadline).await;
+            self.wait_for_news(&errand.waiter, times, deadline).await;
             if clock.monotonic() >= deadline {
                 return Ok(Vec::new());
             }

@@ -1,6 +1,7 @@
 //! Leasing instances: what is asked of the server, and what is made of its answer.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use abide_model::WorkItem;
 use abide_provider::rows::Starter;
@@ -11,7 +12,7 @@ use abide_provider::{
 
 use crate::PostgresProvider;
 use crate::encode::{column, millis, number};
-use crate::lease::{Looked, Search, Took};
+use crate::lease::{InHand, Looked, Search, Took};
 use crate::news::News;
 use crate::node::call::Values;
 use crate::rows::{LeasedInstance, LeasedMessage};
@@ -24,12 +25,12 @@ use crate::waiters::Interest;
 pub(crate) struct InstanceSearch {
     pub(crate) request: LeaseInstances,
     pub(crate) operation: Operation,
-    taken: Vec<InstanceLease>,
+    taken: InHand<InstanceLease>,
 }
 
 impl InstanceSearch {
-    pub(crate) fn new(operation: Operation, request: LeaseInstances) -> Self {
-        Self { request, operation, taken: Vec::new() }
+    pub(crate) fn new(operation: Operation, request: LeaseInstances, shared: &Arc<Shared>) -> Self {
+        Self { request, operation, taken: InHand::nothing(shared) }
     }
 }
 
@@ -49,8 +50,9 @@ impl Search for InstanceSearch {
     }
 
     fn values(&mut self, shared: &Shared) -> Values {
-        let wanted = self.request.limit.saturating_sub(self.taken.len());
-        let taken: Vec<i64> = self.taken.iter().map(|lease| column(lease.position.incarnation)).collect();
+        let wanted = self.request.limit.saturating_sub(self.taken.leases().len());
+        let taken: Vec<i64> =
+            self.taken.leases().iter().map(|lease| column(lease.position.incarnation)).collect();
         let (pins, refused) = match &self.request.capabilities {
             None => (None, None),
             Some(filter) => {
@@ -72,30 +74,41 @@ impl Search for InstanceSearch {
     async fn take(
         &mut self,
         store: &PostgresProvider,
-        looked: Looked,
+        mut looked: Looked,
     ) -> Result<Took<InstanceLease>, StoreError> {
-        let store_time = looked.server_time();
-        let found = looked.take();
-        if !found.unjudged.is_empty() {
-            store.shared.note_pins(found.unjudged);
+        let store_time = Some(looked.server_time());
+        if !looked.found.unjudged.is_empty() {
+            store.shared.note_pins(std::mem::take(&mut looked.found.unjudged));
             return Ok(Took::LookAgain);
         }
-        let mut batches = by_mailbox(found.messages);
+        let mut batches = by_mailbox(std::mem::take(&mut looked.found.messages));
+        let is_readable = |leased: &LeasedInstance| {
+            batches.get(&leased.mailbox).is_none_or(|batch| batch.unreadable.is_empty())
+        };
+        let leased = std::mem::take(&mut looked.found.instances);
+        let (before, order) =
+            (self.taken.leases().len(), leased.iter().map(|leased| leased.mailbox).collect::<Vec<_>>());
+        let (readable, damaged): (Vec<_>, Vec<_>) = leased.into_iter().partition(is_readable);
+        looked.found.instances = damaged;
+        for leased in readable {
+            let batch = batches.remove(&leased.mailbox).unwrap_or_default();
+            self.taken.push(InstanceLease { store_time, ..describe(leased, batch.messages) });
+        }
         let mut lost_some = false;
-        for leased in found.instances {
+        while let Some(leased) = looked.found.instances.pop() {
             let batch = batches.remove(&leased.mailbox).unwrap_or_default();
             match store.readable(self.operation, leased, batch).await? {
                 Some((leased, messages)) => {
-                    self.taken
-                        .push(InstanceLease { store_time: Some(store_time), ..describe(leased, messages) });
+                    self.taken.push(InstanceLease { store_time, ..describe(leased, messages) });
                 }
                 None => lost_some = true,
             }
         }
-        if lost_some && self.taken.len() < self.request.limit {
+        self.taken.arrange(before, &order, |lease| column(lease.position.incarnation));
+        if lost_some && self.taken.leases().len() < self.request.limit {
             return Ok(Took::LookAgain);
         }
-        Ok(Took::Leases(std::mem::take(&mut self.taken)))
+        Ok(Took::Leases(self.taken.hand_over()))
     }
 
     fn hint(&self) -> News {

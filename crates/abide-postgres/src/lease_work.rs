@@ -1,6 +1,7 @@
 //! Leasing work: what is asked of the server, and what is made of its answer.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use abide_model::{ScheduledActivityIdentifier, Timestamp, WorkItem};
 use abide_provider::unreadable::poison;
@@ -8,7 +9,7 @@ use abide_provider::{LeaseWork, Operation, StoreError, TagFilter, WorkLease};
 
 use crate::PostgresProvider;
 use crate::encode::{json, millis, number, owner_column};
-use crate::lease::{Looked, Search, Took};
+use crate::lease::{InHand, Looked, Search, Took};
 use crate::lease_instances::nonces;
 use crate::news::News;
 use crate::node::call::Values;
@@ -26,15 +27,19 @@ pub(crate) struct WorkSearch {
     /// As columns hold them; any, if there is no list.
     tags: Option<BTreeSet<String>>,
     owner: Option<String>,
-    taken: Vec<WorkLease>,
+    taken: InHand<WorkLease>,
 }
 
 impl WorkSearch {
-    pub(crate) fn new(operation: Operation, request: LeaseWork) -> Result<Self, StoreError> {
+    pub(crate) fn new(
+        operation: Operation,
+        request: LeaseWork,
+        shared: &Arc<Shared>,
+    ) -> Result<Self, StoreError> {
         let tags = tag_columns(&request.tags);
         let owner =
             request.session.as_ref().map(|session| owner_column(operation, &session.owner_id)).transpose()?;
-        Ok(Self { request, operation, tags, owner, taken: Vec::new() })
+        Ok(Self { request, operation, tags, owner, taken: InHand::nothing(shared) })
     }
 }
 
@@ -54,11 +59,12 @@ impl Search for WorkSearch {
     }
 
     fn values(&mut self, shared: &Shared) -> Values {
-        let wanted = self.request.limit.saturating_sub(self.taken.len());
+        let wanted = self.request.limit.saturating_sub(self.taken.leases().len());
         let tags: Option<Vec<String>> = self.tags.as_ref().map(|tags| tags.iter().cloned().collect());
         let session = self.request.session.as_ref().map(|session| millis(session.lock_timeout));
         let taken: Vec<i64> = self
             .taken
+            .leases()
             .iter()
             .filter_map(|lease| WorkToken::parse(&lease.token))
             .map(|token| token.no)
@@ -77,38 +83,35 @@ impl Search for WorkSearch {
     async fn take(
         &mut self,
         store: &PostgresProvider,
-        looked: Looked,
+        mut looked: Looked,
     ) -> Result<Took<WorkLease>, StoreError> {
         let store_time = looked.server_time();
-        let found = looked.take();
-        let mut damaged = Vec::new();
         let mut used_sessions = BTreeSet::new();
-        for leased in found.work {
+        for leased in std::mem::take(&mut looked.found.work) {
             let session = leased.session.clone();
             match readable(leased, store_time) {
                 Ok(lease) => {
                     used_sessions.extend(session);
                     self.taken.push(lease);
                 }
-                Err(leased) => damaged.push(leased),
+                Err(leased) => looked.found.work.push(*leased),
             }
         }
-        let must_look_again = !damaged.is_empty();
-        for leased in damaged {
+        let must_look_again = !looked.found.work.is_empty();
+        while let Some(leased) = looked.found.work.pop() {
             let unclaims = leased.session.as_ref().is_some_and(|session| !used_sessions.contains(session));
             let claim = if unclaims { Claim::Undone } else { Claim::Stays };
-            store.set_work_aside(self.operation, *leased, claim).await?;
+            store.set_work_aside(self.operation, leased, claim).await?;
         }
-        if must_look_again && self.taken.len() < self.request.limit {
+        if must_look_again && self.taken.leases().len() < self.request.limit {
             return Ok(Took::LookAgain);
         }
-        Ok(Took::Leases(std::mem::take(&mut self.taken)))
+        Ok(Took::Leases(self.taken.hand_over()))
     }
 
     fn hint(&self) -> News {
-        // Somebody who takes anything may have been told of any tag: those without one are all that can be named.
-        let tags = self.tags.clone().unwrap_or_else(|| BTreeSet::from([String::new()]));
-        News { tags, ..News::default() }
+        // Of somebody who takes anything: whatever he was told of.
+        News { tags: self.tags.clone().unwrap_or_default(), ..News::default() }
     }
 }
 

@@ -139,7 +139,7 @@ async fn begin(transaction: &Transaction<'_>, schema: &Schema) -> Result<i64, St
         return Ok(number);
     }
     let contents = "SELECT c.relname::text FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
-                    WHERE n.nspname = $1 AND c.relkind IN ('r', 'p', 'v', 'm', 'S') ORDER BY c.relname LIMIT 1";
+                    WHERE n.nspname = $1 AND c.relkind IN ('r', 'p', 'v', 'm', 'S', 'f') ORDER BY c.relname LIMIT 1";
     if let Some(row) = transaction.query_opt(contents, &[&schema.name()]).await? {
         return Err(Stopped::Unfit(OpenError::Foreign {
             schema: schema.name().to_owned(),
@@ -158,8 +158,11 @@ async fn begin(transaction: &Transaction<'_>, schema: &Schema) -> Result<i64, St
 /// Which migration a schema has got to; `None` if it is not one of ours.
 async fn applied(client: &impl GenericClient, schema: &Schema) -> Result<Option<i64>, Stopped> {
     // Not `to_regclass`: it asks the session's cache, which does not hear of what others made while we waited for them.
-    let is_ours = "SELECT EXISTS (SELECT FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
-                                  WHERE n.nspname = $1 AND c.relname = 'migration')";
+    // Other tools have a table of this name, too.
+    let is_ours = "SELECT count(*) = 2 FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
+                   JOIN pg_attribute AS a ON a.attrelid = c.oid
+                   WHERE n.nspname = $1 AND c.relkind = 'r' AND a.atttypid = 'bigint'::regtype
+                     AND (c.relname, a.attname) IN (('migration', 'number'), ('mailbox', 'batch_to'))";
     if !client.query_one(is_ours, &[&schema.name()]).await?.get::<_, bool>(0) {
         return Ok(None);
     }

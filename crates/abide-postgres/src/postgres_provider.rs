@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use abide_provider::{Operation, StoreError};
 use futures_channel::oneshot;
@@ -14,7 +15,7 @@ use crate::error::OpenError;
 use crate::node::Node;
 use crate::node::batch::{Batched, Key, Waiting};
 use crate::node::call::{Call, Caller, Statement, Values};
-use crate::node::connection::{LONG, SHORT};
+use crate::node::connection::{LONG, patience};
 use crate::node::desk::{Place, Wanted};
 use crate::options::{PostgresBuilder, Settings};
 use crate::prepare::prepare_here;
@@ -208,7 +209,7 @@ impl PostgresProvider {
         sql: Sql,
         values: Values,
     ) -> Result<Vec<Row>, StoreError> {
-        self.call(operation, Statement::Known(sql), values).await
+        self.call(operation, Ask::of(sql), values).await
     }
 
     /// The same with one row in answer.
@@ -218,20 +219,28 @@ impl PostgresProvider {
         sql: Sql,
         values: Values,
     ) -> Result<Row, StoreError> {
-        let rows = self.rows(operation, sql, values).await?;
-        let missing = || StoreError::unknown(operation, format!("{} answered without a row", sql.name()));
-        rows.into_iter().next().ok_or_else(missing)
+        first_row(operation, sql, self.rows(operation, sql, values).await?)
     }
 
-    pub(crate) async fn call(
+    /// A statement that was put together for this call.
+    pub(crate) async fn query(
         &self,
         operation: Operation,
-        statement: Statement,
+        text: String,
         values: Values,
     ) -> Result<Vec<Row>, StoreError> {
+        self.call(
+            operation,
+            Ask { place: Place::Ordinary, patience: LONG, statement: Statement::Text(text) },
+            values,
+        )
+        .await
+    }
+
+    async fn call(&self, operation: Operation, ask: Ask, values: Values) -> Result<Vec<Row>, StoreError> {
+        let Ask { place, patience, statement } = ask;
         let (reply, answer) = oneshot::channel();
         let since = self.shared.settings.clock.monotonic();
-        let (place, patience) = (Place::Ordinary, LONG);
         let caller = Caller::Rows(reply);
         self.shared.desk.put([Call { operation, place, since, statement, values, patience, caller }]);
         answer_of(operation, answer).await
@@ -244,14 +253,27 @@ impl PostgresProvider {
         sql: Sql,
         values: Values,
     ) -> Result<Row, StoreError> {
-        let (reply, answer) = oneshot::channel();
-        let since = self.shared.settings.clock.monotonic();
-        let (place, patience, statement) = (Place::Renewals, SHORT, Statement::Known(sql));
-        let caller = Caller::Rows(reply);
-        self.shared.desk.put([Call { operation, place, since, statement, values, patience, caller }]);
-        let missing = || StoreError::unknown(operation, format!("{} answered without a row", sql.name()));
-        answer_of(operation, answer).await?.into_iter().next().ok_or_else(missing)
+        let rows = self.call(operation, Ask { place: Place::Renewals, ..Ask::of(sql) }, values).await?;
+        first_row(operation, sql, rows)
     }
+}
+
+/// What is asked of the server, where, and for how long.
+struct Ask {
+    place: Place,
+    patience: Duration,
+    statement: Statement,
+}
+
+impl Ask {
+    fn of(sql: Sql) -> Self {
+        Self { place: Place::Ordinary, patience: patience(sql), statement: Statement::Known(sql) }
+    }
+}
+
+fn first_row(operation: Operation, sql: Sql, rows: Vec<Row>) -> Result<Row, StoreError> {
+    let missing = || StoreError::unknown(operation, format!("{} answered without a row", sql.name()));
+    rows.into_iter().next().ok_or_else(missing)
 }
 
 pub(crate) async fn answer_of<T>(

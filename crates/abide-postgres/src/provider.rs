@@ -364,7 +364,7 @@ impl PostgresProvider {
             self.wait_in_vain(request.wait).await;
             return Ok(Vec::new());
         }
-        self.look_until(operation, request.wait, InstanceSearch::new(operation, request)).await
+        self.look_until(operation, request.wait, InstanceSearch::new(operation, request, &self.shared)).await
     }
 
     async fn lease_some_work(
@@ -379,7 +379,7 @@ impl PostgresProvider {
             self.wait_in_vain(request.wait).await;
             return Ok(Vec::new());
         }
-        self.look_until(operation, request.wait, WorkSearch::new(operation, request)?).await
+        self.look_until(operation, request.wait, WorkSearch::new(operation, request, &self.shared)?).await
     }
 
     /// Whoever takes nothing waits like everybody else, and costs nothing.

@@ -71,11 +71,12 @@ impl Shared {
             self.changes.tell(instance);
         }
         // What somebody here will take, the others need not look for.
-        if news.instances && self.waiters.call(Lane::Instances) {
+        if news.instances && self.waiters.call_for_instances() {
             news.instances = false;
         }
-        if !news.tags.is_empty() && self.waiters.call(Lane::Work(&news.tags)) {
-            news.tags.clear();
+        if !news.tags.is_empty() {
+            let wanted_here = self.waiters.call_for_work(&news.tags);
+            news.tags.retain(|tag| !wanted_here.contains(tag));
         }
         if let Some(due) = news.instances_due {
             self.waiters.announce(&Interest::Instances, due);

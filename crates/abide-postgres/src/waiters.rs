@@ -38,17 +38,20 @@ struct Heard {
     state: Mutex<State>,
 }
 
-#[derive(Debug, Default, Clone, Copy)]
+#[derive(Debug, Default)]
 struct State {
     /// Whether it looked in vain.
     is_waiting: bool,
     /// Whether there is a reason to look.
     is_called: bool,
-    /// Whether this node made the news itself, and told nobody else.
-    is_ours: bool,
+    /// What this node made itself, and told nobody else.
+    ours: Option<Ours>,
     /// The earliest time by the server's clock at which there will be something.
     due: Option<i64>,
 }
+
+/// News that this node made itself, and told nobody else: those of instances, or of work under these tags.
+pub(crate) type Ours = BTreeSet<String>;
 
 /// Somebody who waits; gone when it is dropped.
 #[derive(Debug)]
@@ -75,14 +78,30 @@ impl Waiters {
         Waiter { waiters: self, number, heard }
     }
 
-    /// There is something now, made by this node: says whether somebody here will look for it.
-    pub(crate) fn call(&self, lane: Lane<'_>) -> bool {
-        let concerned = self.concerned(lane);
+    /// An instance can be leased, by what this node did: says whether somebody here will look for it.
+    pub(crate) fn call_for_instances(&self) -> bool {
+        let concerned = self.concerned(Lane::Instances);
         for heard in &concerned {
-            lock(&heard.state).is_ours = true;
-            heard.call();
+            heard.call_for_ours(BTreeSet::new());
         }
         !concerned.is_empty()
+    }
+
+    /// There is work under these tags, by what this node did: says which of them somebody here will look for.
+    pub(crate) fn call_for_work(&self, tags: &BTreeSet<String>) -> BTreeSet<String> {
+        let register = lock(&self.0);
+        let wanting = register.waiting.values().filter_map(|entry| {
+            let wanted = entry.interest.tags_among(tags);
+            (!wanted.is_empty()).then(|| (Arc::clone(&entry.heard), wanted))
+        });
+        let wanting: Vec<(Arc<Heard>, BTreeSet<String>)> = wanting.collect();
+        drop(register);
+        let mut all = BTreeSet::new();
+        for (heard, wanted) in wanting {
+            all.extend(wanted.iter().cloned());
+            heard.call_for_ours(wanted);
+        }
+        all
     }
 
     /// There is something now, as another node says.
@@ -133,6 +152,14 @@ impl Waiters {
 }
 
 impl Interest {
+    fn tags_among(&self, tags: &BTreeSet<String>) -> BTreeSet<String> {
+        match self {
+            Self::Instances => BTreeSet::new(),
+            Self::Work(None) => tags.clone(),
+            Self::Work(Some(wanted)) => wanted.intersection(tags).cloned().collect(),
+        }
+    }
+
     fn is_in(&self, lane: Lane<'_>) -> bool {
         match (self, lane) {
             (Self::Instances, Lane::Instances) => true,
@@ -144,6 +171,11 @@ impl Interest {
 }
 
 impl Heard {
+    fn call_for_ours(&self, tags: Ours) {
+        lock(&self.state).ours.get_or_insert_default().extend(tags);
+        self.call();
+    }
+
     fn call(&self) {
         lock(&self.state).is_called = true;
         self.bell.notify_one();
@@ -157,9 +189,15 @@ impl Waiter<'_> {
         self.heard.bell.notified().await;
     }
 
-    /// Before a look: what was heard so far is taken note of. Says whether this node made the news itself, and told nobody else.
-    pub(crate) fn take_note(&self) -> bool {
-        std::mem::take(&mut *lock(&self.heard.state)).is_ours
+    /// Before a look: what was heard so far is taken note of. Says what this node made itself, and told nobody else.
+    pub(crate) fn take_note(&self) -> Option<Ours> {
+        std::mem::take(&mut *lock(&self.heard.state)).ours
+    }
+
+    /// Waits no longer. Says the same of what was heard since the last look.
+    pub(crate) fn leave(&self) -> Option<Ours> {
+        lock(&self.waiters.0).waiting.remove(&self.number);
+        self.take_note()
     }
 
     /// Whether there is a reason to look.

@@ -4,7 +4,6 @@ use abide_provider::StoreError;
 
 use super::batch::{Batched, Key, Waiting};
 use super::connection::Connection;
-use super::renew::kept;
 use crate::error::CallError;
 use crate::news::News;
 use crate::shared::Shared;
@@ -104,4 +103,8 @@ impl Batched for AbandonWork {
         shared.tell(News::of_work(row.try_get("tags")?, row.try_get("due_at")?));
         Ok(batch.iter().zip(outcomes).map(|(waiting, outcome)| kept(waiting, &outcome)).collect())
     }
+}
+
+fn kept<B: Batched>(waiting: &Waiting<B>, outcome: &str) -> Result<(), StoreError> {
+    if outcome == "ok" { Ok(()) } else { Err(StoreError::lease_lost(waiting.operation)) }
 }

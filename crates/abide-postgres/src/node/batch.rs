@@ -9,6 +9,9 @@ use super::connection::{Connection, TRIES};
 use crate::error::{CallError, CallErrorKind};
 use crate::shared::Shared;
 
+/// What goes together carries no more than this, unless one alone does: a call must come to an end in time.
+pub(crate) const MOST_BYTES: usize = 16 * 1024 * 1024;
+
 /// Something that is done together with others of its kind, each for itself.
 pub(crate) trait Batched: Send + Sized + 'static {
     /// What whoever waits is told.
@@ -19,6 +22,11 @@ pub(crate) trait Batched: Send + Sized + 'static {
 
     /// What it must be alone about.
     fn key(&self) -> Key;
+
+    /// How much it carries, of what has no bound.
+    fn bytes(&self) -> usize {
+        0
+    }
 
     /// Makes one call for all, and tells those who wait for news. One answer for each, in order.
     async fn call(
@@ -64,7 +72,7 @@ impl<B: Batched> Waiting<B> {
     }
 }
 
-/// Does them together; one by one if that fails because of one of them.
+/// Does them together; if that may have failed because of one of them, apart.
 pub(crate) async fn run<B: Batched>(
     connection: &Connection<'_>,
     shared: &Shared,
@@ -79,7 +87,8 @@ pub(crate) async fn run<B: Batched>(
         }
         Err(error) => error,
     };
-    let may_be_one = matches!(error.kind, CallErrorKind::Collided | CallErrorKind::Refused);
+    let may_be_one =
+        matches!(error.kind, CallErrorKind::Collided | CallErrorKind::Suspect | CallErrorKind::Refused);
     if batch.len() == 1 || !may_be_one || connection.is_broken() {
         for waiting in batch {
             let told = error.clone().of(waiting.operation);
@@ -87,8 +96,10 @@ pub(crate) async fn run<B: Batched>(
         }
         return;
     }
-    for waiting in batch {
-        Box::pin(run(connection, shared, vec![waiting])).await;
+    // By halves: whoever is in the way holds up his half, and not each one alone.
+    let rest = batch.split_off(batch.len() / 2);
+    for half in [batch, rest] {
+        Box::pin(run(connection, shared, half)).await;
     }
 }
 

@@ -28,6 +28,10 @@ impl Batched for Commit {
         self.0.turn.mailbox.map_or(Key::Alone, Key::Number)
     }
 
+    fn bytes(&self) -> usize {
+        self.0.bytes()
+    }
+
     async fn call(
         connection: &Connection<'_>,
         shared: &Shared,

@@ -17,8 +17,62 @@ use crate::statements::Sql;
 /// How long a call that serves the queues may take before it is given up.
 pub(crate) const SHORT: Duration = Duration::from_secs(10);
 
+/// The same for one that reads all there is of one instance.
+const MIDDLING: Duration = Duration::from_secs(30);
+
 /// The same for one that looks at everything, or deletes much.
 pub(crate) const LONG: Duration = Duration::from_secs(120);
+
+/// How long a statement may take before it is given up: while it is waited for, its connection serves nobody else.
+pub(crate) const fn patience(sql: Sql) -> Duration {
+    match sql {
+        Sql::CountExecutions
+        | Sql::CountInstances
+        | Sql::CountRunning
+        | Sql::DeleteInstances
+        | Sql::EndedChildren
+        | Sql::EndedRoots
+        | Sql::ListByStatus
+        | Sql::ListExecutions
+        | Sql::ListNewest
+        | Sql::PrunableInstances
+        | Sql::PruneExecutions
+        | Sql::QueueDepths
+        | Sql::TableSizes
+        | Sql::Tree => LONG,
+        Sql::InstanceStats
+        | Sql::KvLeased
+        | Sql::KvMerged
+        | Sql::ReadCurrent
+        | Sql::ReadExecution
+        | Sql::ReadLeased => MIDDLING,
+        Sql::AbandonInstances
+        | Sql::AbandonWork
+        | Sql::Children
+        | Sql::CommitTurns
+        | Sql::CustomStatus
+        | Sql::EnqueueMessages
+        | Sql::EnqueueWork
+        | Sql::ExecutionInfo
+        | Sql::FinishWork
+        | Sql::ForgetSessions
+        | Sql::InstanceInfo
+        | Sql::KvValue
+        | Sql::LeaseInstances
+        | Sql::LeaseWork
+        | Sql::LostWork
+        | Sql::NextMailboxDue
+        | Sql::NextWorkDue
+        | Sql::ReadStatus
+        | Sql::RenewInstances
+        | Sql::RenewSessions
+        | Sql::RenewWork
+        | Sql::ServerTime
+        | Sql::SetMessagesAside
+        | Sql::SetWorkAside
+        | Sql::Tell => SHORT,
+    }
+}
 
 /// How often a call is made again at once because others were in its way.
 pub(crate) const TRIES: usize = 8;

@@ -39,6 +39,10 @@ impl Batched for Enqueue {
         }
     }
 
+    fn bytes(&self) -> usize {
+        self.message.item.len()
+    }
+
     async fn call(
         connection: &Connection<'_>,
         shared: &Shared,

@@ -29,6 +29,10 @@ impl Batched for Finish {
         Key::Number(self.token.no)
     }
 
+    fn bytes(&self) -> usize {
+        self.item.as_ref().map_or(0, String::len)
+    }
+
     async fn call(
         connection: &Connection<'_>,
         shared: &Shared,

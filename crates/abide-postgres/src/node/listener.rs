@@ -5,6 +5,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use futures_channel::mpsc;
 use futures_util::StreamExt as _;
@@ -21,13 +22,20 @@ use crate::shared::Shared;
 use crate::statements::Sql;
 use crate::token::WorkToken;
 
+/// A connection that was there for so long was no failure.
+const LASTING: Duration = Duration::from_secs(1);
+
 pub(crate) async fn listen(shared: &Arc<Shared>) {
     let mut pauses = Pauses::new();
     while !shared.desk.is_closed() {
         match Listener::open(shared).await {
             Ok(mut listener) => {
-                pauses = Pauses::new();
+                let begun = shared.settings.clock.monotonic();
                 let ended = listener.run(shared).await;
+                // One that fails as soon as it is there is no reason to hurry.
+                if shared.settings.clock.monotonic().saturating_sub(begun) > LASTING {
+                    pauses = Pauses::new();
+                }
                 shared.is_listening.store(false, Ordering::Release);
                 if let Err(error) = ended {
                     tracing::debug!(target: "abide::postgres", error = %error.message,

@@ -40,7 +40,10 @@ impl Node {
             tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(OpenError::Thread)?;
         std::thread::Builder::new()
             .name("abide-postgres".to_owned())
-            .spawn(move || runtime.block_on(run(&mine)))
+            .spawn(move || {
+                let _closing = Closing(&mine);
+                runtime.block_on(run(&mine));
+            })
             .map_err(OpenError::Thread)?;
         Ok(Self { shared: Arc::clone(shared) })
     }
@@ -50,6 +53,19 @@ impl Drop for Node {
     fn drop(&mut self) {
         self.shared.desk.close();
         self.shared.outbox.ring();
+    }
+}
+
+/// However the thread ends, by a panic too: who waits for it is told, and who comes later.
+struct Closing<'s>(&'s Shared);
+
+impl Drop for Closing<'_> {
+    fn drop(&mut self) {
+        self.0.desk.close();
+        let now = self.0.settings.clock.monotonic();
+        for place in [Place::Ordinary, Place::Renewals] {
+            self.0.desk.refuse_waiting(place, now, "the thread that talks to PostgreSQL has ended");
+        }
     }
 }
 

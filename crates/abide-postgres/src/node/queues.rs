@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use super::abandon::{AbandonInstance, AbandonWork};
-use super::batch::{Batched, Key, Waiting};
+use super::batch::{Batched, Key, MOST_BYTES, Waiting};
 use super::call::Call;
 use super::commit::Commit;
 use super::enqueue::Enqueue;
@@ -103,14 +103,17 @@ impl Renewals {
 /// Takes what can go together: everything, but for a second one of the same key, which is judged by what the first one leaves.
 fn some_of<B: Batched>(queue: &mut VecDeque<Waiting<B>>) -> Option<Vec<Waiting<B>>> {
     let mut keys = BTreeSet::new();
+    let mut bytes: usize = 0;
     let mut together = Vec::new();
     let mut rest = VecDeque::new();
     for waiting in queue.drain(..) {
         let key = waiting.what.key();
         let is_alone = key == Key::Alone;
-        let fits =
-            together.len() < B::MOST && (!is_alone || together.is_empty()) && !keys.contains(&Key::Alone);
-        if fits && (key == Key::Any || keys.insert(key)) {
+        let is_light = bytes.saturating_add(waiting.what.bytes()) <= MOST_BYTES;
+        let fits = together.len() < B::MOST && !keys.contains(&Key::Alone);
+        let goes_along = together.is_empty() || (is_light && !is_alone);
+        if fits && goes_along && (key == Key::Any || keys.insert(key)) {
+            bytes = bytes.saturating_add(waiting.what.bytes());
             together.push(waiting);
         } else {
             rest.push_back(waiting);

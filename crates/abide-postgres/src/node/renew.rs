@@ -1,10 +1,10 @@
 //! Leases to be kept.
 
-use abide_provider::StoreError;
+use abide_provider::{Operation, StoreError};
 
 use super::batch::{Batched, Key, Waiting};
 use super::connection::Connection;
-use crate::error::CallError;
+use crate::error::{CallError, CallErrorKind};
 use crate::shared::Shared;
 use crate::statements::Sql;
 use crate::token::{MailboxToken, WorkToken};
@@ -37,12 +37,13 @@ impl Batched for RenewInstance {
         _shared: &Shared,
         batch: &mut [Waiting<Self>],
     ) -> Result<Vec<Result<(), StoreError>>, CallError> {
-        let mailboxes: Vec<_> = batch.iter().map(|waiting| waiting.what.token.mailbox).collect();
-        let nonces: Vec<_> = batch.iter().map(|waiting| waiting.what.token.nonce).collect();
-        let extend: Vec<_> = batch.iter().map(|waiting| waiting.what.extend).collect();
-        let row = connection.row(Sql::RenewInstances, &[&mailboxes, &nonces, &extend]).await?;
-        let outcomes: Vec<String> = row.try_get(0)?;
-        Ok(batch.iter().zip(outcomes).map(|(waiting, outcome)| kept(waiting, &outcome)).collect())
+        let leases = batch.iter().map(|waiting| Renewal {
+            row: waiting.what.token.mailbox,
+            nonce: waiting.what.token.nonce,
+            extend: waiting.what.extend,
+        });
+        let renewed = renew(connection, Sql::RenewInstances, leases.collect()).await?;
+        Ok(batch.iter().zip(renewed).map(|(waiting, renewed)| renewed.told(waiting.operation)).collect())
     }
 }
 
@@ -60,20 +61,107 @@ impl Batched for RenewWork {
         shared: &Shared,
         batch: &mut [Waiting<Self>],
     ) -> Result<Vec<Result<(), StoreError>>, CallError> {
-        let work: Vec<_> = batch.iter().map(|waiting| waiting.what.token.no).collect();
-        let nonces: Vec<_> = batch.iter().map(|waiting| waiting.what.token.nonce).collect();
-        let extend: Vec<_> = batch.iter().map(|waiting| waiting.what.extend).collect();
-        let row = connection.row(Sql::RenewWork, &[&work, &nonces, &extend]).await?;
-        let outcomes: Vec<String> = row.try_get(0)?;
-        for (waiting, outcome) in batch.iter().zip(&outcomes) {
-            if outcome != "ok" {
+        let leases = batch.iter().map(|waiting| Renewal {
+            row: waiting.what.token.no,
+            nonce: waiting.what.token.nonce,
+            extend: waiting.what.extend,
+        });
+        let renewed = renew(connection, Sql::RenewWork, leases.collect()).await?;
+        for (waiting, renewed) in batch.iter().zip(&renewed) {
+            if matches!(renewed, Renewed::Lost) {
                 shared.forget_lease(waiting.what.token);
             }
         }
-        Ok(batch.iter().zip(outcomes).map(|(waiting, outcome)| kept(waiting, &outcome)).collect())
+        Ok(batch.iter().zip(renewed).map(|(waiting, renewed)| renewed.told(waiting.operation)).collect())
     }
 }
 
-pub(crate) fn kept<B: Batched>(waiting: &Waiting<B>, outcome: &str) -> Result<(), StoreError> {
-    if outcome == "ok" { Ok(()) } else { Err(StoreError::lease_lost(waiting.operation)) }
+/// How many rows that others hold are waited for, one after the other, half a second each: all who renew on this node wait meanwhile.
+const WAITED_FOR: usize = 2;
+
+/// One lease, as the server knows it.
+#[derive(Debug, Clone, Copy)]
+struct Renewal {
+    row: i64,
+    nonce: i64,
+    extend: i64,
+}
+
+/// What is done about rows that others hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Held {
+    PassedOver,
+    WaitedFor,
+}
+
+/// What became of it.
+enum Renewed {
+    Kept,
+    Lost,
+    /// Not renewed now: another holds its row, or the server says why.
+    Failed(CallError),
+}
+
+impl Renewed {
+    fn told(self, operation: Operation) -> Result<(), StoreError> {
+        match self {
+            Self::Kept => Ok(()),
+            Self::Lost => Err(StoreError::lease_lost(operation)),
+            Self::Failed(error) => Err(error.of(operation)),
+        }
+    }
+}
+
+/// Renews all whose rows are free, and then those that others held.
+async fn renew(
+    connection: &Connection<'_>,
+    sql: Sql,
+    leases: Vec<Renewal>,
+) -> Result<Vec<Renewed>, CallError> {
+    let outcomes = ask(connection, sql, &leases, Held::PassedOver).await?;
+    let mut renewed = Vec::with_capacity(leases.len());
+    let mut waited_for = 0;
+    for (lease, outcome) in leases.into_iter().zip(outcomes) {
+        renewed.push(match outcome.as_str() {
+            "ok" => Renewed::Kept,
+            "busy" if waited_for < WAITED_FOR => {
+                waited_for += 1;
+                wait_for(connection, sql, lease).await
+            }
+            "busy" => Renewed::Failed(is_held()),
+            _ => Renewed::Lost,
+        });
+    }
+    Ok(renewed)
+}
+
+async fn wait_for(connection: &Connection<'_>, sql: Sql, lease: Renewal) -> Renewed {
+    match ask(connection, sql, &[lease], Held::WaitedFor).await {
+        Err(error) => Renewed::Failed(error),
+        Ok(outcomes) => match outcomes.first().map(String::as_str) {
+            Some("ok") => Renewed::Kept,
+            Some("lost") => Renewed::Lost,
+            Some(_) | None => Renewed::Failed(is_held()),
+        },
+    }
+}
+
+async fn ask(
+    connection: &Connection<'_>,
+    sql: Sql,
+    leases: &[Renewal],
+    held: Held,
+) -> Result<Vec<String>, CallError> {
+    let rows: Vec<_> = leases.iter().map(|lease| lease.row).collect();
+    let nonces: Vec<_> = leases.iter().map(|lease| lease.nonce).collect();
+    let extend: Vec<_> = leases.iter().map(|lease| lease.extend).collect();
+    let row = connection.row(sql, &[&rows, &nonces, &extend, &(held == Held::WaitedFor)]).await?;
+    Ok(row.try_get(0)?)
+}
+
+fn is_held() -> CallError {
+    CallError {
+        kind: CallErrorKind::NotApplied,
+        message: "another call holds the row of this lease".to_owned(),
+    }
 }

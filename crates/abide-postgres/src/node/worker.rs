@@ -1,4 +1,5 @@
-//! One connection's life: opened when there is something to do, used, and opened again when it broke.
+//! One connection's life: opened when there is something to do, used, and opened again when it broke. That for renewals is there from the
+//! beginning: when leases must be renewed is no time to find that the server has none left.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,9 +20,16 @@ const PAUSE: Duration = Duration::from_millis(20);
 const LONGEST_PAUSE: Duration = Duration::from_millis(500);
 
 pub(crate) async fn work(shared: &Arc<Shared>, place: Place) {
-    while shared.desk.is_wanted(place).await {
+    while place == Place::Renewals || shared.desk.is_wanted(place).await {
         let Some(connection) = open(shared, place).await else { return };
-        while !connection.is_broken() {
+        loop {
+            // It may have been closed while there was nothing to do: nobody's call is risked on it.
+            if !shared.desk.is_wanted(place).await {
+                return;
+            }
+            if connection.is_broken() {
+                break;
+            }
             match shared.desk.next(place).await {
                 Some(work) => serve(work, &connection, shared).await,
                 None => return,

@@ -16,6 +16,7 @@ use crate::support::database::Database;
 const MAY_SCAN: &[(&str, &str)] = &[
     ("list_newest", "who asks for it wants every instance; pages are for those who do not"),
     ("count_executions", "counts by going through what is counted"),
+    ("count_instances", "counts by going through what is counted"),
     ("queue_depths", "counts by going through what is counted"),
     ("forget_sessions", "housekeeping: who asks for it wants every session looked at"),
 ];
@@ -38,8 +39,15 @@ struct Explained {
 }
 
 impl Explained {
+    /// Whether it goes through a table, or through a whole index and not only to its first rows.
     fn scans(&self) -> bool {
-        self.plan.iter().any(|step| step.contains("Seq Scan on"))
+        let takes_first_rows = self.plan.iter().any(|step| step.contains("Limit "));
+        self.plan.iter().enumerate().any(|(place, step)| {
+            let walks_index = step.contains("Index") && step.contains("Scan ") && step.contains("(cost=");
+            let has_condition =
+                || self.plan[place + 1..].iter().take(2).any(|next| next.contains("Index Cond:"));
+            step.contains("Seq Scan on") || walks_index && !takes_first_rows && !has_condition()
+        })
     }
 }
 
@@ -94,7 +102,7 @@ fn no_statement_goes_through_a_table_without_a_reason() {
         statements.iter().filter(|(name, _)| !sent.contains(*name) && !not_sent(name)).collect();
     assert!(missing.is_empty(), "these were never sent: {missing:#?}");
     for (name, reason) in MAY_SCAN {
-        assert!(sent.contains(*name), "{name} needs no exception any more ({reason})");
+        assert!(scanning.contains(*name), "{name} needs no exception any more ({reason})");
     }
 }
 
