@@ -4,11 +4,13 @@
 
 use std::fmt;
 use std::num::NonZero;
+use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
 use abide_conformance::{Outcome, Validation, validations};
+use futures_util::FutureExt;
 use futures_util::future::join_all;
 
 use crate::bug::{Bug, NoMistake};
@@ -218,13 +220,15 @@ fn failures_of(trial: &Trial, stores: &dyn HealthyStores) -> Vec<Failure> {
 }
 
 async fn failure_of(validation: &Validation, factory: &BrokenFactory<'_>) -> Option<Failure> {
-    let outcome = in_time(validation.run(factory)).await;
+    // An assertion that fails is an outcome; a factory that panics is not.
+    let outcome = AssertUnwindSafe(in_time(validation.run(factory))).catch_unwind().await;
     let elsewhere = panics::elsewhere();
     let how = match outcome {
-        Some(Outcome::Passed | Outcome::NotApplicable(_)) => return None,
-        Some(Outcome::Failed(why)) if elsewhere.is_empty() => How::Asserted(why),
-        Some(Outcome::Failed(why)) if !why.contains(ENDLESS) => How::Fell(elsewhere),
-        Some(Outcome::Failed(_)) | None => How::Hung,
+        Ok(Some(Outcome::Passed | Outcome::NotApplicable(_))) => return None,
+        Ok(Some(Outcome::Failed(why))) if elsewhere.is_empty() => How::Asserted(why),
+        Ok(Some(Outcome::Failed(why))) if why.contains(ENDLESS) => How::Hung,
+        Ok(Some(Outcome::Failed(_))) | Err(_) => How::Fell(elsewhere),
+        Ok(None) => How::Hung,
     };
     Some(Failure { path: validation.path(), how })
 }

@@ -1,14 +1,14 @@
 //! A schema of one's own, on the server that all tests share; gone when the test is, also if it panics.
 
 use std::collections::BTreeMap;
-use std::ops::Deref;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
+use std::thread;
 
 use abide_host::{SystemClock, SystemEntropy};
 use abide_model::Entropy as _;
 use abide_postgres::{PostgresBuilder, PostgresProvider};
-use tokio::runtime::Runtime;
+use tokio::runtime::{Handle, Runtime};
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, NoTls, Row, SimpleQueryMessage, Statement};
 
@@ -51,11 +51,10 @@ impl Database {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let (chance, count) = (SystemEntropy.next_u64(), COUNT.fetch_add(1, Ordering::Relaxed));
         let schema = format!("test_{}_{count}_{chance:08x}", std::process::id());
-        let runtime =
-            tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
-        let client = runtime.block_on(connect(&url));
+        let runtime = Background::new();
+        let client = runtime.wait(connect(&url));
         let (emptied, prepared) = (AtomicU64::new(0), Mutex::default());
-        Self { url, schema, client, emptied, prepared, runtime: Background(Some(runtime)) }
+        Self { url, schema, client, emptied, prepared, runtime }
     }
 
     pub(crate) fn url(&self) -> &str {
@@ -108,12 +107,12 @@ impl Database {
 
     /// Statements without values.
     pub(crate) fn run(&self, statements: &str) {
-        self.runtime.block_on(self.client.batch_execute(&self.text(statements))).unwrap();
+        self.runtime.wait(self.client.batch_execute(&self.text(statements))).unwrap();
     }
 
     pub(crate) fn rows(&self, statement: &str, values: &[&(dyn ToSql + Sync)]) -> Vec<Row> {
         let statement = self.prepare(statement);
-        self.runtime.block_on(self.client.query(&statement, values)).unwrap()
+        self.runtime.wait(self.client.query(&statement, values)).unwrap()
     }
 
     fn prepare(&self, statement: &str) -> Statement {
@@ -121,14 +120,14 @@ impl Database {
         if let Some(known) = prepared.get(statement) {
             return known.clone();
         }
-        let new = self.runtime.block_on(self.client.prepare(&self.text(statement))).unwrap();
+        let new = self.runtime.wait(self.client.prepare(&self.text(statement))).unwrap();
         prepared.insert(statement.to_owned(), new.clone());
         new
     }
 
     /// Changes rows behind the store's back.
     pub(crate) fn damage(&self, statement: &str, values: &[&(dyn ToSql + Sync)]) -> u64 {
-        self.runtime.block_on(self.client.execute(&self.text(statement), values)).unwrap()
+        self.runtime.wait(self.client.execute(&self.text(statement), values)).unwrap()
     }
 
     /// How many nodes listen for notices of this schema, and have nothing else to do.
@@ -150,7 +149,7 @@ impl Database {
     /// How many pages of tables and indexes the server looks at for a statement, and for everything that it calls.
     pub(crate) fn pages(&self, statement: &str) -> i64 {
         let explain = self.text(&format!("EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {statement}"));
-        let messages = self.runtime.block_on(self.client.simple_query(&explain)).unwrap();
+        let messages = self.runtime.wait(self.client.simple_query(&explain)).unwrap();
         let lines = messages.iter().filter_map(|message| match message {
             SimpleQueryMessage::Row(row) => row.get(0).map(ToOwned::to_owned),
             SimpleQueryMessage::CommandComplete(_) | SimpleQueryMessage::RowDescription(_) | _ => None,
@@ -170,24 +169,30 @@ impl Drop for Database {
     fn drop(&mut self) {
         let drop_schema =
             format!("SET client_min_messages = error; DROP SCHEMA IF EXISTS {} CASCADE", self.schema);
-        // A test that panics drops this on a thread of its executor, where waiting is not allowed.
-        let dropped = std::thread::scope(|scope| {
-            scope.spawn(|| self.runtime.block_on(self.client.batch_execute(&drop_schema))).join()
-        });
-        if !matches!(dropped, Ok(Ok(()))) {
-            eprintln!("schema {} stays behind: {dropped:?}", self.schema);
+        if let Err(error) = self.runtime.wait(self.client.batch_execute(&drop_schema)) {
+            eprintln!("schema {} stays behind: {error:?}", self.schema);
         }
     }
 }
 
-/// A runtime that may be dropped anywhere.
+/// A runtime that may be waited for and dropped anywhere.
 struct Background(Option<Runtime>);
 
-impl Deref for Background {
-    type Target = Runtime;
+impl Background {
+    fn new() -> Self {
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+        Self(Some(runtime))
+    }
 
-    fn deref(&self) -> &Runtime {
-        self.0.as_ref().expect("it is there until it is dropped")
+    /// Waits also on a thread of another executor, where that is not allowed: then a third thread does it.
+    fn wait<T: Send>(&self, answer: impl Future<Output = T> + Send) -> T {
+        let runtime = self.0.as_ref().expect("it is there until it is dropped");
+        if Handle::try_current().is_err() {
+            return runtime.block_on(answer);
+        }
+        let answered = thread::scope(|scope| scope.spawn(|| runtime.block_on(answer)).join());
+        answered.expect("waiting does not panic")
     }
 }
 
@@ -202,7 +207,7 @@ impl Drop for Background {
 async fn connect(url: &str) -> Client {
     let (client, connection) =
         tokio_postgres::connect(url, NoTls).await.expect("the server of the tests answers");
-    tokio::runtime::Handle::current().spawn(async move {
+    Handle::current().spawn(async move {
         if let Err(error) = connection.await {
             eprintln!("the connection of a test ended: {error}");
         }
@@ -217,7 +222,7 @@ pub(crate) fn wait_until(condition: impl Fn() -> bool) {
         if condition() {
             return;
         }
-        std::thread::sleep(std::time::Duration::from_millis(5));
+        thread::sleep(std::time::Duration::from_millis(5));
     }
     panic!("it did not come about within a minute");
 }
