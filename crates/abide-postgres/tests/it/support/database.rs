@@ -1,6 +1,7 @@
 //! A schema of one's own, on the server that all tests share; gone when the test is, also if it panics.
 
 use std::collections::BTreeMap;
+use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -9,6 +10,7 @@ use abide_host::{SystemClock, SystemEntropy};
 use abide_model::Entropy as _;
 use abide_postgres::{PostgresBuilder, PostgresProvider};
 use tokio::runtime::{Handle, Runtime};
+use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, NoTls, Row, SimpleQueryMessage, Statement};
 
@@ -93,10 +95,15 @@ impl Database {
     pub(crate) fn empty(&self) {
         // Quick where there is little; what is deleted stays on the disk for a while, so now and then for good.
         let times = self.emptied.fetch_add(1, Ordering::Relaxed);
-        if times.is_multiple_of(32) {
-            self.run(&format!("TRUNCATE {}", TABLES.map(|table| format!("abide.{table}")).join(", ")));
+        let statements = if times.is_multiple_of(32) {
+            format!("TRUNCATE {}", TABLES.map(|table| format!("abide.{table}")).join(", "))
         } else {
-            self.run(&TABLES.map(|table| format!("DELETE FROM abide.{table};")).concat());
+            TABLES.map(|table| format!("DELETE FROM abide.{table};")).concat()
+        };
+        let statements = self.text(&statements);
+        // A call that its caller has forgotten may still be under way.
+        while let Err(error) = self.runtime.wait(self.client.batch_execute(&statements)) {
+            assert_eq!(error.code(), Some(&SqlState::T_R_DEADLOCK_DETECTED), "{error:?}");
         }
     }
 
@@ -128,6 +135,13 @@ impl Database {
     /// Changes rows behind the store's back.
     pub(crate) fn damage(&self, statement: &str, values: &[&(dyn ToSql + Sync)]) -> u64 {
         self.runtime.wait(self.client.execute(&self.text(statement), values)).unwrap()
+    }
+
+    /// Waits until the server does nothing more for nodes of this schema, also nothing that its caller has forgotten.
+    pub(crate) fn come_to_rest(&self) {
+        let busy = "SELECT count(*) FROM pg_stat_activity WHERE starts_with(application_name, $1) AND state <> 'idle'";
+        let nodes = format!("abide {} ", self.schema);
+        wait_until(|| self.rows(busy, &[&nodes])[0].get::<_, i64>(0) == 0);
     }
 
     /// How many nodes listen for notices of this schema, and have nothing else to do.
@@ -185,15 +199,19 @@ impl Background {
         Self(Some(runtime))
     }
 
-    /// Waits also on a thread of another executor, where that is not allowed: then a third thread does it.
     fn wait<T: Send>(&self, answer: impl Future<Output = T> + Send) -> T {
         let runtime = self.0.as_ref().expect("it is there until it is dropped");
-        if Handle::try_current().is_err() {
-            return runtime.block_on(answer);
-        }
-        let answered = thread::scope(|scope| scope.spawn(|| runtime.block_on(answer)).join());
-        answered.expect("waiting does not panic")
+        where_waiting_is_allowed(|| runtime.block_on(answer))
     }
+}
+
+/// Does something that waits. On a thread of an executor that is not allowed: then another thread does it.
+pub(crate) fn where_waiting_is_allowed<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    if Handle::try_current().is_err() {
+        return work();
+    }
+    let done = thread::scope(|scope| scope.spawn(work).join());
+    done.unwrap_or_else(|panic| resume_unwind(panic))
 }
 
 impl Drop for Background {

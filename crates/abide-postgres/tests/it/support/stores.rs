@@ -9,10 +9,11 @@ use abide_host::SystemClock;
 use abide_memory::Dump;
 use abide_model::{Clock, Sleep, Timestamp};
 use abide_postgres::PostgresProvider;
-use abide_provider::Provider;
+use abide_provider::{Lane, Provider};
 use async_trait::async_trait;
+use futures::executor::block_on;
 
-use super::database::Database;
+use super::database::{Database, where_waiting_is_allowed};
 use super::dump::read_dump;
 
 /// Where the time of the suite begins.
@@ -61,8 +62,11 @@ impl Clock for SuiteClock {
 
 impl Inside for Schema {
     fn dump(&self) -> Dump {
-        let now = self.database.number("SELECT abide.now()");
-        read_dump(&self.database, u64::try_from(now).unwrap())
+        // All of it on one thread, not a thread for each of its queries.
+        where_waiting_is_allowed(|| {
+            let now = self.database.number("SELECT abide.now()");
+            read_dump(&self.database, u64::try_from(now).unwrap())
+        })
     }
 
     fn clock(&self) -> &dyn Clock {
@@ -97,6 +101,15 @@ impl Schema {
 
     fn is_free(&self) -> bool {
         Arc::strong_count(&self.provider) == 1
+    }
+
+    /// As if it were new.
+    fn clean(&self, now: u64) {
+        // What a forgotten caller asked for comes before this, and the server has begun it when this is answered.
+        block_on(self.provider.next_due(Lane::Work)).expect("a healthy store answers");
+        self.database.come_to_rest();
+        self.database.empty();
+        self.database.set_clock(now);
     }
 }
 
@@ -133,8 +146,7 @@ impl HealthyStores for Stores {
         let mut schemas = self.schemas.lock().unwrap();
         let free = schemas.iter().position(|schema| schema.is_free());
         let schema = free.map_or_else(|| self.new_schema(), |place| schemas.remove(place));
-        schema.database.empty();
-        schema.database.set_clock(self.now());
+        schema.clean(self.now());
         schemas.push(Arc::clone(&schema));
         schema.healthy()
     }
