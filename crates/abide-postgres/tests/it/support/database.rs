@@ -1,15 +1,15 @@
 //! A schema of one's own, on the server that all tests share; gone when the test is, also if it panics.
 
 use std::collections::BTreeMap;
-use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
-use std::thread;
 
 use abide_host::{SystemClock, SystemEntropy};
 use abide_model::Entropy as _;
 use abide_postgres::{PostgresBuilder, PostgresProvider};
-use tokio::runtime::{Handle, Runtime};
+use futures::channel::oneshot;
+use futures::executor::block_on;
+use tokio::runtime::Runtime;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, NoTls, Row, SimpleQueryMessage, Statement};
@@ -38,8 +38,7 @@ pub(crate) struct Database {
     emptied: AtomicU64,
     /// Statements are sent again and again: each is prepared once.
     prepared: Mutex<BTreeMap<String, Statement>>,
-    /// What moves the bytes of that connection.
-    runtime: Background,
+    _background: Background,
 }
 
 impl Database {
@@ -53,10 +52,10 @@ impl Database {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let (chance, count) = (SystemEntropy.next_u64(), COUNT.fetch_add(1, Ordering::Relaxed));
         let schema = format!("test_{}_{count}_{chance:08x}", std::process::id());
-        let runtime = Background::new();
-        let client = runtime.wait(connect(&url));
+        let background = Background::new();
+        let client = background.connect(&url);
         let (emptied, prepared) = (AtomicU64::new(0), Mutex::default());
-        Self { url, schema, client, emptied, prepared, runtime }
+        Self { url, schema, client, emptied, prepared, _background: background }
     }
 
     pub(crate) fn url(&self) -> &str {
@@ -73,7 +72,7 @@ impl Database {
 
     /// A store in this schema.
     pub(crate) fn open(&self) -> PostgresProvider {
-        futures::executor::block_on(self.builder().open()).unwrap()
+        block_on(self.builder().open()).unwrap()
     }
 
     /// From now on the store's clock is a number that the test sets. The store must have been opened once.
@@ -102,7 +101,7 @@ impl Database {
         };
         let statements = self.text(&statements);
         // A call that its caller has forgotten may still be under way.
-        while let Err(error) = self.runtime.wait(self.client.batch_execute(&statements)) {
+        while let Err(error) = block_on(self.client.batch_execute(&statements)) {
             assert_eq!(error.code(), Some(&SqlState::T_R_DEADLOCK_DETECTED), "{error:?}");
         }
     }
@@ -114,12 +113,12 @@ impl Database {
 
     /// Statements without values.
     pub(crate) fn run(&self, statements: &str) {
-        self.runtime.wait(self.client.batch_execute(&self.text(statements))).unwrap();
+        block_on(self.client.batch_execute(&self.text(statements))).unwrap();
     }
 
     pub(crate) fn rows(&self, statement: &str, values: &[&(dyn ToSql + Sync)]) -> Vec<Row> {
         let statement = self.prepare(statement);
-        self.runtime.wait(self.client.query(&statement, values)).unwrap()
+        block_on(self.client.query(&statement, values)).unwrap()
     }
 
     fn prepare(&self, statement: &str) -> Statement {
@@ -127,14 +126,14 @@ impl Database {
         if let Some(known) = prepared.get(statement) {
             return known.clone();
         }
-        let new = self.runtime.wait(self.client.prepare(&self.text(statement))).unwrap();
+        let new = block_on(self.client.prepare(&self.text(statement))).unwrap();
         prepared.insert(statement.to_owned(), new.clone());
         new
     }
 
     /// Changes rows behind the store's back.
     pub(crate) fn damage(&self, statement: &str, values: &[&(dyn ToSql + Sync)]) -> u64 {
-        self.runtime.wait(self.client.execute(&self.text(statement), values)).unwrap()
+        block_on(self.client.execute(&self.text(statement), values)).unwrap()
     }
 
     /// Waits until the server does nothing more for nodes of this schema, also nothing that its caller has forgotten.
@@ -163,7 +162,7 @@ impl Database {
     /// How many pages of tables and indexes the server looks at for a statement, and for everything that it calls.
     pub(crate) fn pages(&self, statement: &str) -> i64 {
         let explain = self.text(&format!("EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {statement}"));
-        let messages = self.runtime.wait(self.client.simple_query(&explain)).unwrap();
+        let messages = block_on(self.client.simple_query(&explain)).unwrap();
         let lines = messages.iter().filter_map(|message| match message {
             SimpleQueryMessage::Row(row) => row.get(0).map(ToOwned::to_owned),
             SimpleQueryMessage::CommandComplete(_) | SimpleQueryMessage::RowDescription(_) | _ => None,
@@ -183,13 +182,13 @@ impl Drop for Database {
     fn drop(&mut self) {
         let drop_schema =
             format!("SET client_min_messages = error; DROP SCHEMA IF EXISTS {} CASCADE", self.schema);
-        if let Err(error) = self.runtime.wait(self.client.batch_execute(&drop_schema)) {
+        if let Err(error) = block_on(self.client.batch_execute(&drop_schema)) {
             eprintln!("schema {} stays behind: {error:?}", self.schema);
         }
     }
 }
 
-/// A runtime that may be waited for and dropped anywhere.
+/// A thread that moves the bytes of a connection, and can be left anywhere.
 struct Background(Option<Runtime>);
 
 impl Background {
@@ -199,19 +198,20 @@ impl Background {
         Self(Some(runtime))
     }
 
-    fn wait<T: Send>(&self, answer: impl Future<Output = T> + Send) -> T {
-        let runtime = self.0.as_ref().expect("it is there until it is dropped");
-        where_waiting_is_allowed(|| runtime.block_on(answer))
+    /// The answers of this connection can be waited for on any thread, also on one of an executor.
+    fn connect(&self, url: &str) -> Client {
+        let (reply, answer) = oneshot::channel();
+        let url = url.to_owned();
+        self.0.as_ref().expect("it is there until it is dropped").spawn(async move {
+            let connected = tokio_postgres::connect(&url, NoTls).await;
+            let (client, connection) = connected.expect("the server of the tests answers");
+            reply.send(client).expect("it is waited for");
+            if let Err(error) = connection.await {
+                eprintln!("the connection of a test ended: {error}");
+            }
+        });
+        block_on(answer).expect("the server of the tests answers")
     }
-}
-
-/// Does something that waits. On a thread of an executor that is not allowed: then another thread does it.
-pub(crate) fn where_waiting_is_allowed<T: Send>(work: impl FnOnce() -> T + Send) -> T {
-    if Handle::try_current().is_err() {
-        return work();
-    }
-    let done = thread::scope(|scope| scope.spawn(work).join());
-    done.unwrap_or_else(|panic| resume_unwind(panic))
 }
 
 impl Drop for Background {
@@ -222,17 +222,6 @@ impl Drop for Background {
     }
 }
 
-async fn connect(url: &str) -> Client {
-    let (client, connection) =
-        tokio_postgres::connect(url, NoTls).await.expect("the server of the tests answers");
-    Handle::current().spawn(async move {
-        if let Err(error) = connection.await {
-            eprintln!("the connection of a test ended: {error}");
-        }
-    });
-    client
-}
-
 /// Looks again and again until something holds; a minute is more than anything here takes.
 #[expect(clippy::disallowed_methods, reason = "a condition that only looking can show")]
 pub(crate) fn wait_until(condition: impl Fn() -> bool) {
@@ -240,7 +229,7 @@ pub(crate) fn wait_until(condition: impl Fn() -> bool) {
         if condition() {
             return;
         }
-        thread::sleep(std::time::Duration::from_millis(5));
+        std::thread::sleep(std::time::Duration::from_millis(5));
     }
     panic!("it did not come about within a minute");
 }

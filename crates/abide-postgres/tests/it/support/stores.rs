@@ -13,7 +13,7 @@ use abide_provider::{Lane, Provider};
 use async_trait::async_trait;
 use futures::executor::block_on;
 
-use super::database::{Database, where_waiting_is_allowed};
+use super::database::Database;
 use super::dump::read_dump;
 
 /// Where the time of the suite begins.
@@ -62,11 +62,8 @@ impl Clock for SuiteClock {
 
 impl Inside for Schema {
     fn dump(&self) -> Dump {
-        // All of it on one thread, not a thread for each of its queries.
-        where_waiting_is_allowed(|| {
-            let now = self.database.number("SELECT abide.now()");
-            read_dump(&self.database, u64::try_from(now).unwrap())
-        })
+        let now = self.database.number("SELECT abide.now()");
+        read_dump(&self.database, u64::try_from(now).unwrap())
     }
 
     fn clock(&self) -> &dyn Clock {
