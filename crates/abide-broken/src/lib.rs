@@ -13,7 +13,6 @@
 #![expect(
     clippy::unwrap_used,
     clippy::expect_used,
-    clippy::missing_panics_doc,
     reason = "a test that cannot go on should say where; this is the body of tests"
 )]
 

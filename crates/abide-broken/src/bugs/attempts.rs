@@ -54,7 +54,7 @@ impl Bug for ExpiryIsNoAttempt {
         for turn in store.turns().into_iter().filter(|turn| turn.until <= now) {
             let token = &turn.lease.token;
             // Most of them are over for another reason.
-            drop(store.at(turn.at, store.abandon_orchestration_item(token, None, true)));
+            let _over = store.at(turn.at, store.abandon_orchestration_item(token, None, true));
         }
         store.lease_instances(request).await
     }
@@ -66,7 +66,7 @@ impl Bug for ExpiryOfWorkIsNoAttempt {
         let now = store.now();
         for job in store.jobs().into_iter().filter(|job| job.until <= now) {
             // Most of them are over for another reason.
-            drop(store.at(job.at, store.abandon_work_item(&job.lease.token, None, true)));
+            let _over = store.at(job.at, store.abandon_work_item(&job.lease.token, None, true));
         }
         store.lease_work(request).await
     }

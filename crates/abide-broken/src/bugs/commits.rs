@@ -85,7 +85,7 @@ impl Bug for RefusedAckEnqueuesWork {
         if answer.is_err() {
             for item in work {
                 // What is no activity is refused once more.
-                drop(store.enqueue_for_worker(item).await);
+                let _sent = store.enqueue_for_worker(item).await;
             }
         }
         answer
@@ -100,7 +100,7 @@ impl Bug for RefusedAckSendsMail {
         if answer.is_err() {
             for item in mail {
                 // What is no message is refused once more.
-                drop(store.enqueue_for_orchestrator(item, None).await);
+                let _sent = store.enqueue_for_orchestrator(item, None).await;
             }
         }
         answer
@@ -172,7 +172,7 @@ impl Bug for DroppedAckLeavesWork {
     async fn commit(&self, store: &Store, mut commit: TurnCommit) -> StoreAnswer<Committed> {
         for item in commit.turn.worker_items.drain(..) {
             // What is no activity is lost.
-            drop(store.enqueue_for_worker(item).await);
+            let _sent = store.enqueue_for_worker(item).await;
         }
         tokio::task::yield_now().await;
         store.commit(commit).await

@@ -243,7 +243,7 @@ impl Bug for DeleteLeavesWork {
             if deleted.is_ok() && addressee(&lease.item) == instance {
                 store.enqueue_for_worker(lease.item).await?;
             } else {
-                drop(store.abandon_work_item(&lease.token, None, true).await);
+                let _held = store.abandon_work_item(&lease.token, None, true).await;
             }
         }
         deleted
@@ -436,7 +436,7 @@ impl Bug for DeleteNeedsReadableHistory {
         instance: &str,
         force: bool,
     ) -> Answer<DeleteInstanceResult> {
-        drop(store.read(instance).await?);
+        let _history = store.read(instance).await?;
         store.delete_instance(instance, force).await
     }
 }

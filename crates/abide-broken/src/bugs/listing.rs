@@ -257,7 +257,7 @@ impl Bug for ListingBesideDeletion {
         let page = store.list_instances_page(query).await?;
         for instance in &page.instances {
             tokio::task::yield_now().await;
-            drop(store.get_instance_info(&instance.instance_id).await?);
+            let _found = store.get_instance_info(&instance.instance_id).await?;
         }
         Ok(page)
     }
@@ -268,7 +268,7 @@ impl Bug for ListingReadsHistories {
     async fn list_instances_page(&self, store: &Store, query: InstanceQuery) -> Answer<InstancePage> {
         let page = store.list_instances_page(query).await?;
         for instance in &page.instances {
-            drop(store.read(&instance.instance_id).await?);
+            let _history = store.read(&instance.instance_id).await?;
         }
         Ok(page)
     }

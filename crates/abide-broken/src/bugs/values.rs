@@ -241,9 +241,9 @@ impl Bug for SnapshotHasCurrent {
         let mut snapshot = store.read_kv_snapshot(lease).await?;
         for (key, change) in changed(store, &lease.instance) {
             match change {
-                None => drop(snapshot.remove(&key)),
-                Some(change) => drop(snapshot.insert(key, entry(change))),
-            }
+                None => snapshot.remove(&key),
+                Some(change) => snapshot.insert(key, entry(change)),
+            };
         }
         Ok(snapshot)
     }

@@ -135,7 +135,7 @@ impl Bug for CompletionOfRefusedAck {
         let answer = store.finish(finished).await;
         if let (Err(_), Some(item)) = (&answer, completion) {
             // What is no message is refused once more.
-            drop(store.enqueue_for_orchestrator(item, None).await);
+            let _sent = store.enqueue_for_orchestrator(item, None).await;
         }
         answer
     }
@@ -160,7 +160,7 @@ impl Bug for DroppedAckTells {
         if store.renew_work_item_lock(&token, Duration::ZERO).await.is_ok() {
             if let Some(item) = completion {
                 // What is no message is lost.
-                drop(store.enqueue_for_orchestrator(item, None).await);
+                let _sent = store.enqueue_for_orchestrator(item, None).await;
             }
             tokio::task::yield_now().await;
             return store.finish(FinishedWork { token, completion: None }).await;
