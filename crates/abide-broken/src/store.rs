@@ -12,6 +12,7 @@ use abide_provider::{
     TagFilter, Turn, TurnCommit, WorkLease,
 };
 use futures_executor::block_on;
+use tokio::sync::{Mutex as AsyncMutex, MutexGuard};
 
 use crate::healthy::{Healthy, Inside, Whole};
 
@@ -23,6 +24,7 @@ pub(crate) struct Store {
     healthy: Healthy,
     turns: Mutex<Vec<Granted<InstanceLease>>>,
     jobs: Mutex<HashMap<String, Granted<WorkLease>>>,
+    moment: AsyncMutex<()>,
 }
 
 /// A lease that was given, perhaps long ago.
@@ -59,7 +61,7 @@ impl Drop for Bent<'_> {
 
 impl Store {
     pub(crate) fn new(healthy: Healthy) -> Self {
-        Self { healthy, turns: Mutex::default(), jobs: Mutex::default() }
+        Self { healthy, turns: Mutex::default(), jobs: Mutex::default(), moment: AsyncMutex::default() }
     }
 
     /// The healthy store itself, for what outlives a call.
@@ -78,6 +80,12 @@ impl Store {
 
     pub(crate) fn clock(&self) -> &dyn Clock {
         self.healthy.inside.clock()
+    }
+
+    /// A moment of a bug about races: what it does until this is dropped, no other caller comes in between. A store that is far
+    /// away takes its time, and who wins would be chance.
+    pub(crate) async fn moment(&self) -> MutexGuard<'_, ()> {
+        self.moment.lock().await
     }
 
     /// Makes a call as if it were another time: how a bug does now what was allowed earlier. The call must not wait for anybody.

@@ -355,16 +355,24 @@ impl Bug for AtomicDeleteNeedsAll {
 
 #[async_trait]
 impl Bug for DeleteChecksOutside {
+    async fn commit(&self, store: &Store, commit: TurnCommit) -> StoreAnswer<Committed> {
+        let _moment = store.moment().await;
+        store.commit(commit).await
+    }
+
     async fn delete_instance(
         &self,
         store: &Store,
         instance: &str,
         force: bool,
     ) -> Answer<DeleteInstanceResult> {
+        let moment = store.moment().await;
         let tree = store.get_instance_tree(instance).await?.all_ids;
         let is_over = |id| matches!(status_of(store, id).as_deref(), Some("Completed" | "Failed"));
         let was_over = tree.iter().all(|id| is_over(id));
+        drop(moment);
         tokio::task::yield_now().await;
+        let _moment = store.moment().await;
         store.delete_instance(instance, force || was_over).await
     }
 }

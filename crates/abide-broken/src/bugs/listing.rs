@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 
 use abide_provider::{
-    InstanceOrder, InstancePage, InstanceQuery, InstanceSummary, LARGEST_PAGE, PageCursor, Parentage,
+    DeleteInstanceResult, InstanceOrder, InstancePage, InstanceQuery, InstanceSummary, LARGEST_PAGE,
+    PageCursor, Parentage,
 };
 use async_trait::async_trait;
 
@@ -253,10 +254,24 @@ impl Bug for EndOfWhatGoesOn {
 
 #[async_trait]
 impl Bug for ListingBesideDeletion {
+    async fn delete_instance(
+        &self,
+        store: &Store,
+        instance: &str,
+        force: bool,
+    ) -> Answer<DeleteInstanceResult> {
+        let _moment = store.moment().await;
+        store.delete_instance(instance, force).await
+    }
+
     async fn list_instances_page(&self, store: &Store, query: InstanceQuery) -> Answer<InstancePage> {
+        let moment = store.moment().await;
         let page = store.list_instances_page(query).await?;
-        for instance in &page.instances {
+        drop(moment);
+        // Twice: somebody who deletes in the order of the page may be one behind all the time.
+        for instance in page.instances.iter().chain(&page.instances) {
             tokio::task::yield_now().await;
+            let _moment = store.moment().await;
             let _found = store.get_instance_info(&instance.instance_id).await?;
         }
         Ok(page)

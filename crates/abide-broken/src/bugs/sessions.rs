@@ -113,6 +113,7 @@ impl Bug for LostRaceSharesSession {
     async fn lease_work(&self, store: &Store, request: LeaseWork) -> StoreAnswer<Vec<WorkLease>> {
         let chosen = free_session(store);
         tokio::task::yield_now().await;
+        let _moment = store.moment().await;
         let now = store.now().as_millis();
         let owner = chosen.as_ref().and_then(|name| store.dump().sessions.remove(name));
         let owner = owner.filter(|owner| owner.locked_until > now);

@@ -41,7 +41,7 @@ bugs! {
     /// Looking and sending are two transactions.
     LooksThenSends => "starts::test_starts_at_the_same_time_create_one";
     /// A key is looked for before the transaction.
-    KeyLookedForTooEarly { keys: Mutex<BTreeSet<RequestKey>>, transaction: tokio::sync::Mutex<()> } => "starts::test_repetitions_of_a_start_at_the_same_time_all_created";
+    KeyLookedForTooEarly { keys: Mutex<BTreeSet<RequestKey>> } => "starts::test_repetitions_of_a_start_at_the_same_time_all_created";
     /// A name that was started once cannot be started again.
     NameUsedUp { names: Mutex<BTreeSet<String>> } => "starts::test_start_after_deletion_creates_anew";
 }
@@ -228,7 +228,7 @@ impl Bug for KeyLookedForTooEarly {
         let (key, name) = (request.key, addressee(&request.item).to_owned());
         let is_seen = self.keys.lock().unwrap().contains(&key);
         tokio::task::yield_now().await;
-        let _alone = self.transaction.lock().await;
+        let _moment = store.moment().await;
         if !is_seen && (store.is_instance(&name) || !queued(store, &name).is_empty()) {
             return Ok(Start::Exists);
         }

@@ -394,9 +394,11 @@ impl Bug for RefusedAckEndsLease {
 
 /// Which instance a fetch would take, after which others have their turn.
 async fn choose_instance(store: &Store, request: &LeaseInstances) -> StoreAnswer<Option<String>> {
+    let moment = store.moment().await;
     let chosen = store.lease_instances(LeaseInstances { limit: 1, ..request.clone() }).await?;
     let Some(chosen) = chosen.into_iter().next() else { return Ok(None) };
     store.give_back(&chosen.token).await;
+    drop(moment);
     tokio::task::yield_now().await;
     Ok(Some(chosen.instance))
 }
@@ -409,6 +411,7 @@ impl Bug for LostRaceSharesInstance {
         request: LeaseInstances,
     ) -> StoreAnswer<Vec<InstanceLease>> {
         let Some(chosen) = choose_instance(store, &request).await? else { return Ok(Vec::new()) };
+        let _moment = store.moment().await;
         let leases = store.lease_instances_but(request, |lease| lease.instance != chosen).await?;
         let of_another = store.last_turn_of(&chosen).map(|turn| turn.lease);
         Ok(if leases.is_empty() { of_another.into_iter().collect() } else { leases })
@@ -423,6 +426,7 @@ impl Bug for LostRaceIsEmpty {
         request: LeaseInstances,
     ) -> StoreAnswer<Vec<InstanceLease>> {
         let Some(chosen) = choose_instance(store, &request).await? else { return Ok(Vec::new()) };
+        let _moment = store.moment().await;
         store.lease_instances_but(request, |lease| lease.instance != chosen).await
     }
 }
@@ -430,10 +434,13 @@ impl Bug for LostRaceIsEmpty {
 #[async_trait]
 impl Bug for LostRaceSharesWork {
     async fn lease_work(&self, store: &Store, request: LeaseWork) -> StoreAnswer<Vec<WorkLease>> {
+        let moment = store.moment().await;
         let chosen = store.lease_work(LeaseWork { limit: 1, ..request.clone() }).await?;
         let Some(chosen) = chosen.into_iter().next() else { return Ok(Vec::new()) };
         store.give_work_back(&chosen.token).await;
+        drop(moment);
         tokio::task::yield_now().await;
+        let _moment = store.moment().await;
         let leases = store.lease_work_but(request, |lease| lease.item != chosen.item).await?;
         let is_same = |lease: &WorkLease| lease.item == chosen.item && lease.token != chosen.token;
         let of_another = store.jobs().into_iter().map(|job| job.lease).find(is_same);
