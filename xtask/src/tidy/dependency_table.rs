@@ -149,6 +149,20 @@ pub(crate) const DIRECT: &[CrateRows] = &[
         ],
     },
     CrateRows {
+        name: "abide-broken",
+        may_depend_on: &[
+            row("abide-conformance", "the suite that must notice"),
+            row("abide-memory", "the form in which bugs see what a store holds"),
+            row("abide-model", "what is stored, and the seams"),
+            row("abide-provider", "the contract that is broken"),
+            row("async-trait", "the contract is an async trait"),
+            without_defaults("futures-executor", "a call that is made while time is bent is waited for"),
+            without_defaults("futures-util", "validations that wait do so beside each other"),
+            row("semver", "executions are pinned to versions"),
+            row("tokio", "what the suite runs on"),
+        ],
+    },
+    CrateRows {
         name: "abide-differential",
         may_depend_on: &[
             row("abide-memory", "the model that a store is compared with"),

@@ -6,23 +6,34 @@ use std::task::Poll;
 
 use crate::support::Subject;
 
-/// One call each is dropped after this many polls: enough for those that answer at once, and for some that do not.
+/// One call each is dropped after this many polls: enough for those that answer at once, and for some steps of those that do
+/// not.
 pub(crate) const POLLS: std::ops::Range<usize> = 0..6;
 
 /// More rounds than any store needs to come to rest: one that has not by then never will.
 const ROUNDS: usize = 300;
 
-/// Polls a future so many times, lets others run in between, and drops it; its answer, if it had one by then.
+/// Polls a future so many times, lets others run, and drops it; its answer, if it had one by then.
+///
+/// It is polled again when it asks for it and not before: a call that asks a server several things, one after the other, is
+/// dropped between any two of them, and not always while it waits for the first.
 pub(crate) async fn drop_after<T>(polls: usize, future: impl Future<Output = T>) -> Option<T> {
     let mut future = pin!(future);
-    for _ in 0..polls {
-        let polled = poll_fn(|context| Poll::Ready(future.as_mut().poll(context))).await;
-        if let Poll::Ready(answer) = polled {
-            return Some(answer);
+    let mut left = polls;
+    let answer = poll_fn(|context| {
+        if left == 0 {
+            return Poll::Ready(None);
         }
-        tokio::task::yield_now().await;
-    }
-    None
+        left -= 1;
+        match future.as_mut().poll(context) {
+            Poll::Ready(answer) => Poll::Ready(Some(answer)),
+            Poll::Pending if left == 0 => Poll::Ready(None),
+            Poll::Pending => Poll::Pending,
+        }
+    })
+    .await;
+    tokio::task::yield_now().await;
+    answer
 }
 
 /// Looks again and again until it is clear what became of dropped calls; before each look all leases run out.

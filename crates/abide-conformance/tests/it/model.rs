@@ -52,19 +52,10 @@ impl ModelFactory {
 
     /// A new store, which the hooks are about from now on.
     pub(crate) fn create(&self) -> Arc<InMemoryProvider> {
-        self.create_on(Arc::new(self.clock.clone()))
-    }
-
-    /// The same, by a clock that may say something else than [`clock`](Self::clock).
-    pub(crate) fn create_on(&self, clock: Arc<dyn Clock>) -> Arc<InMemoryProvider> {
+        let clock = Arc::new(self.clock.clone());
         let store = Arc::new(InMemoryProvider::with_seams(clock, Arc::new(SystemEntropy)));
         *self.last.lock().unwrap() = Some(Arc::clone(&store));
         store
-    }
-
-    /// The clock that the suite moves.
-    pub(crate) fn clock(&self) -> &ManualClock {
-        &self.clock
     }
 
     fn last(&self) -> Arc<InMemoryProvider> {

@@ -1,14 +1,16 @@
 //! A schema of one's own, on the server that all tests share; gone when the test is, also if it panics.
 
 use std::collections::BTreeMap;
-use std::ops::Deref;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use abide_host::{SystemClock, SystemEntropy};
 use abide_model::Entropy as _;
 use abide_postgres::{PostgresBuilder, PostgresProvider};
+use futures::channel::oneshot;
+use futures::executor::block_on;
 use tokio::runtime::Runtime;
+use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, NoTls, Row, SimpleQueryMessage, Statement};
 
@@ -36,8 +38,7 @@ pub(crate) struct Database {
     emptied: AtomicU64,
     /// Statements are sent again and again: each is prepared once.
     prepared: Mutex<BTreeMap<String, Statement>>,
-    /// What moves the bytes of that connection.
-    runtime: Background,
+    _background: Background,
 }
 
 impl Database {
@@ -51,11 +52,10 @@ impl Database {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let (chance, count) = (SystemEntropy.next_u64(), COUNT.fetch_add(1, Ordering::Relaxed));
         let schema = format!("test_{}_{count}_{chance:08x}", std::process::id());
-        let runtime =
-            tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
-        let client = runtime.block_on(connect(&url));
+        let background = Background::new();
+        let client = background.connect(&url);
         let (emptied, prepared) = (AtomicU64::new(0), Mutex::default());
-        Self { url, schema, client, emptied, prepared, runtime: Background(Some(runtime)) }
+        Self { url, schema, client, emptied, prepared, _background: background }
     }
 
     pub(crate) fn url(&self) -> &str {
@@ -72,7 +72,7 @@ impl Database {
 
     /// A store in this schema.
     pub(crate) fn open(&self) -> PostgresProvider {
-        futures::executor::block_on(self.builder().open()).unwrap()
+        block_on(self.builder().open()).unwrap()
     }
 
     /// From now on the store's clock is a number that the test sets. The store must have been opened once.
@@ -94,10 +94,15 @@ impl Database {
     pub(crate) fn empty(&self) {
         // Quick where there is little; what is deleted stays on the disk for a while, so now and then for good.
         let times = self.emptied.fetch_add(1, Ordering::Relaxed);
-        if times.is_multiple_of(32) {
-            self.run(&format!("TRUNCATE {}", TABLES.map(|table| format!("abide.{table}")).join(", ")));
+        let statements = if times.is_multiple_of(32) {
+            format!("TRUNCATE {}", TABLES.map(|table| format!("abide.{table}")).join(", "))
         } else {
-            self.run(&TABLES.map(|table| format!("DELETE FROM abide.{table};")).concat());
+            TABLES.map(|table| format!("DELETE FROM abide.{table};")).concat()
+        };
+        let statements = self.text(&statements);
+        // A call that its caller has forgotten may still be under way.
+        while let Err(error) = block_on(self.client.batch_execute(&statements)) {
+            assert_eq!(error.code(), Some(&SqlState::T_R_DEADLOCK_DETECTED), "{error:?}");
         }
     }
 
@@ -108,12 +113,12 @@ impl Database {
 
     /// Statements without values.
     pub(crate) fn run(&self, statements: &str) {
-        self.runtime.block_on(self.client.batch_execute(&self.text(statements))).unwrap();
+        block_on(self.client.batch_execute(&self.text(statements))).unwrap();
     }
 
     pub(crate) fn rows(&self, statement: &str, values: &[&(dyn ToSql + Sync)]) -> Vec<Row> {
         let statement = self.prepare(statement);
-        self.runtime.block_on(self.client.query(&statement, values)).unwrap()
+        block_on(self.client.query(&statement, values)).unwrap()
     }
 
     fn prepare(&self, statement: &str) -> Statement {
@@ -121,14 +126,21 @@ impl Database {
         if let Some(known) = prepared.get(statement) {
             return known.clone();
         }
-        let new = self.runtime.block_on(self.client.prepare(&self.text(statement))).unwrap();
+        let new = block_on(self.client.prepare(&self.text(statement))).unwrap();
         prepared.insert(statement.to_owned(), new.clone());
         new
     }
 
     /// Changes rows behind the store's back.
     pub(crate) fn damage(&self, statement: &str, values: &[&(dyn ToSql + Sync)]) -> u64 {
-        self.runtime.block_on(self.client.execute(&self.text(statement), values)).unwrap()
+        block_on(self.client.execute(&self.text(statement), values)).unwrap()
+    }
+
+    /// Waits until the server does nothing more for nodes of this schema, also nothing that its caller has forgotten.
+    pub(crate) fn come_to_rest(&self) {
+        let busy = "SELECT count(*) FROM pg_stat_activity WHERE starts_with(application_name, $1) AND state <> 'idle'";
+        let nodes = format!("abide {} ", self.schema);
+        wait_until(|| self.rows(busy, &[&nodes])[0].get::<_, i64>(0) == 0);
     }
 
     /// Ends the connections on which nodes of this schema listen.
@@ -144,7 +156,7 @@ impl Database {
     /// How many pages of tables and indexes the server looks at for a statement, and for everything that it calls.
     pub(crate) fn pages(&self, statement: &str) -> i64 {
         let explain = self.text(&format!("EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {statement}"));
-        let messages = self.runtime.block_on(self.client.simple_query(&explain)).unwrap();
+        let messages = block_on(self.client.simple_query(&explain)).unwrap();
         let lines = messages.iter().filter_map(|message| match message {
             SimpleQueryMessage::Row(row) => row.get(0).map(ToOwned::to_owned),
             SimpleQueryMessage::CommandComplete(_) | SimpleQueryMessage::RowDescription(_) | _ => None,
@@ -164,24 +176,35 @@ impl Drop for Database {
     fn drop(&mut self) {
         let drop_schema =
             format!("SET client_min_messages = error; DROP SCHEMA IF EXISTS {} CASCADE", self.schema);
-        // A test that panics drops this on a thread of its executor, where waiting is not allowed.
-        let dropped = std::thread::scope(|scope| {
-            scope.spawn(|| self.runtime.block_on(self.client.batch_execute(&drop_schema))).join()
-        });
-        if !matches!(dropped, Ok(Ok(()))) {
-            eprintln!("schema {} stays behind: {dropped:?}", self.schema);
+        if let Err(error) = block_on(self.client.batch_execute(&drop_schema)) {
+            eprintln!("schema {} stays behind: {error:?}", self.schema);
         }
     }
 }
 
-/// A runtime that may be dropped anywhere.
+/// A thread that moves the bytes of a connection, and can be left anywhere.
 struct Background(Option<Runtime>);
 
-impl Deref for Background {
-    type Target = Runtime;
+impl Background {
+    fn new() -> Self {
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+        Self(Some(runtime))
+    }
 
-    fn deref(&self) -> &Runtime {
-        self.0.as_ref().expect("it is there until it is dropped")
+    /// The answers of this connection can be waited for on any thread, also on one of an executor.
+    fn connect(&self, url: &str) -> Client {
+        let (reply, answer) = oneshot::channel();
+        let url = url.to_owned();
+        self.0.as_ref().expect("it is there until it is dropped").spawn(async move {
+            let connected = tokio_postgres::connect(&url, NoTls).await;
+            let (client, connection) = connected.expect("the server of the tests answers");
+            reply.send(client).expect("it is waited for");
+            if let Err(error) = connection.await {
+                eprintln!("the connection of a test ended: {error}");
+            }
+        });
+        block_on(answer).expect("the server of the tests answers")
     }
 }
 
@@ -191,17 +214,6 @@ impl Drop for Background {
             runtime.shutdown_background();
         }
     }
-}
-
-async fn connect(url: &str) -> Client {
-    let (client, connection) =
-        tokio_postgres::connect(url, NoTls).await.expect("the server of the tests answers");
-    tokio::runtime::Handle::current().spawn(async move {
-        if let Err(error) = connection.await {
-            eprintln!("the connection of a test ended: {error}");
-        }
-    });
-    client
 }
 
 /// Looks again and again until something holds; a minute is more than anything here takes.

@@ -4,3 +4,4 @@ pub(crate) mod database;
 pub(crate) mod dump;
 pub(crate) mod items;
 pub(crate) mod rules;
+pub(crate) mod stores;

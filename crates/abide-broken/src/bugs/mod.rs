@@ -1,0 +1,54 @@
+//! The bugs, by subject.
+
+mod attempts;
+mod bulk;
+mod changes;
+mod commits;
+mod deletion;
+mod executions;
+mod listing;
+mod looking;
+mod mail;
+mod odd_mail;
+mod provided;
+mod prune;
+mod sessions;
+mod starts;
+mod status;
+mod tags;
+mod tokens;
+mod values;
+mod versions;
+mod waiting;
+mod work;
+
+use crate::planted::Planted;
+
+/// All bugs.
+#[must_use]
+pub fn all() -> Vec<&'static Planted> {
+    let subjects = [
+        tokens::BUGS,
+        attempts::BUGS,
+        mail::BUGS,
+        odd_mail::BUGS,
+        commits::BUGS,
+        executions::BUGS,
+        versions::BUGS,
+        values::BUGS,
+        work::BUGS,
+        tags::BUGS,
+        sessions::BUGS,
+        deletion::BUGS,
+        bulk::BUGS,
+        prune::BUGS,
+        looking::BUGS,
+        listing::BUGS,
+        provided::BUGS,
+        starts::BUGS,
+        status::BUGS,
+        waiting::BUGS,
+        changes::BUGS,
+    ];
+    subjects.into_iter().flatten().collect()
+}
