@@ -31,7 +31,10 @@ impl Caller<'_> {
             LookOp::ExecutionInfo { instance, execution_id } => {
                 in_words(admin.get_execution_info(instance, *execution_id).await)
             }
-            LookOp::Metrics => in_words(admin.get_system_metrics().await),
+            LookOp::Metrics => match admin.count_running_instances().await {
+                Ok(running) => in_words(admin.get_system_metrics().await.map(|metrics| (metrics, running))),
+                Err(error) => in_words::<()>(Err(error)),
+            },
             LookOp::QueueDepths => in_words(admin.get_queue_depths().await),
             LookOp::Children { instance } => in_words(admin.list_children(instance).await),
             LookOp::Parent { instance } => in_words(admin.get_parent_id(instance).await),
