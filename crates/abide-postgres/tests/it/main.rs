@@ -18,3 +18,5 @@ mod opening;
 mod plans;
 mod support;
 mod texts;
+#[cfg(feature = "tls")]
+mod tls;
