@@ -10,6 +10,7 @@
 
 mod conformance;
 mod differential;
+mod durable;
 mod errors;
 mod flat;
 mod idle;
