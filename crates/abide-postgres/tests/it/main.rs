@@ -14,6 +14,7 @@ mod durable;
 mod errors;
 mod flat;
 mod idle;
+mod locked;
 mod nodes;
 mod opening;
 mod plans;
