@@ -18,6 +18,7 @@ mod locked;
 mod nodes;
 mod opening;
 mod plans;
+mod roles;
 mod support;
 mod texts;
 #[cfg(feature = "tls")]
