@@ -160,6 +160,10 @@ fn kind_of(error: &tokio_postgres::Error) -> CallErrorKind {
     // The server ends the session: it may do so after the commit, and before it has said so.
     if matches!(server.parsed_severity(), Some(Severity::Fatal | Severity::Panic))
         || code.code().starts_with("57P")
+        || matches!(
+            *code,
+            SqlState::TRANSACTION_RESOLUTION_UNKNOWN | SqlState::T_R_STATEMENT_COMPLETION_UNKNOWN
+        )
     {
         return CallErrorKind::Unknown;
     }

@@ -39,6 +39,12 @@ impl Version {
         self.major
     }
 
+    /// Where a program of this version is: `pg_dump`, `psql`.
+    #[must_use]
+    pub fn program(&self, name: &str) -> PathBuf {
+        self.folder.join("bin").join(name)
+    }
+
     pub(crate) fn has_library(&self, name: &str) -> bool {
         self.folder.join("lib").join(name).with_extension("so").is_file()
     }
@@ -88,7 +94,9 @@ mod tests {
     fn the_newest_version_with_programs_is_chosen_by_number() {
         let files = ["9.6/bin/pg_ctl", "14/bin/pg_ctl", "100/bin/pg_ctl", "101/lib/x.so", "notes/bin/pg_ctl"];
         let folder = Folder::with("newest", &files);
-        assert_eq!(Version::newest_below(&folder.0).unwrap().major(), 100);
+        let version = Version::newest_below(&folder.0).unwrap();
+        assert_eq!(version.major(), 100);
+        assert!(version.program("pg_ctl").is_file());
     }
 
     #[test]

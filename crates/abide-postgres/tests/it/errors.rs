@@ -12,12 +12,12 @@ use crate::support::items::{signal, start};
 
 /// What passes by itself: nothing was written, and the same call may succeed later.
 const PASSES: &[&str] = &[
-    "40001", "40P01", "55P03", "57014", "53000", "53100", "53200", "53300", "25006", "0A000", "08006",
-    "XX000", "58030", "42501", "23505",
+    "40001", "40P01", "55P03", "57014", "53000", "53100", "53200", "53300", "25006", "0A000", "08000",
+    "08001", "08003", "08004", "08006", "08P01", "XX000", "58030", "42501", "23505",
 ];
 
 /// What ends the session: nobody can say whether it happened before or after.
-const IN_DOUBT: &[&str] = &["57P01", "57P02", "57P03", "57P05"];
+const IN_DOUBT: &[&str] = &["57P01", "57P02", "57P03", "57P04", "57P05"];
 
 /// What the call itself carries and no server takes.
 const INVALID: &[&str] = &["22001", "22003", "22021", "54000"];

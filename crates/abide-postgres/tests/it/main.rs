@@ -8,14 +8,20 @@
     reason = "a test that cannot go on should say where; clippy exempts the tests but not what they call"
 )]
 
+mod backup;
 mod broken;
 mod conformance;
 mod differential;
+mod durable;
 mod errors;
 mod flat;
 mod idle;
+mod locked;
 mod nodes;
 mod opening;
 mod plans;
+mod roles;
 mod support;
 mod texts;
+#[cfg(feature = "tls")]
+mod tls;

@@ -18,7 +18,6 @@ const MAY_SCAN: &[(&str, &str)] = &[
     ("count_executions", "counts by going through what is counted"),
     ("count_instances", "counts by going through what is counted"),
     ("queue_depths", "counts by going through what is counted"),
-    ("forget_sessions", "housekeeping: who asks for it wants every session looked at"),
 ];
 
 /// Statements that random calls do not send.
