@@ -17,9 +17,10 @@ Commands:
                              the properties with more cases and other seeds (default: 5 seeds of
                              20000 cases, a few minutes)
   torture [NAME…] [--seconds N]
-                             tests at full length: differential, crash, faults, flat, stress of the
-                             stores, runtime; kill and nodes, of processes, for N seconds each way;
-                             starts (default: all, 60 s; about three quarters of an hour)
+                             tests at full length: differential, crash, prune, faults, flat, stress,
+                             differential-postgres, flat-postgres of the stores, runtime; kill and
+                             nodes, of processes, for N seconds each way; starts (default: all, 60 s;
+                             about an hour and a quarter)
   bench [OPTION…]            what is measured; options go to the benchmark (`bench --help` lists them)
   help                       this text";
 

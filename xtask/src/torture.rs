@@ -39,7 +39,7 @@ const NODES: Campaign = Campaign {
     full_length: "60",
 };
 
-/// All of them take about three quarters of an hour on two cores.
+/// All of them take about an hour and a quarter on two cores.
 pub(crate) const CAMPAIGNS: &[Campaign] = &[
     Campaign {
         name: "differential",

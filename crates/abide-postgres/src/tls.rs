@@ -1,9 +1,10 @@
-//! Encrypted connections, as `sslmode` and `sslrootcert` in the URL say, with the meaning that PostgreSQL's own clients give them:
+//! Encrypted connections, as `sslmode` and `sslrootcert` in the URL say, with the meaning that PostgreSQL's own clients give them, but that
+//! `verify-ca` checks the name, too:
 //!
 //! | `sslmode` | encrypted | who the server is |
 //! |---|---|---|
 //! | `disable` | no | |
-//! | `prefer` (the default) | if the server can | not checked |
+//! | `prefer` (the default) | if the server can | not checked, unless `sslrootcert` is given |
 //! | `require` | yes | not checked, unless `sslrootcert` is given |
 //! | `verify-ca`, `verify-full` | yes | checked, with its name, against `sslrootcert`, or against the roots that browsers trust |
 
@@ -97,7 +98,7 @@ impl Encryption {
     fn new(mode: SslMode, server: Server, _root: Option<&str>) -> Result<Self, OpenError> {
         if mode == SslMode::Require || server == Server::Verified {
             let reason =
-                "abide was built without the feature `tls`: add it, or say `sslmode=disable`".to_owned();
+                "abide-postgres was built without its feature `tls`: add it, or say `sslmode=disable`".to_owned();
             return Err(OpenError::Tls { reason });
         }
         Ok(Self { mode: SslMode::Disable })
