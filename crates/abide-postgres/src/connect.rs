@@ -207,6 +207,15 @@ mod tests {
     }
 
     #[test]
+    fn an_address_that_is_gone_leaves_time_for_the_next_one() {
+        let patience = |url: &str| Target::parse(url).unwrap().patience;
+        let one = patience("postgres://me@db1/shop?connect_timeout=20");
+        let two = patience("postgres://me@db1,db2/shop?connect_timeout=20");
+        assert!(one > Duration::from_secs(20) && two > Duration::from_secs(40), "{one:?} {two:?}");
+        assert_eq!(patience("postgres://me@db1/shop"), PATIENCE + SETTING_UP);
+    }
+
+    #[test]
     fn where_an_address_ends_is_not_guessed() {
         for url in ["postgres://host/db?password=a@secret", "postgres://me:se?cret@secret@host/db", "secret"]
         {

@@ -98,7 +98,8 @@ impl Encryption {
     fn new(mode: SslMode, server: Server, _root: Option<&str>) -> Result<Self, OpenError> {
         if mode == SslMode::Require || server == Server::Verified {
             let reason =
-                "abide-postgres was built without its feature `tls`: add it, or say `sslmode=disable`".to_owned();
+                "abide-postgres was built without its feature `tls`: add it, or say `sslmode=disable`"
+                    .to_owned();
             return Err(OpenError::Tls { reason });
         }
         Ok(Self { mode: SslMode::Disable })

@@ -17,6 +17,7 @@ mod errors;
 mod flat;
 mod idle;
 mod locked;
+mod neighbours;
 mod nodes;
 mod opening;
 mod plans;

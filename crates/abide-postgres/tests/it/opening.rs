@@ -15,9 +15,16 @@ fn open(url: &str) -> Result<PostgresProvider, OpenError> {
 
 #[test]
 fn what_is_no_url_is_refused_with_what_would_be_one() {
-    for url in
-        ["", "data.db", "sqlite:./data.db", "mysql://me:secret@host/db", "postgres://me:secret@host:port/db"]
-    {
+    for url in [
+        "",
+        "data.db",
+        "sqlite:./data.db",
+        "mysql://me:secret@host/db",
+        "postgres://me:secret@host:port/db",
+        // What it says about encryption would be lost.
+        "host=db user=me password=secret sslmode=require",
+        "postgres://me:se?secret@host/db?sslmode=require",
+    ] {
         let error = open(url).unwrap_err();
         assert!(matches!(error, OpenError::Url { .. }), "{url}: {error:?}");
         let text = error.to_string();
@@ -75,6 +82,19 @@ fn a_schema_that_holds_something_else_is_left_untouched() {
     assert!(matches!(&error, OpenError::Foreign { found, .. } if found == "customers"), "{error}");
     let tables = "SELECT count(*) FROM pg_tables WHERE schemaname = $1";
     assert_eq!(database.rows(tables, &[&database.schema()])[0].get::<_, i64>(0), 1);
+}
+
+#[test]
+fn a_table_of_another_tool_that_is_called_like_ours_is_foreign() {
+    for table in ["(version text)", "(number int)", "(number bigint)"] {
+        let Some(database) = Database::new() else { return };
+        database.run(&format!("CREATE SCHEMA {0}; CREATE TABLE {0}.migration {table}", database.schema()));
+        let error = block_on(database.builder().open()).unwrap_err();
+        assert!(
+            matches!(&error, OpenError::Foreign { found, .. } if found == "migration"),
+            "{table}: {error}"
+        );
+    }
 }
 
 #[test]
