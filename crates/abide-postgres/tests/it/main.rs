@@ -19,6 +19,7 @@ mod idle;
 mod locked;
 mod neighbours;
 mod nodes;
+mod one_connection;
 mod opening;
 mod plans;
 mod roles;

@@ -147,13 +147,16 @@ impl Database {
         found
     }
 
+    /// How many connections of the nodes are in the middle of a transaction, and do nothing in it. No node ever does that.
+    pub(crate) fn forgotten_transactions(&self) -> usize {
+        let open = "SELECT FROM pg_stat_activity WHERE application_name LIKE $1 AND state LIKE 'idle in transaction%'";
+        self.rows(open, &[&self.connections("%")]).len()
+    }
+
     /// What the nodes' connections should not have done. Whoever was killed may be listed for a moment.
     pub(crate) fn complaints_about_connections(&self) -> Vec<String> {
-        let names = self.connections("%");
         until("the transactions of the nodes to be over", || {
-            let open = "SELECT FROM pg_stat_activity
-                        WHERE application_name LIKE $1 AND state LIKE 'idle in transaction%'";
-            self.rows(open, &[&names]).is_empty().then_some(())
+            (self.forgotten_transactions() == 0).then_some(())
         });
         let deadlocks = self.number(DEADLOCKS);
         // A server that crashed counts from zero again.

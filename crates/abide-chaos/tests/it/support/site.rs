@@ -87,6 +87,11 @@ impl Site {
         }
     }
 
+    /// Connections that were left in the middle of a transaction, while the workers are still there.
+    pub(crate) fn forgotten_transactions(&self) -> usize {
+        self.database.as_ref().map_or(0, Database::forgotten_transactions)
+    }
+
     /// What is wrong with the store once nobody uses it any more, in which everything has ended.
     pub(crate) fn complaints(&self) -> Vec<String> {
         let Some(database) = &self.database else {

@@ -70,6 +70,7 @@ pub(crate) fn weather(
     let clock = SystemClock::new();
     wait_for_all(&client, &orders);
     let settled = clock.monotonic();
+    assert_eq!(fleet.site().forgotten_transactions(), 0, "a node left a transaction open");
     fleet.end();
 
     let evidence = block_on(Evidence::gather(&client, orders, &journals)).unwrap();

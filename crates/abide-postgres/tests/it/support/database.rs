@@ -100,10 +100,12 @@ impl Database {
             TABLES.map(|table| format!("DELETE FROM abide.{table};")).concat()
         };
         let statements = self.text(&statements);
-        // A call that its caller has forgotten may still be under way.
+        // A call that its caller has forgotten may still be under way. Whoever gives up this soon is in no deadlock.
+        self.run("SET lock_timeout = '50ms'");
         while let Err(error) = block_on(self.client.batch_execute(&statements)) {
-            assert_eq!(error.code(), Some(&SqlState::T_R_DEADLOCK_DETECTED), "{error:?}");
+            assert_eq!(error.code(), Some(&SqlState::LOCK_NOT_AVAILABLE), "{error:?}");
         }
+        self.run("RESET lock_timeout");
     }
 
     /// A statement that says `abide.` for this schema.
@@ -174,6 +176,11 @@ impl Database {
 
 impl Drop for Database {
     fn drop(&mut self) {
+        // Stores of this schema may still be there. None is ever in the middle of a transaction, and does nothing.
+        let name = format!("abide {} %", self.schema);
+        let forgotten = "SELECT FROM pg_stat_activity WHERE application_name LIKE $1 AND state LIKE 'idle in transaction%'";
+        let forgotten = block_on(self.client.query(forgotten, &[&name])).map_or(0, |rows| rows.len());
+        assert!(forgotten == 0 || std::thread::panicking(), "{forgotten} transactions were left open");
         let drop_schema =
             format!("SET client_min_messages = error; DROP SCHEMA IF EXISTS {} CASCADE", self.schema);
         if let Err(error) = block_on(self.client.batch_execute(&drop_schema)) {
