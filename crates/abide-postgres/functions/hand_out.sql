@@ -45,8 +45,13 @@ BEGIN
            (SELECT array_agg(ROW (l.no, m.no, m.attempts + 1, m.item)::abide.leased_message
                              ORDER BY array_position(p_taken, l.no), m.no IS DISTINCT FROM l.batch_first, m.no)
             FROM leased AS l
-            CROSS JOIN LATERAL abide.batch(l.no, l.batch_to, l.batch_first) AS handed_out (no)
-            JOIN abide.message AS m ON m.no = handed_out.no)
+            -- As abide.batch, with what they say.
+            CROSS JOIN LATERAL (
+                SELECT m.no, m.attempts, m.item FROM abide.message AS m WHERE m.mailbox = l.no AND m.place <= l.batch_to
+                UNION ALL
+                SELECT m.no, m.attempts, m.item FROM abide.message AS m
+                WHERE m.mailbox = l.no AND m.place = l.batch_first AND m.place > l.batch_to
+            ) AS m)
     INTO leases, messages
     FROM leased AS l JOIN abide.instance AS i ON i.no = l.no;
 END $$;
