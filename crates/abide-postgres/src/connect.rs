@@ -11,13 +11,14 @@ use tokio_postgres::config::{Host, SslMode};
 use tokio_postgres::{AsyncMessage, Client, Config, Notification};
 
 use crate::error::{CallError, OpenError, describe};
+use crate::hosts::one_by_one;
 use crate::schema::Schema;
 use crate::tls::{Encryption, Stream};
 
 /// How long it may take until somebody answers at an address, unless the URL says so by `connect_timeout`.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// And until the connection is set up after that: a server may go silent at any point.
+/// And until the connection is set up after that, where there is no other host to turn to: a server may go silent at any point.
 const SETTING_UP: Duration = Duration::from_secs(7);
 
 /// What every connection begins with.
@@ -43,10 +44,11 @@ pub(crate) const SETTINGS: &str = "
 /// Where connections go.
 #[derive(Clone)]
 pub(crate) struct Target {
-    pub(crate) config: Config,
-    pub(crate) encryption: Encryption,
-    /// How long it may take until a connection is there.
-    pub(crate) patience: Duration,
+    /// One for each host, in the order in which they are tried.
+    hosts: Vec<Config>,
+    encryption: Encryption,
+    /// How long it may take until there is a connection to one of them.
+    patience_each: Duration,
     /// For people: without user and password.
     pub(crate) place: String,
 }
@@ -74,14 +76,21 @@ impl Target {
         }
         let for_one_address = config.get_connect_timeout().copied().unwrap_or(PATIENCE);
         config.connect_timeout(for_one_address);
-        let addresses = u32::try_from(config.get_hosts().len()).unwrap_or(u32::MAX);
-        let patience = SETTING_UP.saturating_add(for_one_address.saturating_mul(addresses));
         config.ssl_mode(encryption.mode());
         // A host that is gone is noticed within half a minute, also by the connection that only listens.
         config.tcp_user_timeout(Duration::from_secs(15)).keepalives_idle(Duration::from_secs(15));
         config.keepalives_interval(Duration::from_secs(5)).keepalives_retries(3);
         let place = place_of(&config);
-        Ok(Self { config, encryption, patience, place })
+        let hosts = one_by_one(&config);
+        let is_alone = hosts.len() == 1;
+        let patience_each =
+            if is_alone { for_one_address.saturating_add(SETTING_UP) } else { for_one_address };
+        Ok(Self { hosts, encryption, patience_each, place })
+    }
+
+    /// How long it may take until there is a connection.
+    pub(crate) fn patience(&self) -> Duration {
+        self.patience_each.saturating_mul(u32::try_from(self.hosts.len()).unwrap_or(u32::MAX))
     }
 }
 
@@ -149,16 +158,25 @@ pub(crate) async fn connect(
     clock: &dyn Clock,
     notices: Option<mpsc::UnboundedSender<Notification>>,
 ) -> Result<(Client, Driver), CallError> {
-    let mut config = target.config.clone();
-    let whose = config.get_application_name().map_or_else(|| format!("abide {schema}"), ToOwned::to_owned);
-    config.application_name(format!("{whose} {}", purpose.name()));
-    within(clock, target.patience, async {
-        let (client, stream) = target.encryption.connect(&config).await?;
-        let driver = Driver(tokio::runtime::Handle::current().spawn(drive(stream, notices)));
-        client.batch_execute(SETTINGS).await?;
-        Ok((client, driver))
-    })
-    .await
+    let mut failure = CallError::unknown("no host is named");
+    for host in &target.hosts {
+        let mut config = host.clone();
+        let whose =
+            config.get_application_name().map_or_else(|| format!("abide {schema}"), ToOwned::to_owned);
+        config.application_name(format!("{whose} {}", purpose.name()));
+        let notices = notices.clone();
+        let opened = within(clock, target.patience_each, async {
+            let (client, stream) = target.encryption.connect(&config).await?;
+            let driver = Driver(tokio::runtime::Handle::current().spawn(drive(stream, notices)));
+            client.batch_execute(SETTINGS).await?;
+            Ok((client, driver))
+        });
+        match opened.await {
+            Ok(connected) => return Ok(connected),
+            Err(error) => failure = error,
+        }
+    }
+    Err(failure)
 }
 
 /// Waits for an answer, but not for ever.
@@ -207,12 +225,11 @@ mod tests {
     }
 
     #[test]
-    fn an_address_that_is_gone_leaves_time_for_the_next_one() {
-        let patience = |url: &str| Target::parse(url).unwrap().patience;
-        let one = patience("postgres://me@db1/shop?connect_timeout=20");
-        let two = patience("postgres://me@db1,db2/shop?connect_timeout=20");
-        assert!(one > Duration::from_secs(20) && two > Duration::from_secs(40), "{one:?} {two:?}");
+    fn a_host_alone_has_more_time_than_one_of_several() {
+        let patience = |url: &str| Target::parse(url).unwrap().patience();
         assert_eq!(patience("postgres://me@db1/shop"), PATIENCE + SETTING_UP);
+        assert_eq!(patience("postgres://me@db1,db2/shop"), PATIENCE * 2);
+        assert_eq!(patience("postgres://me@db1,db2/shop?connect_timeout=20"), Duration::from_secs(40));
     }
 
     #[test]

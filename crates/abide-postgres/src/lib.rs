@@ -25,6 +25,7 @@ mod bulk;
 mod connect;
 mod encode;
 mod error;
+mod hosts;
 mod lease;
 mod lease_instances;
 mod lease_work;

@@ -28,7 +28,7 @@ pub(crate) fn prepare_here(shared: &Shared) -> Result<(), OpenError> {
 /// A server that was there and goes away (it restarts, or somebody ends our connection) is waited for as long as for a connection.
 async fn until_prepared(shared: &Shared) -> Result<(), OpenError> {
     let Settings { target, clock, .. } = &shared.settings;
-    let deadline = clock.monotonic().saturating_add(target.patience);
+    let deadline = clock.monotonic().saturating_add(target.patience());
     let (mut pauses, mut was_there) = (Pauses::new(), false);
     loop {
         let lost = match prepare(shared, &mut was_there).await {
@@ -56,7 +56,7 @@ async fn prepare(shared: &Shared, was_there: &mut bool) -> Result<(), Unprepared
     let connected = connect(target, &shared.schema, Purpose::Opening, &**clock, None).await;
     let (mut client, _driver) = connected.map_err(Unprepared::Lost)?;
     *was_there = true;
-    let asked = within(&**clock, target.patience, async { Ok(client.query_one(ABOUT_SERVER, &[]).await?) });
+    let asked = within(&**clock, target.patience(), async { Ok(client.query_one(ABOUT_SERVER, &[]).await?) });
     check_server(&asked.await.map_err(Unprepared::Lost)?, shared).map_err(Unprepared::For)?;
     migrate(&mut client, &shared.schema, &**clock).await.map_err(|stopped| match stopped {
         Stopped::Unfit(why) => Unprepared::For(why),

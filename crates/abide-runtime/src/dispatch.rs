@@ -226,7 +226,7 @@ async fn one_round<L: Lane>(core: &Arc<Core>, lane: &Arc<L>, slots: &Slots, back
             pulse.answered();
             core.chances.met_trouble();
             let delay = backoff.after_failure(&*core.entropy);
-            core.store_failed(&failure);
+            core.store_failed(asked, &failure);
             if backoff.is_worth_a_reminder() {
                 warn!(target: "abide::runtime", lane = L::NAME, %failure, failures = backoff.failures(),
                     retry_in = ?delay, "still cannot lease; trying again");

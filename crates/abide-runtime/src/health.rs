@@ -78,6 +78,8 @@ pub(crate) struct Pulse {
     last_commit: AtomicU64,
     storage_errors: AtomicU64,
     down_since: AtomicU64,
+    /// When the last outage ended; zero if there was none.
+    up_since: AtomicU64,
 }
 
 impl Pulse {
@@ -88,6 +90,7 @@ impl Pulse {
             last_commit: AtomicU64::new(NEVER),
             storage_errors: AtomicU64::new(0),
             down_since: AtomicU64::new(NEVER),
+            up_since: AtomicU64::new(0),
         }
     }
 
@@ -102,8 +105,12 @@ impl Pulse {
         self.last_commit.store(nanos(now), Ordering::Relaxed);
     }
 
-    pub(crate) fn storage_error(&self, now: Duration) -> Outage {
+    /// A call that was made at `began` failed by now.
+    pub(crate) fn storage_error(&self, began: Duration, now: Duration) -> Outage {
         self.storage_errors.fetch_add(1, Ordering::Relaxed);
+        if nanos(began) < self.up_since.load(Ordering::Relaxed) {
+            return Outage::GoesOn;
+        }
         // If it was down already, it has been since then.
         match self.down_since.compare_exchange(NEVER, nanos(now), Ordering::Relaxed, Ordering::Relaxed) {
             Ok(_up) => Outage::Begins,
@@ -115,6 +122,7 @@ impl Pulse {
     pub(crate) fn storage_answered(&self, now: Duration) -> Option<Duration> {
         // Most answers follow an answer: nothing is written then, so that all threads can look.
         since(&self.down_since, now)?;
+        self.up_since.store(nanos(now), Ordering::Relaxed);
         let before = self.down_since.swap(NEVER, Ordering::Relaxed);
         (before != NEVER).then(|| now.saturating_sub(Duration::from_nanos(before)))
     }
@@ -135,6 +143,7 @@ impl Pulse {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Outage {
     Begins,
+    /// Or the call was made in one that is over: it says nothing about the store of today.
     GoesOn,
 }
 

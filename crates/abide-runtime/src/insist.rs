@@ -56,6 +56,7 @@ impl Core {
         let mut tries = Tries::default();
         let mut backoff = Backoff::default();
         loop {
+            let began = self.clock.monotonic();
             tries.make(call());
             let heard = tries.hear(self.caller.patience(patience)).await;
             let failure = match self.understand(operation, &mut tries, heard) {
@@ -66,7 +67,7 @@ impl Core {
                 return Told::GivenUp;
             }
             let delay = backoff.after_failure(&*self.entropy);
-            self.store_failed(&failure);
+            self.store_failed(began, &failure);
             // What is out may answer before the next try is made.
             let heard = tries.hear(self.caller.pause_unless_given_up(delay)).await;
             if heard.is_some()

@@ -279,7 +279,7 @@ fn renew(core: Arc<Core>, id: u64, lease: Lease) -> BoxFuture<'static, (u64, Out
             Err(Failure::Passing(error)) => {
                 // A runtime that gives up hands back what it holds: nobody needs these leases any more.
                 if !core.stop.giving_up.is_cancelled() {
-                    core.store_failed(&error);
+                    core.store_failed(asked, &error);
                     core.chances.met_trouble();
                 }
                 Outcome::Failed

@@ -186,9 +186,9 @@ impl Core {
         }
     }
 
-    /// A call of the store failed, and is made again. An outage is told once, however many wait for its end.
-    pub(crate) fn store_failed(&self, failure: &StoreError) {
-        match self.pulse.storage_error(self.clock.monotonic()) {
+    /// A call of the store, made at `began`, failed, and is made again. An outage is told once, however many wait for its end.
+    pub(crate) fn store_failed(&self, began: Duration, failure: &StoreError) {
+        match self.pulse.storage_error(began, self.clock.monotonic()) {
             Outage::Begins => {
                 warn!(target: "abide::runtime", %failure, "a store call failed; trying again");
             }

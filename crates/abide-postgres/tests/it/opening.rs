@@ -63,6 +63,18 @@ fn a_server_that_is_not_there_is_named_in_one_sentence() {
 }
 
 #[test]
+fn a_host_that_is_silent_does_not_keep_from_the_next_one() {
+    let Some(database) = Database::new() else { return };
+    // Its system takes connections, and nobody ever says a word on them.
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let silent = silent.local_addr().unwrap();
+    let url = database.url().replacen('@', &format!("@{silent},"), 1);
+    let url = format!("{url}{}connect_timeout=1", if url.contains('?') { '&' } else { '?' });
+    let store = open(&url).unwrap();
+    block_on(store.enqueue_for_orchestrator(start("i"), None)).unwrap();
+}
+
+#[test]
 fn a_password_that_is_wrong_is_said_to_be() {
     let Some(database) = Database::new() else { return };
     let (scheme_and_user, rest) = database

@@ -1,6 +1,7 @@
 //! Sessions: which are worked on here, and keeping them ours.
 
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -128,7 +129,10 @@ pub(crate) async fn keep_sessions(worker: Arc<Worker>) {
     let over = &core.stop.drained;
     let interval = core.settings.session_renewal_interval;
     let mut backoff = Backoff::default();
-    // A process that died may have left sessions to a successor of the same name.
+    // A process that died may have left sessions to a successor of the same name. Nobody else has any before the first is claimed.
+    if core.settings.worker_node_id.is_none() && until_claimed(&worker).await.is_break() {
+        return;
+    }
     let mut next = core.clock.monotonic().saturating_add(interval);
     loop {
         if let Either::Right(_) = select(core.clock.sleep_until(next), Box::pin(over.cancelled())).await {
@@ -141,8 +145,7 @@ pub(crate) async fn keep_sessions(worker: Arc<Worker>) {
                 backoff.reset();
                 next = asked.saturating_add(interval);
                 if renewed == 0 && worker.sessions.is_idle() {
-                    let claimed = Box::pin(worker.sessions.claimed.notified());
-                    if let Either::Right(_) = select(claimed, Box::pin(over.cancelled())).await {
+                    if until_claimed(&worker).await.is_break() {
                         return;
                     }
                     next = core.clock.monotonic().saturating_add(interval);
@@ -157,9 +160,18 @@ pub(crate) async fn keep_sessions(worker: Arc<Worker>) {
                     ErrorKind::Rejected(_) => interval,
                 };
                 next = core.clock.monotonic().saturating_add(delay);
-                not_renewed(&core, &error);
+                not_renewed(&core, asked, &error);
             }
         }
+    }
+}
+
+/// Waits for a session to renew; breaks off when there will be none any more.
+async fn until_claimed(worker: &Worker) -> ControlFlow<()> {
+    let claimed = Box::pin(worker.sessions.claimed.notified());
+    match select(claimed, Box::pin(worker.core.stop.drained.cancelled())).await {
+        Either::Left(_) => ControlFlow::Continue(()),
+        Either::Right(_) => ControlFlow::Break(()),
     }
 }
 
@@ -182,9 +194,9 @@ async fn renew(worker: &Arc<Worker>) -> Result<usize, StoreError> {
 }
 
 /// A renewal that fails is trouble of the store like any other, unless nobody needs the sessions any more.
-fn not_renewed(core: &Core, error: &StoreError) {
+fn not_renewed(core: &Core, began: Duration, error: &StoreError) {
     if !core.stop.giving_up.is_cancelled() {
-        core.store_failed(error);
+        core.store_failed(began, error);
         core.chances.met_trouble();
     }
 }

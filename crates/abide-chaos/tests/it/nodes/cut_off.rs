@@ -9,8 +9,9 @@ use futures::executor::block_on;
 use crate::support::database::{Database, Victim};
 use crate::support::fleet::Fleet;
 use crate::support::proxy::Proxy;
+use crate::support::progress::goes_on_soon_after;
 use crate::support::site::Site;
-use crate::support::wait::{Dice, pass, told, until};
+use crate::support::wait::{Dice, now_ms, pass, told, until};
 use crate::support::weather::weather;
 
 const LEASE: Duration = Duration::from_secs(1);
@@ -22,21 +23,23 @@ const LONG_STORM: u64 = 30;
 fn nothing_is_lost_when_the_server_ends_connections() {
     let Some(database) = Database::shared() else { return };
     let fleet = Fleet::at(Site::on("terminated", database), 3).with_lease(LEASE);
+    let mut moments = Vec::new();
     let hit = weather(
         fleet,
         3,
         |_| true,
         |fleet, _, season| {
-            let (mut tries, mut ended) = (0, 0);
+            let mut ended = 0;
             season.every(Duration::from_millis(100), 10, || {
-                tries += 1;
-                let victim = if tries % 4 == 0 { Victim::Listener } else { Victim::Anybody };
+                moments.push(now_ms());
+                let victim = if moments.len() % 4 == 0 { Victim::Listener } else { Victim::Anybody };
                 ended += fleet.site().database().end_some_connection(victim);
                 ended
             })
         },
     );
     println!("{} connections were ended", hit.hits);
+    goes_on_soon_after(&moments, &hit.evidence);
 }
 
 #[test]
@@ -45,18 +48,23 @@ fn nothing_is_lost_when_answers_are() {
     let proxy = Proxy::before(database.url());
     let url = proxy.url(database.url());
     let fleet = Fleet::at(Site::through("answers", database, &url), 3).with_lease(LEASE);
+    let mut moments = Vec::new();
     let hit = weather(
         fleet,
         4,
         |_| true,
         |_, _, season| {
             proxy.lose_one_answer_in(50);
-            let lost = season.every(Duration::from_millis(100), 10, || proxy.answers_lost());
+            let lost = season.every(Duration::from_millis(100), 10, || {
+                moments.push(now_ms());
+                proxy.answers_lost()
+            });
             proxy.calm();
             lost
         },
     );
     println!("{} answers were lost", hit.hits);
+    goes_on_soon_after(&moments, &hit.evidence);
 }
 
 #[test]
@@ -65,6 +73,7 @@ fn nothing_is_lost_when_connections_stall_or_break_in_half() {
     let proxy = Proxy::before(database.url());
     let url = proxy.url(database.url());
     let fleet = Fleet::at(Site::through("stalls", database, &url), 3).with_lease(LEASE);
+    let mut moments = Vec::new();
     let hit = weather(
         fleet,
         4,
@@ -72,13 +81,14 @@ fn nothing_is_lost_when_connections_stall_or_break_in_half() {
         |_, dice, season| {
             let mut hits = 0;
             season.every(Duration::from_millis(300), 3, || {
-                go_wrong(&proxy, dice);
-                hits += 1;
+                hits += go_wrong(&proxy, dice);
+                moments.push(now_ms());
                 hits
             })
         },
     );
     println!("{} connections went wrong", hit.hits);
+    goes_on_soon_after(&moments, &hit.evidence);
 }
 
 /// Nobody answers while a connection is made, and nobody says so either: it is given up, and another is made.
@@ -102,7 +112,8 @@ fn connections_that_never_come_about_are_given_up() {
     });
 }
 
-fn go_wrong(proxy: &Proxy, dice: &mut Dice) {
+/// Says how many connections it hit; a stall counts as one.
+fn go_wrong(proxy: &Proxy, dice: &mut Dice) -> usize {
     let kinds = if told("ABIDE_STORM_SECONDS", 0) < LONG_STORM { 4 } else { 5 };
     match dice.below(kinds) {
         0 => {
@@ -110,10 +121,11 @@ fn go_wrong(proxy: &Proxy, dice: &mut Dice) {
             proxy.stall();
             pass(Duration::from_millis(u64::try_from(100 + dice.below(1_200)).unwrap()));
             proxy.calm();
+            1
         }
         4 => {
-            proxy.silence_one(dice);
             proxy.silence_next(1);
+            proxy.silence_one(dice)
         }
         _ => proxy.half_close_one(dice),
     }

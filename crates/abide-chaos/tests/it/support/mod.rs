@@ -3,6 +3,7 @@
 pub(crate) mod database;
 pub(crate) mod fleet;
 pub(crate) mod load;
+pub(crate) mod progress;
 pub(crate) mod proxy;
 // What the tables must say after every call they must say after every storm.
 #[path = "../../../../abide-postgres/tests/it/support/rules.rs"]

@@ -107,19 +107,19 @@ impl Proxy {
         self.line.stall_is_over.notify_all();
     }
 
-    /// Closes one direction of some connection.
-    pub(crate) fn half_close_one(&self, dice: &mut Dice) {
-        let Some(wire) = self.some_wire(dice) else { return };
+    /// Closes one direction of some connection; says how many it found.
+    pub(crate) fn half_close_one(&self, dice: &mut Dice) -> usize {
+        let Some(wire) = self.some_wire(dice) else { return 0 };
         let half = if dice.below(2) == 0 { &wire.client } else { &wire.server };
         // It may be closed already.
-        let _closed = half.shutdown(Shutdown::Write);
+        usize::from(half.shutdown(Shutdown::Write).is_ok())
     }
 
-    /// Some connection does not carry anything any more, and nobody is told.
-    pub(crate) fn silence_one(&self, dice: &mut Dice) {
-        if let Some(wire) = self.some_wire(dice) {
-            wire.is_silent.store(true, Ordering::Relaxed);
-        }
+    /// Some connection does not carry anything any more, and nobody is told; says how many it found.
+    pub(crate) fn silence_one(&self, dice: &mut Dice) -> usize {
+        let Some(wire) = self.some_wire(dice) else { return 0 };
+        wire.is_silent.store(true, Ordering::Relaxed);
+        1
     }
 
     /// The next connections are accepted, and carry nothing.

@@ -163,7 +163,7 @@ fn a_renewal_of_sessions_without_an_answer_is_told_and_made_again() {
     let listener = Listener::default();
     with_default(listener.clone(), || {
         every_way(|scene| async move {
-            let (plan, times) = sessions_fail(seconds(15), seconds(30), Fault::HangBefore);
+            let (plan, times) = sessions_fail(seconds(15), seconds(31), Fault::HangBefore);
             scene.faults.set_plan(plan);
             let node = owner(&scene).await;
             let before = node.health().storage_errors;
@@ -185,11 +185,36 @@ fn a_runtime_that_could_not_renew_sessions_has_met_trouble() {
         scene.faults.set_plan(plan);
         let code = Code::bare()
             .orchestration("Asks", |ctx, _| async move { ctx.schedule_activity("Nobody", "").await })
-            .options(|options| options.max_attempts = 1);
+            .options(|options| {
+                options.max_attempts = 1;
+                options.worker_node_id = Some("successor".to_owned());
+            });
         scene.node(code).await;
         scene.pass(seconds(20)).await;
         assert!(scene.faults.fired());
         let end = scene.run("i", "Asks", "").await.unwrap_err();
         assert_eq!(end, "poison: activity Nobody#2 exceeded 3 attempts (max 1)");
     });
+}
+
+/// Whether this node renewed sessions in an hour in which it had none.
+fn renews_without_a_session(name: Option<&'static str>) -> bool {
+    let renewed = Arc::new(Mutex::new(false));
+    let noted = renewed.clone();
+    ways(&[Way::Resident], move |scene| {
+        let noted = noted.clone();
+        async move {
+            let code = code(&open()).options(|options| options.worker_node_id = name.map(ToOwned::to_owned));
+            scene.node(code).await;
+            scene.pass(HOUR).await;
+            *noted.lock().unwrap() = scene.faults.count(Operation::RenewSessionLock) > 0;
+        }
+    });
+    *renewed.lock().unwrap()
+}
+
+#[test]
+fn only_a_node_with_a_name_may_have_sessions_before_it_claims_one() {
+    assert!(renews_without_a_session(Some("successor")), "those of its predecessor");
+    assert!(!renews_without_a_session(None));
 }
