@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use abide_model::WorkItem;
-use abide_provider::{BATCH_BYTES, BATCH_MESSAGES, Consumed, MessageId, TagFilter, Turn};
+use abide_provider::{
+    BATCH_BYTES, BATCH_MESSAGES, Consumed, MessageId, Position, SessionFetchConfig, TagFilter, Turn,
+};
 
 use crate::op::{Commit, InstanceOp, MailOp, Op, Right, Token, WorkOp};
 use crate::pair::{Pair, SEED_OF_SCENES};
@@ -28,6 +30,27 @@ impl<'a> Play<'a> {
 
     fn enqueue(&mut self, item: WorkItem) {
         self.step(&Op::Mail(MailOp::Enqueue { item, delay: None }));
+    }
+
+    /// An activity of `a`.
+    fn enqueue_work(&mut self, id: u64, session_id: Option<&str>) {
+        let item = WorkItem::ActivityExecute {
+            instance: "a".to_owned(),
+            execution_id: 1,
+            id,
+            name: "charge".to_owned(),
+            input: String::new(),
+            session_id: session_id.map(ToOwned::to_owned),
+            tag: None,
+        };
+        self.step(&Op::Mail(MailOp::EnqueueWork { item }));
+    }
+
+    /// What somebody with sessions leases; says how much it was.
+    fn lease_work_as(&mut self, owner: &str) -> usize {
+        let owner_id = owner.to_owned();
+        let session = Some(SessionFetchConfig { owner_id, lock_timeout: Duration::from_secs(1) });
+        self.step(&Op::Work(WorkOp::Lease { limit: 1, lease_for: 4 * LEASE, session, tags: TagFilter::Any }))
     }
 
     /// Leases one instance and says how many messages came with it.
@@ -112,16 +135,7 @@ pub fn what_nobody_can_read_is_buried_in_the_end(subject: &mut dyn Subject) {
     let mut play = Play::new(subject);
     play.enqueue(start("a"));
     play.enqueue(signal("a", String::new()));
-    let item = WorkItem::ActivityExecute {
-        instance: "a".to_owned(),
-        execution_id: 1,
-        id: 1,
-        name: "charge".to_owned(),
-        input: String::new(),
-        session_id: None,
-        tag: None,
-    };
-    play.step(&Op::Mail(MailOp::EnqueueWork { item }));
+    play.enqueue_work(1, None);
     play.step(&Op::Damage(Damage::Message { number: 2 }));
     play.step(&Op::Damage(Damage::Work { number: 3 }));
     let mut dead = Vec::new();
@@ -134,4 +148,53 @@ pub fn what_nobody_can_read_is_buried_in_the_end(subject: &mut dyn Subject) {
         dead.push(play.0.world.dump.dead_letters);
     }
     assert_eq!(dead, [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 2]);
+}
+
+/// A session whose lock ran out while its owner still works is claimed by nobody for what cannot be read.
+pub fn a_session_is_not_claimed_for_what_nobody_can_read(subject: &mut dyn Subject) {
+    let mut play = Play::new(subject);
+    play.enqueue(start("a"));
+    play.enqueue_work(1, Some("s"));
+    play.enqueue_work(2, Some("s"));
+    assert_eq!(play.lease_work_as("owner"), 1);
+    play.step(&Op::Damage(Damage::Work { number: 3 }));
+    play.step(&Op::Advance(Duration::from_secs(2)));
+    assert_eq!(play.lease_work_as("other"), 0);
+}
+
+/// A fused step is busy with the mail that an earlier turn of the same call sends.
+pub fn the_turns_of_a_call_are_judged_one_after_the_other(subject: &mut dyn Subject) {
+    let mut play = Play::new(subject);
+    let metadata = abide_provider::ExecutionMetadata {
+        orchestration_name: Some("Order".to_owned()),
+        ..abide_provider::ExecutionMetadata::default()
+    };
+    let first = Turn { execution_id: 1, metadata, ..Turn::default() };
+    play.enqueue(start("a"));
+    play.lease();
+    play.commit(Consumed::All, first.clone());
+    play.enqueue_work(1, None);
+    let tags = TagFilter::Any;
+    play.step(&Op::Work(WorkOp::Lease { limit: 1, lease_for: LEASE, session: None, tags }));
+    play.enqueue(start("b"));
+    play.lease();
+    let [.., work, lease] = play.0.world.issued.as_slice() else { unreachable!("two were leased") };
+    let (work_order, lease_order) = (play.0.world.issued.len() - 2, play.0.world.issued.len() - 1);
+    assert_eq!((work.memory.instance.as_str(), lease.memory.instance.as_str()), ("a", "b"));
+    let expected = Position { incarnation: 1, execution_id: 1, last_event_id: 0 };
+    let sends = Turn { orchestrator_items: vec![signal("a", String::new())], ..first };
+    let plain = Commit {
+        instance: "b".to_owned(),
+        right: Right::Lease(Token::Issued(lease_order)),
+        consumed: Consumed::All,
+        turn: sends,
+    };
+    let fused = Commit {
+        instance: "a".to_owned(),
+        right: Right::FinishedWork { token: Token::Issued(work_order), expected },
+        consumed: Consumed::All,
+        turn: Turn { execution_id: 1, ..Turn::default() },
+    };
+    play.step(&Op::Instance(InstanceOp::Commit(vec![plain, fused])));
+    assert_eq!(play.0.world.dump.work.len(), 1, "the fused step was refused");
 }

@@ -76,8 +76,8 @@ BEGIN
         RETURNING w.no, w.mailbox, w.lease, w.attempts, w.execution, w.activity, w.session, w.item
     )
     SELECT array_agg(ROW (l.no, l.mailbox, l.lease, l.attempts, i.id, l.execution, l.activity, i.name,
-                          CASE WHEN i.status <> '' THEN i.version ELSE '' END, l.item, l.session, s.owner, s.locked_until,
-                          s.last_active_at)
+                          CASE WHEN i.status <> '' THEN i.version ELSE '' END, l.item, l.session, s.claims + 1, s.owner,
+                          s.locked_until, s.last_active_at)
                          ::abide.work_lease ORDER BY l.no),
            array_agg(DISTINCT l.session) FILTER (WHERE l.session IS NOT NULL)
     INTO leases, v_claimed
@@ -85,7 +85,7 @@ BEGIN
 
     IF v_claimed IS NOT NULL THEN
         UPDATE abide.session
-        SET owner = p_session_owner, locked_until = abide.later(now, p_session_ms), last_active_at = now
+        SET owner = p_session_owner, locked_until = abide.later(now, p_session_ms), last_active_at = now, claims = claims + 1
         WHERE name = ANY (v_claimed);
         PERFORM abide.settle_lanes(v_claimed, NULL, now);
     END IF;

@@ -1,7 +1,8 @@
--- The same for work, whose attempt counted when it was leased. p_poison is what its instance is told when it dies. If it was leased for
--- nothing but this, its session is what it was before: p_unclaims, and how that was. Says whether it died.
+-- The same for work, whose attempt counted when it was leased. p_poison is what its instance is told when it dies. If its session was
+-- claimed for nothing but this, p_claim says by which claim, and it becomes what it was before, unless it was claimed again. Says whether
+-- it died.
 CREATE FUNCTION abide.set_work_aside(
-    p_work bigint, p_mailbox bigint, p_nonce bigint, p_poison text, p_unclaims boolean, p_owner text, p_lock bigint, p_activity bigint,
+    p_work bigint, p_mailbox bigint, p_nonce bigint, p_poison text, p_claim bigint, p_owner text, p_lock bigint, p_activity bigint,
     OUT is_dead boolean, OUT wakes boolean, OUT due_at bigint
 ) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
@@ -33,11 +34,8 @@ BEGIN
     END IF;
     IF v_work.session IS NOT NULL THEN
         PERFORM abide.hold_sessions(ARRAY[v_work.session]);
-        IF p_unclaims THEN
-            UPDATE abide.session SET owner = p_owner, locked_until = p_lock, last_active_at = p_activity
-            WHERE name = v_work.session
-              AND NOT EXISTS (SELECT FROM abide.work AS w WHERE w.session = v_work.session AND w.lease IS NOT NULL);
-        END IF;
+        UPDATE abide.session SET owner = p_owner, locked_until = p_lock, last_active_at = p_activity
+        WHERE name = v_work.session AND claims = p_claim;
         PERFORM abide.settle_lanes(ARRAY[v_work.session], NULL, v_now);
     END IF;
 END $$;

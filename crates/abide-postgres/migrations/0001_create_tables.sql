@@ -132,7 +132,8 @@ CREATE TABLE abide.session (
     name           text COLLATE "C" PRIMARY KEY,
     owner          text COLLATE "C",
     locked_until   bigint,
-    last_active_at bigint
+    last_active_at bigint,
+    claims         bigint NOT NULL DEFAULT 0              -- how often it was leased from: says whether one claim is still the last
 );
 CREATE INDEX session_owner  ON abide.session (owner)        WHERE owner IS NOT NULL;
 CREATE INDEX session_locked ON abide.session (locked_until) WHERE locked_until IS NOT NULL;
@@ -239,5 +240,6 @@ CREATE TYPE abide.instance_lease AS (
 CREATE TYPE abide.leased_message AS (mailbox bigint, number bigint, attempts integer, item text);
 CREATE TYPE abide.work_lease AS (
     work bigint, mailbox bigint, nonce bigint, attempts integer, instance text, execution bigint, activity bigint, name text,
-    version text, item text, session text, former_owner text, former_lock bigint, former_activity bigint
+    version text, item text, session text, claim bigint, former_owner text, former_lock bigint,
+    former_activity bigint
 );

@@ -105,7 +105,8 @@ mod tests {
 
     #[test]
     fn what_the_driver_has_to_judge_is_left_to_it() {
-        for odd in ["host=a,b port=1,2,3", "host=a,b hostaddr=10.0.0.1", "host=a,b load_balance_hosts=random"] {
+        for odd in ["host=a,b port=1,2,3", "host=a,b hostaddr=10.0.0.1", "host=a,b load_balance_hosts=random"]
+        {
             assert_eq!(one_by_one(&config(odd)), [config(odd)], "{odd}");
         }
     }

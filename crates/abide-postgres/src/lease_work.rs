@@ -98,10 +98,12 @@ impl Search for WorkSearch {
             }
         }
         let must_look_again = !looked.found.work.is_empty();
-        while let Some(leased) = looked.found.work.pop() {
-            let unclaims = leased.session.as_ref().is_some_and(|session| !used_sessions.contains(session));
-            let claim = if unclaims { Claim::Undone } else { Claim::Stays };
-            store.set_work_aside(self.operation, leased, claim).await?;
+        while let Some(mut leased) = looked.found.work.pop() {
+            // A session stays claimed only for what can be read.
+            leased
+                .claim
+                .take_if(|_| leased.session.as_ref().is_some_and(|name| used_sessions.contains(name)));
+            store.set_work_aside(self.operation, leased).await?;
         }
         if must_look_again && self.taken.leases().len() < self.request.limit {
             return Ok(Took::LookAgain);
@@ -117,12 +119,7 @@ impl Search for WorkSearch {
 
 impl PostgresProvider {
     /// Ends a lease on work that cannot be read, and hides it for a while; whoever waits for it is told in the end.
-    async fn set_work_aside(
-        &self,
-        operation: Operation,
-        leased: LeasedWork,
-        claim: Claim,
-    ) -> Result<(), StoreError> {
+    async fn set_work_aside(&self, operation: Operation, leased: LeasedWork) -> Result<(), StoreError> {
         let token = leased.token();
         self.shared.forget_lease(token);
         let instance = leased.instance.map(unspell).unwrap_or_default();
@@ -135,7 +132,7 @@ impl PostgresProvider {
             Box::new(token.mailbox),
             Box::new(token.nonce),
             Box::new(told),
-            Box::new(claim == Claim::Undone),
+            Box::new(leased.claim),
             Box::new(leased.former_owner),
             Box::new(leased.former_lock),
             Box::new(leased.former_activity),
@@ -148,15 +145,6 @@ impl PostgresProvider {
         self.shared.tell(News::of_instances(row.get("wakes"), row.get("due_at")));
         Ok(())
     }
-}
-
-/// What becomes of the session that work was leased from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Claim {
-    /// Other work of it was leased, too.
-    Stays,
-    /// It was claimed for what cannot be read, and for nothing else.
-    Undone,
 }
 
 /// A lease, if what was leased can be read and somebody knows whose it is.

@@ -141,7 +141,8 @@ pub(crate) struct LeasedWork {
     pub(crate) version: Option<String>,
     pub(crate) item: String,
     pub(crate) session: Option<String>,
-    /// Whose the session was before, until when, and when it was last used.
+    /// By which of its claims we have the session; whose it was before, until when, and when it was last used.
+    pub(crate) claim: Option<i64>,
     pub(crate) former_owner: Option<String>,
     pub(crate) former_lock: Option<i64>,
     pub(crate) former_activity: Option<i64>,

@@ -23,6 +23,16 @@ pub(crate) trait Batched: Send + Sized + 'static {
     /// What it must be alone about.
     fn key(&self) -> Key;
 
+    /// An instance that it looks at before it changes anything: it does not go with those before it that touch that one.
+    fn minds(&self) -> Option<&str> {
+        None
+    }
+
+    /// The other instances that it changes.
+    fn touches(&self) -> impl Iterator<Item = &str> {
+        std::iter::empty()
+    }
+
     /// How much it carries, of what has no bound.
     fn bytes(&self) -> usize {
         0

@@ -28,6 +28,17 @@ impl Batched for Commit {
         self.0.turn.mailbox.map_or(Key::Alone, Key::Number)
     }
 
+    fn minds(&self) -> Option<&str> {
+        // A fused step is busy if there is mail.
+        self.0.turn.instance.as_deref().filter(|_| self.0.turn.work.is_some())
+    }
+
+    fn touches(&self) -> impl Iterator<Item = &str> {
+        let EncodedTurn { messages, revoked, .. } = &self.0;
+        let recipients = messages.iter().map(|message| message.recipient.as_str());
+        recipients.chain(revoked.iter().map(|activity| activity.instance.as_str()))
+    }
+
     fn bytes(&self) -> usize {
         self.0.bytes()
     }

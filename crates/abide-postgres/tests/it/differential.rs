@@ -126,6 +126,16 @@ fn what_nobody_can_read_is_buried_in_the_end() {
 }
 
 #[test]
+fn a_session_is_not_claimed_for_what_nobody_can_read() {
+    with_subject(|subject| directed::a_session_is_not_claimed_for_what_nobody_can_read(subject));
+}
+
+#[test]
+fn the_turns_of_a_call_are_judged_one_after_the_other() {
+    with_subject(|subject| directed::the_turns_of_a_call_are_judged_one_after_the_other(subject));
+}
+
+#[test]
 fn a_bulk_deletion_looks_behind_those_that_must_stay() {
     with_subject(|subject| crowded::a_bulk_deletion_looks_behind_those_that_must_stay(subject));
 }

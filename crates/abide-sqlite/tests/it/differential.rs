@@ -153,6 +153,16 @@ fn what_nobody_can_read_is_buried_in_the_end() {
 }
 
 #[test]
+fn a_session_is_not_claimed_for_what_nobody_can_read() {
+    directed::a_session_is_not_claimed_for_what_nobody_can_read(&mut Sqlite::default());
+}
+
+#[test]
+fn the_turns_of_a_call_are_judged_one_after_the_other() {
+    directed::the_turns_of_a_call_are_judged_one_after_the_other(&mut Sqlite::default());
+}
+
+#[test]
 fn a_bulk_deletion_looks_behind_those_that_must_stay() {
     crowded::a_bulk_deletion_looks_behind_those_that_must_stay(&mut Sqlite::default());
 }

@@ -8,8 +8,8 @@ use futures::executor::block_on;
 
 use crate::support::database::{Database, Victim};
 use crate::support::fleet::Fleet;
-use crate::support::proxy::Proxy;
 use crate::support::progress::goes_on_soon_after;
+use crate::support::proxy::Proxy;
 use crate::support::site::Site;
 use crate::support::wait::{Dice, now_ms, pass, told, until};
 use crate::support::weather::weather;
