@@ -12,14 +12,14 @@ BEGIN
     PERFORM FROM abide.mailbox AS b WHERE b.no = ANY (p_mailboxes) ORDER BY b.no FOR UPDATE;
     v_now := abide.now();
     v_held := ARRAY(SELECT b.no FROM unnest(p_mailboxes, p_nonces) AS a (no, nonce)
-                    JOIN abide.mailbox AS b ON b.no = a.no AND b.lease = a.nonce AND b.leased_until > v_now);
+                    JOIN abide.mailbox AS b ON b.no = ANY (ARRAY[a.no]) AND b.lease = a.nonce AND b.leased_until > v_now);
     UPDATE abide.message AS m
     SET attempts = m.attempts + CASE WHEN a.ignored THEN 0 ELSE 1 END,
         visible_at = abide.later(v_now, a.delay)
     FROM unnest(p_mailboxes, p_delays_ms, p_ignored) AS a (no, delay, ignored)
-    JOIN abide.mailbox AS b ON b.no = a.no
+    JOIN abide.mailbox AS b ON b.no = ANY (ARRAY[a.no])
     CROSS JOIN LATERAL abide.batch(b.no, b.batch_to, b.batch_first) AS handed_out (no)
-    WHERE b.no = ANY (v_held) AND m.no = handed_out.no AND (a.delay IS NOT NULL OR NOT a.ignored);
+    WHERE b.no = ANY (v_held) AND m.no = ANY (ARRAY[handed_out.no]) AND (a.delay IS NOT NULL OR NOT a.ignored);
     UPDATE abide.mailbox SET lease = NULL, leased_until = NULL, batch_to = NULL, batch_first = NULL WHERE no = ANY (v_held);
     SELECT s.wakes, s.due_at INTO wakes, due_at FROM abide.settle(v_held) AS s;
     outcomes := ARRAY(SELECT CASE WHEN a.no = ANY (v_held) THEN 'ok' ELSE 'lost' END

@@ -13,13 +13,13 @@ BEGIN
     PERFORM FROM abide.work AS w WHERE w.no = ANY (p_work) ORDER BY w.no FOR UPDATE;
     v_now := abide.now();
     v_held := ARRAY(SELECT w.no FROM unnest(p_work, p_nonces) AS a (no, nonce)
-                    JOIN abide.work AS w ON w.no = a.no AND w.lease = a.nonce AND w.leased_until > v_now);
+                    JOIN abide.work AS w ON w.no = ANY (ARRAY[a.no]) AND w.lease = a.nonce AND w.leased_until > v_now);
     WITH back AS (
         UPDATE abide.work AS w
         SET lease = NULL, leased_until = NULL, due_at = abide.later(v_now, a.delay),
             attempts = greatest(w.attempts - CASE WHEN a.ignored THEN 1 ELSE 0 END, 0)
         FROM unnest(p_work, p_delays_ms, p_ignored) AS a (no, delay, ignored)
-        WHERE w.no = a.no AND w.no = ANY (v_held) RETURNING w.session, w.tag, w.due_at
+        WHERE w.no = ANY (ARRAY[a.no]) AND w.no = ANY (v_held) RETURNING w.session, w.tag, w.due_at
     )
     SELECT array_agg(DISTINCT session) FILTER (WHERE session IS NOT NULL),
            coalesce(array_agg(DISTINCT tag) FILTER (WHERE due_at IS NULL), '{}'), min(due_at)

@@ -10,7 +10,7 @@ BEGIN
     END IF;
     UPDATE abide.message AS m SET attempts = m.attempts + 1
     FROM abide.mailbox AS b CROSS JOIN LATERAL abide.batch(b.no, b.batch_to, b.batch_first) AS handed_out (no)
-    WHERE b.no = ANY (v_due) AND b.lease IS NOT NULL AND m.no = handed_out.no;
+    WHERE b.no = ANY (v_due) AND b.lease IS NOT NULL AND m.no = ANY (ARRAY[handed_out.no]);
     UPDATE abide.mailbox SET lease = NULL, leased_until = NULL, batch_to = NULL, batch_first = NULL
     WHERE no = ANY (v_due) AND lease IS NOT NULL;
     UPDATE abide.message SET visible_at = NULL WHERE mailbox = ANY (v_due) AND visible_at <= p_now;

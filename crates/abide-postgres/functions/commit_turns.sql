@@ -46,7 +46,7 @@ BEGIN
     IF cardinality(p_revoked) > 0 OR v_fuses OR v_prunes THEN
         v_pruned := ARRAY(
             SELECT ROW (t.turn, e)::abide.numbered FROM unnest(p_turns) AS t
-            JOIN abide.mailbox AS b ON b.no = v_mailboxes[t.turn]
+            JOIN abide.mailbox AS b ON b.no = ANY (ARRAY[v_mailboxes[t.turn]])
             CROSS JOIN LATERAL unnest(abide.prunable(
                 b.no, t.execution, CASE WHEN t.execution - b.execution > 1 THEN t.execution ELSE b.unbroken END,
                 t.keeps, t.ended_before, 256)) AS e
@@ -56,12 +56,12 @@ BEGIN
         FROM (
             SELECT r.turn, w.no, r.because
             FROM unnest(p_revoked) AS r
-            JOIN abide.instance AS i ON i.id = r.instance
-            JOIN abide.work AS w ON w.mailbox = i.no AND w.execution = r.execution AND w.activity = r.activity
+            JOIN abide.instance AS i ON i.id = ANY (ARRAY[r.instance])
+            JOIN abide.work AS w ON w.mailbox = ANY (ARRAY[i.no]) AND w.execution = r.execution AND w.activity = r.activity
             UNION ALL
             SELECT d.turn, w.no, 'deleted'
             FROM unnest(v_pruned) AS d
-            JOIN abide.work AS w ON w.mailbox = v_mailboxes[d.turn] AND w.execution = d.number
+            JOIN abide.work AS w ON w.mailbox = ANY (ARRAY[v_mailboxes[d.turn]]) AND w.execution = d.number
         ) AS d
         -- What a fused step finished is not taken back.
         WHERE NOT EXISTS (SELECT FROM unnest(p_turns) AS t WHERE t.turn = d.turn AND t.work = d.no);
@@ -79,16 +79,16 @@ BEGIN
            array_agg(coalesce(outcomes[t.turn] = 'ok' AND t.creates AND t.execution > b.execution, false) ORDER BY t.turn),
            array_agg(0 ORDER BY t.turn), array_agg(0 ORDER BY t.turn)
     INTO v_mailboxes, v_living, instances, is_new, pruned_executions, pruned_events
-    FROM unnest(p_turns) AS t LEFT JOIN abide.mailbox AS b ON b.no = v_mailboxes[t.turn];
+    FROM unnest(p_turns) AS t LEFT JOIN abide.mailbox AS b ON b.no = ANY (ARRAY[v_mailboxes[t.turn]]);
 
     -- Messages that were consumed: a whole batch, or those named if they are of it.
     DELETE FROM abide.message AS m
     USING unnest(p_turns) AS t, abide.mailbox AS b, LATERAL abide.batch(b.no, b.batch_to, b.batch_first) AS handed_out (no)
-    WHERE t.authority = 'lease' AND t.consumes_all AND b.no = v_mailboxes[t.turn] AND m.no = handed_out.no;
+    WHERE t.authority = 'lease' AND t.consumes_all AND b.no = ANY (ARRAY[v_mailboxes[t.turn]]) AND m.no = ANY (ARRAY[handed_out.no]);
     IF v_names_mail THEN
         DELETE FROM abide.message AS m
         USING unnest(p_consumed) AS c, unnest(p_turns) AS t, abide.mailbox AS b
-        WHERE t.turn = c.turn AND t.authority = 'lease' AND b.no = v_mailboxes[t.turn] AND m.no = c.number
+        WHERE t.turn = c.turn AND t.authority = 'lease' AND b.no = ANY (ARRAY[v_mailboxes[t.turn]]) AND m.no = ANY (ARRAY[c.number])
           AND m.mailbox = b.no AND (m.place <= b.batch_to OR m.place = b.batch_first);
     END IF;
 
@@ -111,9 +111,9 @@ BEGIN
 
     -- Sessions come last in the order: that of a fused step was active; what was queued or taken back changes lanes.
     IF v_fuses THEN
-        v_used := ARRAY(SELECT w.session FROM unnest(p_turns) AS t JOIN abide.work AS w ON w.no = t.work
-                        WHERE v_mailboxes[t.turn] IS NOT NULL AND w.session IS NOT NULL);
-        DELETE FROM abide.work AS w USING unnest(p_turns) AS t WHERE w.no = t.work AND v_mailboxes[t.turn] IS NOT NULL;
+        v_used := array_remove(ARRAY(SELECT w.session FROM unnest(p_turns) AS t JOIN abide.work AS w ON w.no = ANY (ARRAY[t.work])
+                                     WHERE v_mailboxes[t.turn] IS NOT NULL), NULL);
+        DELETE FROM abide.work AS w USING unnest(p_turns) AS t WHERE w.no = ANY (ARRAY[t.work]) AND v_mailboxes[t.turn] IS NOT NULL;
     END IF;
     IF cardinality(v_sessions) > 0 OR cardinality(v_used) > 0 THEN
         PERFORM abide.hold_sessions(v_sessions || v_used);
@@ -167,11 +167,11 @@ BEGIN
                CASE WHEN lives AND t.execution - b.execution > 1 THEN t.execution ELSE b.unbroken END AS unbroken,
                t.authority = 'none' AND b.lease IS NOT NULL AS keeps_lease    -- giving it a past ends nobody's lease
         FROM unnest(p_turns) AS t
-        JOIN abide.mailbox AS b ON b.no = v_mailboxes[t.turn]
+        JOIN abide.mailbox AS b ON b.no = ANY (ARRAY[v_mailboxes[t.turn]])
         CROSS JOIN LATERAL (SELECT v_living[t.turn] IS NOT NULL AS lives) AS l
     ) AS n
     CROSS JOIN LATERAL abide.standing(n.no, n.execution > 0) AS s
-    WHERE b.no = n.no;
+    WHERE b.no = ANY (ARRAY[n.no]);
 
     IF v_prunes THEN
         FOR v_turn, v_executions IN

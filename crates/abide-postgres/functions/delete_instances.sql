@@ -48,7 +48,7 @@ BEGIN
         RETURN;
     ELSIF p_scope = 'orphans' THEN
         SELECT coalesce(e.completed_at, -1) INTO v_asking
-        FROM abide.instance AS p JOIN abide.execution AS e ON e.mailbox = p.no AND e.no = coalesce(v_root.parent_execution, 1)
+        FROM abide.instance AS p JOIN abide.execution AS e ON e.mailbox = ANY (ARRAY[p.no]) AND e.no = coalesce(v_root.parent_execution, 1)
         WHERE p.id = v_root.parent;
         v_asking := coalesce(v_asking, v_root.completed_at, -1);
         IF v_root.parent IS NULL OR v_root.status <> ALL (p_ends) OR v_asking < 0 OR (p_before IS NOT NULL AND v_asking >= p_before) THEN
@@ -59,7 +59,7 @@ BEGIN
 
     IF NOT p_force THEN
         SELECT i.id INTO culprit FROM unnest(v_names) WITH ORDINALITY AS n (id, place)
-        JOIN abide.instance AS i ON i.id = n.id
+        JOIN abide.instance AS i ON i.id = ANY (ARRAY[n.id])
         WHERE i.status <> '' AND NOT abide.is_finished(i.no, i.status) ORDER BY n.place LIMIT 1;
         IF culprit IS NOT NULL THEN
             outcome := CASE WHEN p_scope IN ('roots', 'orphans') THEN 'spared' ELSE 'running' END;
@@ -68,8 +68,8 @@ BEGIN
     END IF;
     SELECT n.id, c.id INTO culprit, child
     FROM unnest(v_names) WITH ORDINALITY AS n (id, place)
-    JOIN abide.instance AS i ON i.id = n.id AND i.status <> ''
-    JOIN abide.instance AS c ON c.parent = n.id AND c.status <> ''
+    JOIN abide.instance AS i ON i.id = ANY (ARRAY[n.id]) AND i.status <> ''
+    JOIN abide.instance AS c ON c.parent = ANY (ARRAY[n.id]) AND c.status <> ''
     WHERE c.id NOT IN (SELECT unnest(v_names)) ORDER BY n.place, c.created_at, c.no LIMIT 1;
     IF culprit IS NOT NULL THEN
         outcome := 'left behind';

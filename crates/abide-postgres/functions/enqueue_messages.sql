@@ -38,11 +38,11 @@ BEGIN
 
     SELECT array_agg(CASE WHEN outcomes[m.turn] = 'ok' AND p_only_once[m.turn]
                                AND (b.execution > 0 OR EXISTS (
-                                    SELECT FROM abide.message AS s WHERE s.mailbox = b.no AND s.class IN (1, 2)))
+                                    SELECT FROM abide.message AS s WHERE s.mailbox = ANY (ARRAY[b.no]) AND s.class IN (1, 2)))
                           THEN 'exists' ELSE outcomes[m.turn] END ORDER BY m.turn)
     INTO outcomes
     FROM unnest(p_messages) AS m
-    LEFT JOIN abide.instance AS i ON i.id = m.recipient LEFT JOIN abide.mailbox AS b ON b.no = i.no;
+    LEFT JOIN abide.instance AS i ON i.id = ANY (ARRAY[m.recipient]) LEFT JOIN abide.mailbox AS b ON b.no = ANY (ARRAY[i.no]);
     -- A key is only remembered by a message that was sent.
     DELETE FROM abide.request WHERE key = ANY (ARRAY(
         SELECT k.key FROM unnest(p_keys, outcomes) AS k (key, outcome) WHERE k.outcome = 'exists'));

@@ -43,20 +43,20 @@ BEGIN
     -- A turn that was to bring a child to life is not to be committed.
     v_void := ARRAY(SELECT b.no FROM abide.mailbox AS b
                     WHERE b.no = ANY (v_cradles) AND b.execution = 0 AND b.leased_until > p_now
-                      AND EXISTS (SELECT FROM abide.message AS m WHERE m.no = ANY (v_unborn) AND m.mailbox = b.no
+                      AND EXISTS (SELECT FROM abide.message AS m WHERE m.no = ANY (v_unborn) AND m.mailbox = ANY (ARRAY[b.no])
                                   AND (m.place <= b.batch_to OR m.place = b.batch_first)));
     DELETE FROM abide.message WHERE no = ANY (v_unborn);
     items := items + cardinality(v_unborn);
     -- What was kept for the queues of a child was kept because it would start.
     WITH cradle AS MATERIALIZED (
         SELECT b.no FROM abide.mailbox AS b WHERE b.no = ANY (v_cradles) AND b.execution = 0
-            AND (SELECT true FROM abide.message AS s WHERE s.mailbox = b.no AND s.class IN (1, 2) LIMIT 1) IS NULL
+            AND (SELECT true FROM abide.message AS s WHERE s.mailbox = b.no AND s.class IN (1, 2) ORDER BY s.place LIMIT 1) IS NULL
     ), visible AS (
         DELETE FROM abide.message AS m USING cradle AS c
-        WHERE m.mailbox = c.no AND m.place IS NOT NULL AND m.class = 3 RETURNING 1
+        WHERE m.mailbox = ANY (ARRAY[c.no]) AND m.place IS NOT NULL AND m.class = 3 RETURNING 1
     ), hidden AS (
         DELETE FROM abide.message AS m USING cradle AS c
-        WHERE m.mailbox = c.no AND m.visible_at IS NOT NULL AND m.class = 3 RETURNING 1
+        WHERE m.mailbox = ANY (ARRAY[c.no]) AND m.visible_at IS NOT NULL AND m.class = 3 RETURNING 1
     )
     SELECT (SELECT count(*) FROM visible) + (SELECT count(*) FROM hidden) INTO v_count;
     items := items + v_count;

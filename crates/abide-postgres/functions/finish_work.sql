@@ -20,8 +20,8 @@ BEGIN
     INTO outcomes
     FROM unnest(p_work, p_mailboxes, p_nonces, p_instances, p_items) WITH ORDINALITY
          AS f (work, mailbox, nonce, instance, item, place)
-    LEFT JOIN abide.work AS w ON w.no = f.work
-    LEFT JOIN abide.instance AS i ON i.no = w.mailbox;
+    LEFT JOIN abide.work AS w ON w.no = ANY (ARRAY[f.work])
+    LEFT JOIN abide.instance AS i ON i.no = ANY (ARRAY[w.mailbox]);
 
     INSERT INTO abide.message (mailbox, class, item)
     SELECT f.mailbox, 0, f.item

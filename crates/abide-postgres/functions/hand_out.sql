@@ -20,7 +20,7 @@ BEGIN
                 SELECT m.no, m.bytes, row_number() OVER in_order AS place,
                        sum(m.bytes) OVER (in_order ROWS UNBOUNDED PRECEDING) - m.bytes AS before
                 FROM (
-                    (SELECT m.no, octet_length(m.item) AS bytes FROM abide.message AS m WHERE m.no = first.no)
+                    (SELECT m.no, octet_length(m.item) AS bytes FROM abide.message AS m WHERE m.no = ANY (ARRAY[first.no]))
                     UNION ALL
                     (SELECT m.no, octet_length(m.item) AS bytes FROM abide.message AS m
                      WHERE m.mailbox = b.no AND m.place IS NOT NULL AND m.place IS DISTINCT FROM first.no
@@ -37,7 +37,7 @@ BEGIN
         UPDATE abide.mailbox AS b
         SET lease = p_nonces[array_position(p_taken, b.no)], leased_until = p_until, ready = NULL, due_at = p_until,
             batch_to = coalesce(batch.last, 0), batch_first = batch.first
-        FROM bounded AS batch WHERE b.no = batch.mailbox AND batch.before < 16777216
+        FROM bounded AS batch WHERE b.no = ANY (ARRAY[batch.mailbox]) AND batch.before < 16777216
         RETURNING b.no, b.id, b.execution, b.last_event, b.status, b.lease, b.batch_to, b.batch_first
     )
     SELECT array_agg(ROW (l.no, l.lease, l.id, l.execution, l.last_event, l.status, i.name, i.version, i.parent,
@@ -53,5 +53,5 @@ BEGIN
                 WHERE m.mailbox = l.no AND m.place = l.batch_first AND m.place > l.batch_to
             ) AS m)
     INTO leases, messages
-    FROM leased AS l JOIN abide.instance AS i ON i.no = l.no;
+    FROM leased AS l JOIN abide.instance AS i ON i.no = ANY (ARRAY[l.no]);
 END $$;

@@ -14,13 +14,14 @@ BEGIN
                 WHEN t.authority = 'work' AND (b.no, b.execution, b.last_event)
                      <> (t.expected_mailbox, t.expected_execution, t.expected_event) THEN 'moved'
                 WHEN t.authority = 'work' AND (
-                         EXISTS (SELECT FROM abide.message AS m WHERE m.mailbox = b.no AND m.place IS NOT NULL)
-                         OR EXISTS (SELECT FROM abide.message AS m WHERE m.mailbox = b.no AND m.visible_at <= p_now)) THEN 'mail'
+                         EXISTS (SELECT FROM abide.message AS m WHERE m.mailbox = ANY (ARRAY[b.no]) AND m.place IS NOT NULL)
+                         OR EXISTS (SELECT FROM abide.message AS m WHERE m.mailbox = ANY (ARRAY[b.no]) AND m.visible_at <= p_now))
+                    THEN 'mail'
                 WHEN t.execution < b.execution THEN 'over ' || b.execution
                 WHEN t.execution = b.execution AND t.first_event <= b.last_event THEN 'taken ' || b.last_event
                 ELSE 'ok'
             END ORDER BY t.turn)
         FROM unnest(p_turns) AS t
-        LEFT JOIN abide.mailbox AS b ON b.no = p_mailboxes[t.turn]
-        LEFT JOIN abide.work AS w ON w.no = t.work);
+        LEFT JOIN abide.mailbox AS b ON b.no = ANY (ARRAY[p_mailboxes[t.turn]])
+        LEFT JOIN abide.work AS w ON w.no = ANY (ARRAY[t.work]));
 END $$;

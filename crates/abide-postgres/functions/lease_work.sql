@@ -23,7 +23,7 @@ BEGIN
         v_held := ARRAY(
             SELECT c.name FROM (SELECT DISTINCT unnest(v_tags) AS tag) AS wanted
             CROSS JOIN LATERAL (
-                SELECT s.name FROM abide.lane AS l JOIN abide.session AS s ON s.name = l.session
+                SELECT s.name FROM abide.lane AS l JOIN abide.session AS s ON s.name = ANY (ARRAY[l.session])
                 WHERE l.tag = wanted.tag AND l.head IS NOT NULL AND l.holder IS NULL
                   AND (s.owner IS NULL OR s.owner = p_session_owner OR s.locked_until <= now)
                 ORDER BY l.head LIMIT p_limit FOR UPDATE OF s SKIP LOCKED
@@ -31,7 +31,7 @@ BEGIN
         || ARRAY(
             SELECT c.name FROM (SELECT DISTINCT unnest(coalesce(p_tags, abide.held_tags(p_session_owner))) AS tag) AS wanted
             CROSS JOIN LATERAL (
-                SELECT s.name FROM abide.lane AS l JOIN abide.session AS s ON s.name = l.session
+                SELECT s.name FROM abide.lane AS l JOIN abide.session AS s ON s.name = ANY (ARRAY[l.session])
                 WHERE l.holder = p_session_owner AND l.tag = wanted.tag AND l.head IS NOT NULL AND s.owner = p_session_owner
                 ORDER BY l.head LIMIT p_limit FOR UPDATE OF s SKIP LOCKED
             ) AS c);
@@ -81,7 +81,9 @@ BEGIN
                          ::abide.work_lease ORDER BY l.no),
            array_agg(DISTINCT l.session) FILTER (WHERE l.session IS NOT NULL)
     INTO leases, v_claimed
-    FROM leased AS l LEFT JOIN abide.instance AS i ON i.no = l.mailbox LEFT JOIN abide.session AS s ON s.name = l.session;
+    FROM leased AS l
+    LEFT JOIN abide.instance AS i ON i.no = ANY (ARRAY[l.mailbox])
+    LEFT JOIN abide.session AS s ON s.name = ANY (ARRAY[l.session]);
 
     IF v_claimed IS NOT NULL THEN
         UPDATE abide.session

@@ -8,7 +8,8 @@ DECLARE
     v_locked bigint[];
 BEGIN
     v_locked := ARRAY(SELECT b.no FROM abide.mailbox AS b WHERE b.no = ANY (v_wanted) ORDER BY b.no FOR UPDATE);
-    IF EXISTS (SELECT unnest(p_required) EXCEPT SELECT i.id FROM unnest(v_locked) AS l JOIN abide.instance AS i ON i.no = l) THEN
+    IF EXISTS (SELECT unnest(p_required) EXCEPT
+               SELECT i.id FROM unnest(v_locked) AS l JOIN abide.instance AS i ON i.no = ANY (ARRAY[l])) THEN
         RAISE EXCEPTION 'an instance was deleted while a message for it waited' USING ERRCODE = 'serialization_failure';
     END IF;
     RETURN v_locked;

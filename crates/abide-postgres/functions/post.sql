@@ -8,11 +8,11 @@ BEGIN
     FROM (SELECT m.*, bool_or(m.class IN (1, 2)) OVER (PARTITION BY m.recipient ORDER BY m.place) AS starts
           FROM unnest(p_messages) WITH ORDINALITY
                AS m (turn, recipient, class, visible_at, execution, event, parent, item, place)) AS m
-    JOIN abide.instance AS i ON i.id = m.recipient
-    JOIN abide.mailbox AS b ON b.no = i.no
+    JOIN abide.instance AS i ON i.id = ANY (ARRAY[m.recipient])
+    JOIN abide.mailbox AS b ON b.no = ANY (ARRAY[i.no])
     -- "Is true" keeps these from becoming joins, which would compare each with each.
     WHERE (b.no IN (SELECT unnest(p_locked))) IS TRUE
       AND (m.class <> 3 OR b.execution > 0 OR (b.no IN (SELECT unnest(p_living))) IS TRUE OR m.starts
-           OR (SELECT true FROM abide.message AS s WHERE s.mailbox = b.no AND s.class IN (1, 2) LIMIT 1))
+           OR (SELECT true FROM abide.message AS s WHERE s.mailbox = b.no AND s.class IN (1, 2) ORDER BY s.place LIMIT 1))
     ORDER BY m.place;
 END $$;

@@ -14,7 +14,7 @@ DECLARE
     v_now bigint;
 BEGIN
     outcome := 'ok';    executions := 0;    events := 0;    stolen := '{}';    because := '{}';
-    SELECT b.* INTO v_mailbox FROM abide.mailbox AS b JOIN abide.instance AS i ON i.no = b.no
+    SELECT b.* INTO v_mailbox FROM abide.mailbox AS b JOIN abide.instance AS i ON i.no = ANY (ARRAY[b.no])
     WHERE i.id = p_id AND b.no = ANY (v_locked) AND b.execution > 0;
     IF v_mailbox.no IS NULL THEN
         outcome := 'unknown';

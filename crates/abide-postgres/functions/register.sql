@@ -4,7 +4,7 @@ CREATE FUNCTION abide.register(p_ids text[]) RETURNS bigint[] LANGUAGE plpgsql A
 DECLARE
     v_missing text[] := ARRAY(
         SELECT n.id FROM unnest(p_ids) WITH ORDINALITY AS n (id, place)
-        WHERE NOT EXISTS (SELECT FROM abide.instance AS i WHERE i.id = n.id) GROUP BY n.id ORDER BY min(n.place));
+        WHERE (SELECT i.no FROM abide.instance AS i WHERE i.id = n.id) IS NULL GROUP BY n.id ORDER BY min(n.place));
     v_made bigint[] := '{}';
 BEGIN
     IF cardinality(v_missing) > 0 THEN

@@ -22,7 +22,7 @@ BEGIN
         SET leased_until = greatest(b.leased_until, abide.later(v_now, r.extend)),
             due_at = greatest(b.leased_until, abide.later(v_now, r.extend))
         FROM unnest(p_mailboxes, p_nonces, p_extend_ms) AS r (no, nonce, extend)
-        WHERE b.no = r.no AND r.no = ANY (v_locked) AND b.lease = r.nonce AND b.leased_until > v_now RETURNING b.no
+        WHERE b.no = ANY (ARRAY[r.no]) AND r.no = ANY (v_locked) AND b.lease = r.nonce AND b.leased_until > v_now RETURNING b.no
     )
     SELECT coalesce(array_agg(no), '{}') INTO v_held FROM renewed;
     RETURN ARRAY(SELECT CASE WHEN r.no = ANY (v_held) THEN 'ok'

@@ -5,7 +5,7 @@ DECLARE
     v_held text[];
 BEGIN
     PERFORM set_config('synchronous_commit', 'off', true);
-    v_held := ARRAY(SELECT s.name FROM abide.session AS s WHERE s.owner = ANY (p_owners) ORDER BY s.name FOR UPDATE);
+    v_held := ARRAY(SELECT s.name FROM abide.session AS s WHERE s.owner = ANY (p_owners) ORDER BY s.name || '' FOR UPDATE);
     v_now := abide.now();
     v_held := ARRAY(SELECT s.name FROM abide.session AS s
                     WHERE s.name = ANY (v_held) AND s.owner = ANY (p_owners) AND s.locked_until > v_now

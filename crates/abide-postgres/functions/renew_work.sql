@@ -21,7 +21,7 @@ BEGIN
         SET leased_until = greatest(w.leased_until, abide.later(v_now, r.extend)),
             due_at = greatest(w.leased_until, abide.later(v_now, r.extend))
         FROM unnest(p_work, p_nonces, p_extend_ms) AS r (no, nonce, extend)
-        WHERE w.no = r.no AND r.no = ANY (v_locked) AND w.lease = r.nonce AND w.leased_until > v_now RETURNING w.no, w.session
+        WHERE w.no = ANY (ARRAY[r.no]) AND r.no = ANY (v_locked) AND w.lease = r.nonce AND w.leased_until > v_now RETURNING w.no, w.session
     )
     SELECT coalesce(array_agg(no), '{}'), array_agg(DISTINCT session) FILTER (WHERE session IS NOT NULL)
     INTO v_held, v_sessions FROM renewed;

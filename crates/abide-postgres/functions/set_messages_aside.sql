@@ -30,7 +30,7 @@ BEGIN
 
     UPDATE abide.mailbox SET lease = NULL, leased_until = NULL, batch_to = NULL, batch_first = NULL WHERE no = p_mailbox;
     SELECT s.due_at INTO due_at FROM abide.settle(ARRAY[p_mailbox]) AS s;
-    IF EXISTS (SELECT FROM abide.mailbox AS b WHERE b.no = p_mailbox AND b.ready IS NOT NULL) THEN
+    IF (SELECT b.ready FROM abide.mailbox AS b WHERE b.no = p_mailbox) IS NOT NULL THEN
         SELECT h.leases, h.messages INTO leases, messages
         FROM abide.hand_out(ARRAY[p_mailbox], ARRAY[p_nonce], v_mailbox.leased_until) AS h;
     END IF;

@@ -10,5 +10,5 @@ BEGIN
                 WHERE w.session = l.session AND w.tag = l.tag AND w.place IS NOT NULL ORDER BY w.place LIMIT 1),
         holder = CASE WHEN s.locked_until > p_now THEN s.owner END,
         held_until = CASE WHEN s.locked_until > p_now THEN s.locked_until END
-    FROM abide.session AS s WHERE s.name = ANY (p_sessions) AND l.session = s.name;
+    FROM abide.session AS s WHERE s.name = ANY (p_sessions) AND l.session = ANY (ARRAY[s.name]);
 END $$;

@@ -8,7 +8,8 @@ BEGIN
     WITH gone AS (
         DELETE FROM abide.work AS w
         USING (SELECT DISTINCT ON (no) no, why FROM unnest(p_work, p_because) AS d (no, why) ORDER BY no) AS d
-        WHERE w.no = d.no RETURNING w.no, w.mailbox, CASE WHEN w.leased_until > p_now THEN w.lease END AS lease, w.session, d.why
+        WHERE w.no = ANY (ARRAY[d.no])
+        RETURNING w.no, w.mailbox, CASE WHEN w.leased_until > p_now THEN w.lease END AS lease, w.session, d.why
     )
     SELECT coalesce(array_agg(concat_ws('.', 'lock_w', mailbox, no, lease) ORDER BY no) FILTER (WHERE lease IS NOT NULL), '{}'),
            coalesce(array_agg(why ORDER BY no) FILTER (WHERE lease IS NOT NULL), '{}'),

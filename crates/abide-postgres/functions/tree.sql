@@ -8,7 +8,8 @@ DECLARE
 BEGIN
     WHILE cardinality(v_level) > 0 LOOP
         RETURN QUERY SELECT i.no, i.id, i.status FROM unnest(v_level) WITH ORDINALITY AS n (id, place)
-                     JOIN abide.instance AS i ON i.id = n.id AND i.status <> '' ORDER BY n.place;
+                     CROSS JOIN LATERAL (SELECT i.* FROM abide.instance AS i WHERE i.id = n.id OFFSET 0) AS i
+                     WHERE i.status <> '' ORDER BY n.place;
         v_level := ARRAY(
             SELECT c.id FROM unnest(v_level) WITH ORDINALITY AS n (id, place)
             CROSS JOIN LATERAL (SELECT c.* FROM abide.instance AS c WHERE c.parent = n.id AND c.status <> '' OFFSET 0) AS c

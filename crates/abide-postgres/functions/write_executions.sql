@@ -18,13 +18,13 @@ BEGIN
         custom_status = CASE WHEN t.sets_custom_status THEN t.custom_status ELSE i.custom_status END,
         custom_status_version = i.custom_status_version + t.sets_custom_status::integer
     FROM unnest(p_turns) AS t, abide.mailbox AS b
-    WHERE b.no = p_mailboxes[t.turn] AND i.no = b.no
+    WHERE b.no = ANY (ARRAY[p_mailboxes[t.turn]]) AND i.no = ANY (ARRAY[b.no])
       AND (t.execution > b.execution OR t.sets_custom_status OR t.status IS NOT NULL OR t.name IS NOT NULL
            OR t.version IS NOT NULL OR t.parent IS NOT NULL);
 
     INSERT INTO abide.execution (mailbox, no, started_at)
     SELECT b.no, t.execution, p_now
-    FROM unnest(p_turns) AS t JOIN abide.mailbox AS b ON b.no = p_mailboxes[t.turn]
+    FROM unnest(p_turns) AS t JOIN abide.mailbox AS b ON b.no = ANY (ARRAY[p_mailboxes[t.turn]])
     WHERE t.execution > b.execution;
 
     UPDATE abide.execution AS e
@@ -32,7 +32,7 @@ BEGIN
         output = CASE WHEN t.status IS NULL THEN e.output ELSE t.output END,
         completed_at = CASE WHEN t.status IS NULL THEN e.completed_at WHEN t.status <> 'Running' THEN p_now END
     FROM unnest(p_turns) AS t
-    WHERE e.mailbox = p_mailboxes[t.turn] AND e.no = t.execution AND (t.pin IS NOT NULL OR t.status IS NOT NULL);
+    WHERE e.mailbox = ANY (ARRAY[p_mailboxes[t.turn]]) AND e.no = t.execution AND (t.pin IS NOT NULL OR t.status IS NOT NULL);
 
     INSERT INTO abide.turn (mailbox, execution, first_event, last_event, length, events)
     SELECT p_mailboxes[t.turn], t.execution, t.first_event, t.last_event, t.length, t.events

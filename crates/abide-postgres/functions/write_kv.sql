@@ -19,7 +19,7 @@ BEGIN
     END IF;
     IF cardinality(v_fold) > 0 THEN
         DELETE FROM abide.kv_store AS k USING abide.kv_delta AS d
-        WHERE d.mailbox = ANY (v_fold) AND d.value IS NULL AND k.mailbox = d.mailbox AND k.key = d.key;
+        WHERE d.mailbox = ANY (v_fold) AND d.value IS NULL AND k.mailbox = ANY (ARRAY[d.mailbox]) AND k.key = d.key;
         INSERT INTO abide.kv_store (mailbox, key, value, updated_at)
         SELECT d.mailbox, d.key, d.value, d.updated_at FROM abide.kv_delta AS d
         WHERE d.mailbox = ANY (v_fold) AND d.value IS NOT NULL

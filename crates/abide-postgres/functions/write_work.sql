@@ -9,7 +9,7 @@ BEGIN
         INSERT INTO abide.work (mailbox, execution, activity, session, tag, item)
         SELECT i.no, w.execution, w.activity, w.session, w.tag, w.item
         FROM unnest(p_work) WITH ORDINALITY AS w (turn, instance, execution, activity, session, tag, item, place)
-        JOIN abide.instance AS i ON i.id = w.instance
+        JOIN abide.instance AS i ON i.id = ANY (ARRAY[w.instance])
         ORDER BY w.place
         RETURNING session, tag
     )

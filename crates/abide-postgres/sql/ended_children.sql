@@ -3,6 +3,6 @@
 SELECT c.completed_at, c.no, c.id FROM abide.instance AS c
 WHERE c.completed_at IS NOT NULL AND c.parent IS NOT NULL AND (c.completed_at, c.no) > ($1, $2) AND c.completed_at < $3
   AND NOT EXISTS (
-    SELECT FROM abide.instance AS p JOIN abide.execution AS e ON e.mailbox = p.no
-    WHERE p.id = c.parent AND e.no = coalesce(c.parent_execution, 1) AND e.completed_at IS NULL)
+    SELECT FROM abide.instance AS p JOIN abide.execution AS e ON e.mailbox = ANY (ARRAY[p.no])
+    WHERE p.id = ANY (ARRAY[c.parent]) AND e.no = coalesce(c.parent_execution, 1) AND e.completed_at IS NULL)
 ORDER BY c.completed_at, c.no LIMIT $4

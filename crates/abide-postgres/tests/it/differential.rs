@@ -42,6 +42,10 @@ impl Postgres {
         database.stop_clock(1);
         Self { provider, database }
     }
+
+    pub(crate) fn database(&self) -> &Database {
+        &self.database
+    }
 }
 
 impl Subject for Postgres {

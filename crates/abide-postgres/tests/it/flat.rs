@@ -116,12 +116,36 @@ pub(crate) fn put_to_sleep(database: &Database, rows: u64) {
     insert(database, IDLE, 2, rows / 10);
 }
 
+/// What the server knows about the sizes of its tables when it plans.
+#[derive(Debug, Clone, Copy)]
+enum Statistics {
+    Missing,
+    /// Of the tables as they are.
+    Present,
+    /// Of the same tables when they held little.
+    Old,
+}
+
 /// The pages that each fetch looks at, behind so many rows.
-fn pages(database: &Database, rows: u64) -> Vec<i64> {
-    database.empty();
-    database.run(FRONT);
-    for (place, (_, fill)) in (1_u64..).zip(BEHIND) {
-        insert(database, fill, place, rows);
+fn pages(database: &Database, rows: u64, statistics: Statistics) -> Vec<i64> {
+    let fill = |rows: u64| {
+        database.empty_for_good();
+        database.run(FRONT);
+        for (place, (_, fill)) in (1_u64..).zip(BEHIND) {
+            insert(database, fill, place, rows);
+        }
+    };
+    match statistics {
+        Statistics::Missing => fill(rows),
+        Statistics::Present => {
+            fill(rows);
+            database.analyse();
+        }
+        Statistics::Old => {
+            fill(FEW);
+            database.analyse();
+            fill(rows);
+        }
     }
     database.run(PostgresProvider::session_settings());
     // Once before, in a transaction that is taken back: what is planned is not counted.
@@ -137,9 +161,12 @@ fn pages(database: &Database, rows: u64) -> Vec<i64> {
 fn what_a_fetch_costs_does_not_depend_on_what_is_behind() {
     let Some(database) = Database::new() else { return };
     drop(database.open());
-    let (before, after) = (pages(&database, FEW), pages(&database, many()));
-    for (((what, _), few), many) in FETCHES.iter().zip(&before).zip(&after) {
-        println!("{what}: {few} pages, {many} pages");
-        assert!(many - few <= DEEPER, "{what}: {few} pages behind little, {many} behind much");
+    for statistics in [Statistics::Missing, Statistics::Present, Statistics::Old] {
+        let before = pages(&database, FEW, statistics);
+        let after = pages(&database, many(), statistics);
+        for (((what, _), few), many) in FETCHES.iter().zip(&before).zip(&after) {
+            println!("{what}, {statistics:?} statistics: {few} pages, {many} pages");
+            assert!(many - few <= DEEPER, "{what}: {few} pages behind little, {many} behind much");
+        }
     }
 }

@@ -93,13 +93,25 @@ impl Database {
     /// Empties every table.
     pub(crate) fn empty(&self) {
         // Quick where there is little; what is deleted stays on the disk for a while, so now and then for good.
-        let times = self.emptied.fetch_add(1, Ordering::Relaxed);
-        let statements = if times.is_multiple_of(32) {
-            format!("TRUNCATE {}", TABLES.map(|table| format!("abide.{table}")).join(", "))
+        if self.emptied.fetch_add(1, Ordering::Relaxed).is_multiple_of(32) {
+            self.empty_for_good();
         } else {
-            TABLES.map(|table| format!("DELETE FROM abide.{table};")).concat()
-        };
-        let statements = self.text(&statements);
+            self.insist(&TABLES.map(|table| format!("DELETE FROM abide.{table};")).concat());
+        }
+    }
+
+    /// The same, with nothing left on the disk either.
+    pub(crate) fn empty_for_good(&self) {
+        self.insist(&format!("TRUNCATE {}", TABLES.map(|table| format!("abide.{table}")).join(", ")));
+    }
+
+    /// Lets the server look at what the tables hold; it plans by that.
+    pub(crate) fn analyse(&self) {
+        self.run(&TABLES.map(|table| format!("ANALYZE abide.{table};")).concat());
+    }
+
+    fn insist(&self, statements: &str) {
+        let statements = self.text(statements);
         // A call that its caller has forgotten may still be under way. Whoever gives up this soon is in no deadlock.
         self.run("SET lock_timeout = '50ms'");
         while let Err(error) = block_on(self.client.batch_execute(&statements)) {
