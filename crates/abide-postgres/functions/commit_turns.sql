@@ -89,7 +89,7 @@ BEGIN
         DELETE FROM abide.message AS m
         USING unnest(p_consumed) AS c, unnest(p_turns) AS t, abide.mailbox AS b
         WHERE t.turn = c.turn AND t.authority = 'lease' AND b.no = ANY (ARRAY[v_mailboxes[t.turn]]) AND m.no = ANY (ARRAY[c.number])
-          AND m.mailbox = b.no AND (m.place <= b.batch_to OR m.place = b.batch_first);
+          AND m.mailbox = ANY (ARRAY[b.no]) AND (m.place <= b.batch_to OR m.place = b.batch_first);
     END IF;
 
     PERFORM abide.write_executions(p_turns, v_living, v_now);

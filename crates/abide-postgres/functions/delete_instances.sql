@@ -27,13 +27,13 @@ BEGIN
     v_now := abide.now();
     v_names := CASE WHEN p_scope = 'set' THEN p_ids ELSE ARRAY(SELECT t.id FROM abide.tree(p_ids) AS t) END;
     v_doomed := ARRAY(SELECT i.no FROM abide.instance AS i
-                      WHERE i.id = ANY (v_names) AND (i.status <> '' OR (p_scope = 'set' AND p_force)));
+                      WHERE i.id = ANY (v_names) AND (length(i.status) > 0 OR (p_scope = 'set' AND p_force)));
     IF EXISTS (SELECT unnest(v_doomed) UNION ALL SELECT u.mailbox FROM abide.unborn(v_names) AS u EXCEPT SELECT unnest(v_locked)) THEN
         RAISE EXCEPTION 'a tree grew while it was to be deleted' USING ERRCODE = 'serialization_failure';
     END IF;
 
     IF p_scope <> 'set' THEN
-        SELECT * INTO v_root FROM abide.instance AS i WHERE i.id = p_ids[1] AND i.status <> '';
+        SELECT * INTO v_root FROM abide.instance AS i WHERE i.id = p_ids[1] AND length(i.status) > 0;
         IF v_root IS NULL OR v_root.no IS NULL THEN
             outcome := 'unknown';
             RETURN;
@@ -60,7 +60,7 @@ BEGIN
     IF NOT p_force THEN
         SELECT i.id INTO culprit FROM unnest(v_names) WITH ORDINALITY AS n (id, place)
         JOIN abide.instance AS i ON i.id = ANY (ARRAY[n.id])
-        WHERE i.status <> '' AND NOT abide.is_finished(i.no, i.status) ORDER BY n.place LIMIT 1;
+        WHERE length(i.status) > 0 AND NOT abide.is_finished(i.no, i.status) ORDER BY n.place LIMIT 1;
         IF culprit IS NOT NULL THEN
             outcome := CASE WHEN p_scope IN ('roots', 'orphans') THEN 'spared' ELSE 'running' END;
             RETURN;
@@ -68,8 +68,8 @@ BEGIN
     END IF;
     SELECT n.id, c.id INTO culprit, child
     FROM unnest(v_names) WITH ORDINALITY AS n (id, place)
-    JOIN abide.instance AS i ON i.id = ANY (ARRAY[n.id]) AND i.status <> ''
-    JOIN abide.instance AS c ON c.parent = ANY (ARRAY[n.id]) AND c.status <> ''
+    JOIN abide.instance AS i ON i.id = ANY (ARRAY[n.id]) AND length(i.status) > 0
+    JOIN abide.instance AS c ON c.parent = ANY (ARRAY[n.id]) AND length(c.status) > 0
     WHERE c.id NOT IN (SELECT unnest(v_names)) ORDER BY n.place, c.created_at, c.no LIMIT 1;
     IF culprit IS NOT NULL THEN
         outcome := 'left behind';

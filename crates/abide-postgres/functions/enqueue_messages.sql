@@ -27,8 +27,9 @@ BEGIN
           FROM unnest(p_keys) WITH ORDINALITY AS k (key, place)) AS k;
 
     -- Some that are forgotten go, once nothing waits for a key any more: more than come, so that they do not pile up.
-    DELETE FROM abide.request WHERE key IN (
-        SELECT r.key FROM abide.request AS r WHERE r.seen_at <= v_hour_ago ORDER BY r.seen_at LIMIT 16 + 2 * cardinality(p_keys) FOR UPDATE SKIP LOCKED);
+    DELETE FROM abide.request WHERE key = ANY (ARRAY(
+        SELECT r.key FROM abide.request AS r WHERE r.seen_at <= v_hour_ago
+        ORDER BY r.seen_at LIMIT 16 + 2 * cardinality(p_keys) FOR UPDATE SKIP LOCKED));
 
     v_required := ARRAY(SELECT m.recipient FROM unnest(p_messages) AS m WHERE m.class <> 3 AND outcomes[m.turn] = 'ok');
     v_made := abide.register(v_required);

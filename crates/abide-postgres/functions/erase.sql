@@ -8,7 +8,7 @@ CREATE FUNCTION abide.erase(
 ) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
-    v_work bigint[] := ARRAY(SELECT w.no FROM abide.work AS w WHERE w.mailbox = ANY (p_mailboxes) ORDER BY w.no FOR UPDATE);
+    v_work bigint[] := ARRAY(SELECT w.no FROM abide.work AS w WHERE w.mailbox = ANY (p_mailboxes) ORDER BY w.no + 0 FOR UPDATE);
     v_sessions text[];
     v_unborn bigint[];
     v_cradles bigint[];    -- the mailboxes of the unborn
@@ -43,8 +43,8 @@ BEGIN
     -- A turn that was to bring a child to life is not to be committed.
     v_void := ARRAY(SELECT b.no FROM abide.mailbox AS b
                     WHERE b.no = ANY (v_cradles) AND b.execution = 0 AND b.leased_until > p_now
-                      AND EXISTS (SELECT FROM abide.message AS m WHERE m.no = ANY (v_unborn) AND m.mailbox = ANY (ARRAY[b.no])
-                                  AND (m.place <= b.batch_to OR m.place = b.batch_first)));
+                      AND (SELECT true FROM abide.message AS m WHERE m.no = ANY (v_unborn) AND m.mailbox = b.no
+                                  AND (m.place <= b.batch_to OR m.place = b.batch_first) ORDER BY m.no LIMIT 1));
     DELETE FROM abide.message WHERE no = ANY (v_unborn);
     items := items + cardinality(v_unborn);
     -- What was kept for the queues of a child was kept because it would start.

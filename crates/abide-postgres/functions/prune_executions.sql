@@ -30,7 +30,7 @@ BEGIN
         RETURN;
     END IF;
     v_work := ARRAY(SELECT w.no FROM abide.work AS w WHERE w.mailbox = v_mailbox.no AND w.execution = ANY (v_pruned)
-                    ORDER BY w.no FOR UPDATE);
+                    ORDER BY w.no + 0 FOR UPDATE);
     v_now := abide.now();
     SELECT g.stolen, g.because, g.sessions INTO stolen, because, v_sessions
     FROM abide.take_back(v_work, array_fill('deleted'::text, ARRAY[cardinality(v_work)]), v_now) AS g;

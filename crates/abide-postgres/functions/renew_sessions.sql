@@ -5,6 +5,8 @@ DECLARE
     v_held text[];
 BEGIN
     PERFORM set_config('synchronous_commit', 'off', true);
+    -- The connection that renews does nothing else meanwhile; whoever asks asks again.
+    PERFORM set_config('lock_timeout', '500ms', true);
     v_held := ARRAY(SELECT s.name FROM abide.session AS s WHERE s.owner = ANY (p_owners) ORDER BY s.name || '' FOR UPDATE);
     v_now := abide.now();
     v_held := ARRAY(SELECT s.name FROM abide.session AS s

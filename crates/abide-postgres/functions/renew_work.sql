@@ -1,4 +1,5 @@
--- The same for leases on work; their sessions were active now.
+-- The same for leases on work; their sessions were active now, but for those that another holds: whoever does is about to say so himself, or
+-- the next renewal will.
 CREATE FUNCTION abide.renew_work(p_work bigint[], p_nonces bigint[], p_extend_ms bigint[], p_waits boolean) RETURNS text[] LANGUAGE plpgsql AS $$
 DECLARE
     v_now bigint;
@@ -26,7 +27,7 @@ BEGIN
     SELECT coalesce(array_agg(no), '{}'), array_agg(DISTINCT session) FILTER (WHERE session IS NOT NULL)
     INTO v_held, v_sessions FROM renewed;
     IF v_sessions IS NOT NULL THEN
-        PERFORM abide.hold_sessions(v_sessions);
+        v_sessions := ARRAY(SELECT s.name FROM abide.session AS s WHERE s.name = ANY (v_sessions) ORDER BY s.name FOR UPDATE SKIP LOCKED);
         PERFORM abide.use_sessions(v_sessions, v_now);
     END IF;
     RETURN ARRAY(SELECT CASE WHEN r.no = ANY (v_held) THEN 'ok'

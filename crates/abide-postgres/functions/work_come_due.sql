@@ -19,9 +19,9 @@ BEGIN
 
     -- First those whose time seems to be over, then the same under their lock: it may have been renewed.
     v_free := ARRAY(SELECT s.name FROM abide.session AS s
-                    WHERE s.name IN (SELECT l.session FROM abide.lane AS l
-                                     WHERE l.head IS NOT NULL AND l.holder IS NOT NULL AND l.held_until <= p_now
-                                     ORDER BY l.held_until LIMIT 1000)
+                    WHERE s.name = ANY (ARRAY(SELECT l.session FROM abide.lane AS l
+                                              WHERE l.head IS NOT NULL AND l.held_until <= p_now
+                                              ORDER BY l.held_until LIMIT 1000))
                       AND s.locked_until <= p_now
                     ORDER BY s.name FOR UPDATE SKIP LOCKED);
     IF cardinality(v_free) > 0 THEN

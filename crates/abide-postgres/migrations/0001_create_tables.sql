@@ -150,7 +150,7 @@ CREATE TABLE abide.lane (
 ) WITH (fillfactor = 70);
 CREATE INDEX lane_free ON abide.lane (tag, head)         WHERE head IS NOT NULL AND holder IS NULL;
 CREATE INDEX lane_held ON abide.lane (holder, tag, head) WHERE head IS NOT NULL AND holder IS NOT NULL;
-CREATE INDEX lane_due  ON abide.lane (held_until)        WHERE head IS NOT NULL AND holder IS NOT NULL;
+CREATE INDEX lane_due  ON abide.lane (held_until)        WHERE head IS NOT NULL AND held_until IS NOT NULL;
 
 -- What finished executions left.
 CREATE TABLE abide.kv_store (

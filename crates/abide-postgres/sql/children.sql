@@ -1,1 +1,1 @@
-SELECT id FROM abide.instance WHERE parent = $1 AND parent IS NOT NULL AND status <> '' ORDER BY created_at, no
+SELECT id FROM abide.instance WHERE parent = $1 AND parent IS NOT NULL AND length(status) > 0 ORDER BY created_at, no

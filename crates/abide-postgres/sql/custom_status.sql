@@ -1,1 +1,1 @@
-SELECT custom_status, custom_status_version FROM abide.instance WHERE id = $1 AND status <> ''
+SELECT custom_status, custom_status_version FROM abide.instance WHERE id = $1 AND length(status) > 0

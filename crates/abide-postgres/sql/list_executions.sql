@@ -1,1 +1,1 @@
-SELECT e.no FROM abide.instance AS i JOIN abide.execution AS e ON e.mailbox = ANY (ARRAY[i.no]) WHERE i.id = $1 ORDER BY e.no
+SELECT e.no FROM abide.execution AS e WHERE e.mailbox = (SELECT i.no FROM abide.instance AS i WHERE i.id = $1) ORDER BY e.no

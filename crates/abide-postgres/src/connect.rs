@@ -18,17 +18,21 @@ use crate::tls::{Encryption, Stream};
 /// How long it may take until somebody answers at an address, unless the URL says so by `connect_timeout`.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// And until the connection is set up after that, where there is no other host to turn to: a server may go silent at any point.
+/// And until the connection is set up after that: a server may go silent at any point.
 const SETTING_UP: Duration = Duration::from_secs(7);
+
+/// The same where there is another host to turn to.
+const SETTING_UP_ONE_OF_SEVERAL: Duration = Duration::from_secs(3);
 
 /// What every connection begins with.
 ///
 /// Plans are made once, and must be right for tables of any size: only loops over indexes, beginning with the arguments. Planning anew for
 /// the arrays of each call costs more than the call; a plan that was made while a table was small, and is kept, must not scan or hash it. (JIT
-/// is off because forbidden plans count as very expensive ones.) A wait for a lock, and a statement, come to an end by themselves. A server
+/// is off because forbidden plans count as very expensive ones.) Nothing that others made is found by a name of the server's own. A wait for a lock, and a statement, come to an end by themselves. A server
 /// whose default gives up durability does not get its way: what is acknowledged is on its disk.
 pub(crate) const SETTINGS: &str = "
     SET client_min_messages = warning;
+    SET search_path = pg_catalog, pg_temp;
     SET default_transaction_isolation = 'read committed';
     SET plan_cache_mode = force_generic_plan;
     SET enable_seqscan = off;
@@ -82,15 +86,14 @@ impl Target {
         config.keepalives_interval(Duration::from_secs(5)).keepalives_retries(3);
         let place = place_of(&config);
         let hosts = one_by_one(&config);
-        let is_alone = hosts.len() == 1;
-        let patience_each =
-            if is_alone { for_one_address.saturating_add(SETTING_UP) } else { for_one_address };
+        let patience_each = if hosts.len() > 1 {
+            for_one_address.saturating_add(SETTING_UP_ONE_OF_SEVERAL)
+        } else {
+            // More than one, if the driver chooses among them.
+            let addresses = u32::try_from(config.get_hosts().len()).unwrap_or(u32::MAX);
+            for_one_address.saturating_mul(addresses).saturating_add(SETTING_UP)
+        };
         Ok(Self { hosts, encryption, patience_each, place })
-    }
-
-    /// How long it may take until there is a connection.
-    pub(crate) fn patience(&self) -> Duration {
-        self.patience_each.saturating_mul(u32::try_from(self.hosts.len()).unwrap_or(u32::MAX))
     }
 }
 
@@ -226,10 +229,12 @@ mod tests {
 
     #[test]
     fn a_host_alone_has_more_time_than_one_of_several() {
-        let patience = |url: &str| Target::parse(url).unwrap().patience();
+        let patience = |url: &str| Target::parse(url).unwrap().patience_each;
         assert_eq!(patience("postgres://me@db1/shop"), PATIENCE + SETTING_UP);
-        assert_eq!(patience("postgres://me@db1,db2/shop"), PATIENCE * 2);
-        assert_eq!(patience("postgres://me@db1,db2/shop?connect_timeout=20"), Duration::from_secs(40));
+        assert_eq!(patience("postgres://me@db1,db2/shop"), PATIENCE + SETTING_UP_ONE_OF_SEVERAL);
+        assert_eq!(patience("postgres://me@db1,db2/shop?connect_timeout=20"), Duration::from_secs(23));
+        let by_chance = patience("postgres://me@db1,db2/shop?load_balance_hosts=random");
+        assert_eq!(by_chance, PATIENCE * 2 + SETTING_UP, "of both");
     }
 
     #[test]

@@ -235,8 +235,8 @@ impl Parts {
 /// The page, whose instances `keys` selects by number, with all that is said about them.
 fn described(keys: &str, order: &str) -> String {
     format!(
-        "SELECT {COLUMNS} FROM ({keys}) AS k JOIN abide.instance AS i ON i.no = k.no JOIN abide.mailbox AS b ON b.no = k.no \
-         ORDER BY {order}"
+        "SELECT {COLUMNS} FROM ({keys}) AS k JOIN abide.instance AS i ON i.no = ANY (ARRAY[k.no]) \
+         JOIN abide.mailbox AS b ON b.no = ANY (ARRAY[k.no]) ORDER BY {order}"
     )
 }
 

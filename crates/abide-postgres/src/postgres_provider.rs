@@ -165,9 +165,7 @@ impl PostgresProvider {
         }
         while !left.is_empty() {
             // In their order, up to the first that must wait for one before it.
-            let mut keys = BTreeSet::new();
-            let goes_along = |(_, what): &&(usize, B)| what.key() == Key::Any || keys.insert(what.key());
-            let count = left.iter().take(B::MOST).take_while(goes_along).count();
+            let count = independent(&left);
             let later = left.split_off(count);
             let now = left;
             self.run_together(operation, now, &mut answers).await;
@@ -274,6 +272,19 @@ impl Ask {
 fn first_row(operation: Operation, sql: Sql, rows: Vec<Row>) -> Result<Row, StoreError> {
     let missing = || StoreError::unknown(operation, format!("{} answered without a row", sql.name()));
     rows.into_iter().next().ok_or_else(missing)
+}
+
+/// How many of these, from the first on, do not depend on each other.
+fn independent<B: Batched>(all: &[(usize, B)]) -> usize {
+    let (mut keys, mut touched) = (BTreeSet::new(), BTreeSet::new());
+    for (count, (_, what)) in all.iter().enumerate() {
+        let is_touched = what.minds().is_some_and(|instance| touched.contains(instance));
+        if count == B::MOST || is_touched || (what.key() != Key::Any && !keys.insert(what.key())) {
+            return count;
+        }
+        touched.extend(what.touches());
+    }
+    all.len()
 }
 
 pub(crate) async fn answer_of<T>(

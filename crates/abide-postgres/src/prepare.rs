@@ -2,6 +2,8 @@
 //!
 //! Nothing here is done by halves: what is lost on the way is begun anew.
 
+use std::time::Duration;
+
 use tokio_postgres::Row;
 
 use crate::connect::{Purpose, connect, within};
@@ -10,6 +12,9 @@ use crate::migrate::{Stopped, migrate};
 use crate::node::worker::Pauses;
 use crate::options::Settings;
 use crate::shared::Shared;
+
+/// How long the server may take to say what it is, and to come back if it was there.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The oldest server that has what we use.
 const OLDEST: i32 = 140_000;
@@ -25,10 +30,10 @@ pub(crate) fn prepare_here(shared: &Shared) -> Result<(), OpenError> {
     runtime.block_on(until_prepared(shared))
 }
 
-/// A server that was there and goes away (it restarts, or somebody ends our connection) is waited for as long as for a connection.
+/// A server that was there and goes away (it restarts, or somebody ends our connection) is waited for.
 async fn until_prepared(shared: &Shared) -> Result<(), OpenError> {
     let Settings { target, clock, .. } = &shared.settings;
-    let deadline = clock.monotonic().saturating_add(target.patience());
+    let deadline = clock.monotonic().saturating_add(PATIENCE);
     let (mut pauses, mut was_there) = (Pauses::new(), false);
     loop {
         let lost = match prepare(shared, &mut was_there).await {
@@ -56,7 +61,7 @@ async fn prepare(shared: &Shared, was_there: &mut bool) -> Result<(), Unprepared
     let connected = connect(target, &shared.schema, Purpose::Opening, &**clock, None).await;
     let (mut client, _driver) = connected.map_err(Unprepared::Lost)?;
     *was_there = true;
-    let asked = within(&**clock, target.patience(), async { Ok(client.query_one(ABOUT_SERVER, &[]).await?) });
+    let asked = within(&**clock, PATIENCE, async { Ok(client.query_one(ABOUT_SERVER, &[]).await?) });
     check_server(&asked.await.map_err(Unprepared::Lost)?, shared).map_err(Unprepared::For)?;
     migrate(&mut client, &shared.schema, &**clock).await.map_err(|stopped| match stopped {
         Stopped::Unfit(why) => Unprepared::For(why),

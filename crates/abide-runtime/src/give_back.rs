@@ -41,7 +41,10 @@ impl Core {
         let mut tries = Tries::default();
         let mut backoff = Backoff::default();
         for _ in 0..OFFERS {
-            tries.make(call().map_err(move |error| meant(operation, error, Rejection::LeaseLost)).boxed());
+            tries.make(
+                self.clock.monotonic(),
+                call().map_err(move |error| meant(operation, error, Rejection::LeaseLost)).boxed(),
+            );
             let heard = tries.hear(self.caller.patience(PATIENCE)).await;
             if self.is_settled(operation, &mut tries, heard) {
                 return;

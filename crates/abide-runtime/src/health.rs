@@ -109,7 +109,7 @@ impl Pulse {
     pub(crate) fn storage_error(&self, began: Duration, now: Duration) -> Outage {
         self.storage_errors.fetch_add(1, Ordering::Relaxed);
         if nanos(began) < self.up_since.load(Ordering::Relaxed) {
-            return Outage::GoesOn;
+            return Outage::IsOver;
         }
         // If it was down already, it has been since then.
         match self.down_since.compare_exchange(NEVER, nanos(now), Ordering::Relaxed, Ordering::Relaxed) {
@@ -143,8 +143,9 @@ impl Pulse {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Outage {
     Begins,
-    /// Or the call was made in one that is over: it says nothing about the store of today.
     GoesOn,
+    /// The call was made before the store last recovered, and says nothing about the store of today.
+    IsOver,
 }
 
 /// When a lane was last known to be empty. Everything that is ready came later.

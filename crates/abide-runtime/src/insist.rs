@@ -56,8 +56,7 @@ impl Core {
         let mut tries = Tries::default();
         let mut backoff = Backoff::default();
         loop {
-            let began = self.clock.monotonic();
-            tries.make(call());
+            tries.make(self.clock.monotonic(), call());
             let heard = tries.hear(self.caller.patience(patience)).await;
             let failure = match self.understand(operation, &mut tries, heard) {
                 Ok(told) => return told,
@@ -67,7 +66,7 @@ impl Core {
                 return Told::GivenUp;
             }
             let delay = backoff.after_failure(&*self.entropy);
-            self.store_failed(began, &failure);
+            self.store_failed(tries.began, &failure);
             // What is out may answer before the next try is made.
             let heard = tries.hear(self.caller.pause_unless_given_up(delay)).await;
             if heard.is_some()
@@ -128,25 +127,28 @@ pub(crate) type Answer<T> = std::thread::Result<Result<T, StoreError>>;
 
 /// The tries of one call.
 pub(crate) struct Tries<T> {
-    /// The newest last.
-    out: VecDeque<BoxFuture<'static, Answer<T>>>,
+    /// With the time at which each was made, the newest last.
+    out: VecDeque<(Duration, BoxFuture<'static, Answer<T>>)>,
+    /// When the one was made that was last heard of; the newest, if the time was over.
+    began: Duration,
     /// Nobody knows of one of them what it did.
     perhaps_applied: bool,
 }
 
 impl<T> Default for Tries<T> {
     fn default() -> Self {
-        Self { out: VecDeque::new(), perhaps_applied: false }
+        Self { out: VecDeque::new(), began: Duration::ZERO, perhaps_applied: false }
     }
 }
 
 impl<T: Send + 'static> Tries<T> {
-    pub(crate) fn make(&mut self, call: BoxFuture<'static, Result<T, StoreError>>) {
+    pub(crate) fn make(&mut self, now: Duration, call: BoxFuture<'static, Result<T, StoreError>>) {
         if self.out.len() >= MOST_OUT {
             self.out.pop_front();
             self.perhaps_applied = true;
         }
-        self.out.push_back(AssertUnwindSafe(call).catch_unwind().boxed());
+        self.began = now;
+        self.out.push_back((now, AssertUnwindSafe(call).catch_unwind().boxed()));
     }
 
     /// The first answer of any that is out; `None` if the time is over before.
@@ -154,9 +156,10 @@ impl<T: Send + 'static> Tries<T> {
         let mut time = pin!(time);
         poll_fn(|cx| {
             for number in (0..self.out.len()).rev() {
-                if let Some(call) = self.out.get_mut(number)
+                if let Some((began, call)) = self.out.get_mut(number)
                     && let Poll::Ready(answer) = call.as_mut().poll(cx)
                 {
+                    self.began = *began;
                     self.out.remove(number);
                     return Poll::Ready(Some(answer));
                 }

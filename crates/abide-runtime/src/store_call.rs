@@ -195,6 +195,9 @@ impl Core {
             Outage::GoesOn => {
                 debug!(target: "abide::runtime", %failure, "the store still fails; trying again");
             }
+            Outage::IsOver => {
+                debug!(target: "abide::runtime", %failure, "a call failed that was made before the store recovered; trying again");
+            }
         }
     }
 }

@@ -23,7 +23,8 @@ pub(crate) trait Batched: Send + Sized + 'static {
     /// What it must be alone about.
     fn key(&self) -> Key;
 
-    /// An instance that it looks at before it changes anything: it does not go with those before it that touch that one.
+    /// An instance that it looks at before it changes anything: in one call it waits for those before it that touch that one. (Between
+    /// callers there is no order.)
     fn minds(&self) -> Option<&str> {
         None
     }

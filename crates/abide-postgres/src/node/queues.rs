@@ -100,26 +100,21 @@ impl Renewals {
     }
 }
 
-/// Takes what can go together: everything, but for a second one of the same key, and for one that minds what another touches. Those are
-/// judged by what the first one leaves; whoever is passed over still comes before the next of his key.
+/// Takes what can go together: everything, but for a second one of the same key, which is judged by what the first one leaves. Whoever is
+/// passed over still comes before the next of his key.
 fn some_of<B: Batched>(queue: &mut VecDeque<Waiting<B>>) -> Option<Vec<Waiting<B>>> {
-    let somebody_minds = queue.iter().any(|waiting| waiting.what.minds().is_some());
-    let (mut keys, mut touched) = (BTreeSet::new(), BTreeSet::new());
+    let mut keys = BTreeSet::new();
     let (mut bytes, mut is_closed): (usize, bool) = (0, false);
     let (mut together, mut rest) = (Vec::new(), VecDeque::new());
     for waiting in queue.drain(..) {
-        let (key, what) = (waiting.what.key(), &waiting.what);
+        let key = waiting.what.key();
         let is_alone = key == Key::Alone;
         let is_first = matches!(key, Key::Any | Key::Alone) || keys.insert(key);
-        let is_light = bytes.saturating_add(what.bytes()) <= MOST_BYTES;
+        let is_light = bytes.saturating_add(waiting.what.bytes()) <= MOST_BYTES;
         let goes_along = together.is_empty() || (is_light && !is_alone);
-        let minds = what.minds().is_some_and(|instance| touched.contains(instance));
-        if together.len() < B::MOST && !is_closed && is_first && goes_along && !minds {
+        if together.len() < B::MOST && !is_closed && is_first && goes_along {
             is_closed = is_alone;
-            bytes = bytes.saturating_add(what.bytes());
-            if somebody_minds {
-                touched.extend(what.touches().map(ToOwned::to_owned));
-            }
+            bytes = bytes.saturating_add(waiting.what.bytes());
             together.push(waiting);
         } else {
             rest.push_back(waiting);
@@ -140,9 +135,9 @@ mod tests {
     use crate::node::connection::Connection;
     use crate::shared::Shared;
 
-    /// A name; its key, whom it minds and whom it touches; and how heavy it is.
+    /// A name, its key, and how heavy it is.
     #[derive(Clone)]
-    struct Thing(&'static str, Key, Option<&'static str>, Option<&'static str>, usize);
+    struct Thing(&'static str, Key, usize);
 
     impl Batched for Thing {
         type Answer = ();
@@ -153,16 +148,8 @@ mod tests {
             self.1.clone()
         }
 
-        fn minds(&self) -> Option<&str> {
-            self.2
-        }
-
-        fn touches(&self) -> impl Iterator<Item = &str> {
-            self.3.into_iter()
-        }
-
         fn bytes(&self) -> usize {
-            self.4
+            self.2
         }
 
         async fn call(
@@ -184,35 +171,26 @@ mod tests {
     }
 
     const fn plain(name: &'static str, number: i64) -> Thing {
-        Thing(name, Key::Number(number), None, None, 0)
+        Thing(name, Key::Number(number), 0)
     }
 
     #[test]
-    fn what_does_not_mind_goes_together_up_to_a_limit() {
+    fn what_has_nothing_in_common_goes_together_up_to_a_limit() {
         let things = [plain("a", 1), plain("b", 2), plain("c", 3), plain("d", 4), plain("e", 5)];
         assert_eq!(calls(&things), ["abcd", "e"]);
     }
 
     #[test]
     fn those_of_one_key_go_one_after_the_other_and_keep_their_order() {
-        let heavy = Thing("H", Key::Number(2), None, None, MOST_BYTES + 1);
+        let heavy = Thing("H", Key::Number(2), MOST_BYTES + 1);
         assert_eq!(calls(&[plain("a", 1), plain("b", 1), plain("c", 1), plain("d", 2)]), ["ad", "b", "c"]);
         assert_eq!(calls(&[plain("a", 1), heavy, plain("b", 2)]), ["a", "H", "b"], "b waits for H");
     }
 
     #[test]
     fn what_must_be_alone_is() {
-        let alone = |name| Thing(name, Key::Alone, None, None, 0);
+        let alone = |name| Thing(name, Key::Alone, 0);
         assert_eq!(calls(&[plain("a", 1), alone("X"), plain("b", 2), alone("Y")]), ["ab", "X", "Y"]);
         assert_eq!(calls(&[alone("X"), plain("a", 1)]), ["X", "a"]);
-    }
-
-    #[test]
-    fn who_minds_an_instance_waits_for_those_before_it_that_touch_it() {
-        let touches = |name, whom| Thing(name, Key::Number(1), None, Some(whom), 0);
-        let minds = |name, whom| Thing(name, Key::Number(2), Some(whom), None, 0);
-        assert_eq!(calls(&[touches("t", "i"), minds("m", "i"), plain("a", 2)]), ["t", "m", "a"]);
-        assert_eq!(calls(&[touches("t", "i"), minds("m", "j")]), ["tm"]);
-        assert_eq!(calls(&[minds("m", "i"), touches("t", "i")]), ["mt"], "only those before it");
     }
 }

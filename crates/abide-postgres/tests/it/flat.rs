@@ -19,6 +19,9 @@ const FEW: u64 = 200;
 /// takes some eight looks.
 const DEEPER: i64 = 160;
 
+/// The same for a look that finds nothing.
+const DEEPER_IN_VAIN: i64 = 30;
+
 /// What there is to fetch: ten instances with a message, ten activities.
 const FRONT: &str = "
     INSERT INTO abide.instance (no, id, name, status, created_at) SELECT i, 'front-' || i, 'Order', 'Running', 1 FROM generate_series(1, 10) AS i;
@@ -32,14 +35,14 @@ const FRONT: &str = "
 /// Instances that sleep, with a timer each. `{rows}` says how many, `{base}` from which number on.
 const SLEEPING: &str = "
     INSERT INTO abide.mailbox (no, id, execution, last_event, status, due_at)
-    SELECT {base} + i, 'sleepy-' || i, 1, 1, 'Running', 9000000000000000 + i FROM generate_series(1, {rows}) AS i;
+    SELECT {base} + i, 'sleepy-{base}-' || i, 1, 1, 'Running', 9000000000000000 + i FROM generate_series(1, {rows}) AS i;
     INSERT INTO abide.message (no, mailbox, class, visible_at, execution, event, item)
     SELECT {base} + i, {base} + i, 4, 9000000000000000 + i, 1, 2, '{}' FROM generate_series(1, {rows}) AS i;";
 
 /// Instances that wait for nothing in particular.
 const IDLE: &str = "
     INSERT INTO abide.mailbox (no, id, execution, last_event, status, pin)
-    SELECT {base} + i, 'idle-' || i, 1, 1, 'Running', '0.2.0' FROM generate_series(1, {rows}) AS i;";
+    SELECT {base} + i, 'idle-{base}-' || i, 1, 1, 'Running', '0.2.0' FROM generate_series(1, {rows}) AS i;";
 
 /// What is behind, and in nobody's way.
 const BEHIND: &[(&str, &str)] = &[
@@ -47,7 +50,7 @@ const BEHIND: &[(&str, &str)] = &[
     (
         "one instance with many timers, and much mail behind its lease",
         "INSERT INTO abide.mailbox (no, id, execution, last_event, status, due_at, lease, leased_until, batch_to)
-         VALUES ({base}, 'hot', 1, 1, 'Running', 9000000000000000, 1, 9000000000000000, 0);
+         VALUES ({base}, 'hot-{base}', 1, 1, 'Running', 9000000000000000, 1, 9000000000000000, 0);
          INSERT INTO abide.message (no, mailbox, class, visible_at, execution, event, item)
          SELECT {base} + i, {base}, 4, 9000000000000000 + i, 1, i, '{}' FROM generate_series(1, {rows}) AS i;
          INSERT INTO abide.message (no, mailbox, class, item) SELECT {base} + {rows} + i, {base}, 0, '{}' FROM generate_series(1, {rows}) AS i;",
@@ -56,11 +59,11 @@ const BEHIND: &[(&str, &str)] = &[
     (
         "instances that nobody here can replay",
         "INSERT INTO abide.mailbox (no, id, execution, last_event, status, pin, ready)
-         SELECT {base} + i, 'foreign-' || i, 1, 1, 'Running', '9.0.0', i FROM generate_series(1, {rows}) AS i;",
+         SELECT {base} + i, 'foreign-{base}-' || i, 1, 1, 'Running', '9.0.0', i FROM generate_series(1, {rows}) AS i;",
     ),
     (
         "mail for nobody",
-        "INSERT INTO abide.mailbox (no, id) SELECT {base} + i, 'nobody-' || i FROM generate_series(1, {rows}) AS i;
+        "INSERT INTO abide.mailbox (no, id) SELECT {base} + i, 'nobody-{base}-' || i FROM generate_series(1, {rows}) AS i;
          INSERT INTO abide.message (no, mailbox, class, item) SELECT {base} + i, {base} + i, 0, '{}' FROM generate_series(1, {rows}) AS i;",
     ),
     (
@@ -73,11 +76,11 @@ const BEHIND: &[(&str, &str)] = &[
     (
         "work of sessions that belong to others",
         "INSERT INTO abide.session (name, owner, locked_until, last_active_at)
-         SELECT 's-' || i, 'somebody', 9000000000000000, 1 FROM generate_series(1, {rows}) AS i;
+         SELECT 's-{base}-' || i, 'somebody', 9000000000000000, 1 FROM generate_series(1, {rows}) AS i;
          INSERT INTO abide.lane (session, tag, head, holder, held_until)
-         SELECT 's-' || i, '', {base} + i, 'somebody', 9000000000000000 FROM generate_series(1, {rows}) AS i;
+         SELECT 's-{base}-' || i, '', {base} + i, 'somebody', 9000000000000000 FROM generate_series(1, {rows}) AS i;
          INSERT INTO abide.work (no, mailbox, execution, activity, session, item)
-         SELECT {base} + i, {base}, 3, i, 's-' || i, '{}' FROM generate_series(1, {rows}) AS i;",
+         SELECT {base} + i, {base}, 3, i, 's-{base}-' || i, '{}' FROM generate_series(1, {rows}) AS i;",
     ),
 ];
 
@@ -105,6 +108,9 @@ const FETCHES: &[(&str, &str)] = &[
     ),
 ];
 
+/// Those that find something.
+const FINDING: [&str; 2] = ["lease instances", "lease work"];
+
 fn insert(database: &Database, fill: &str, place: u64, rows: u64) {
     let base = place * 10_000_000;
     database.run(&fill.replace("{rows}", &rows.to_string()).replace("{base}", &base.to_string()));
@@ -116,57 +122,71 @@ pub(crate) fn put_to_sleep(database: &Database, rows: u64) {
     insert(database, IDLE, 2, rows / 10);
 }
 
-/// What the server knows about the sizes of its tables when it plans.
-#[derive(Debug, Clone, Copy)]
+/// What the server knows about its tables when it plans.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Statistics {
     Missing,
     /// Of the tables as they are.
     Present,
-    /// Of the same tables when they held little.
+    /// Of the same tables with next to nothing in them, when the plans were made that are used for everything that came since.
     Old,
 }
 
 /// The pages that each fetch looks at, behind so many rows.
 fn pages(database: &Database, rows: u64, statistics: Statistics) -> Vec<i64> {
-    let fill = |rows: u64| {
-        database.empty_for_good();
-        database.run(FRONT);
+    let fill = || {
         for (place, (_, fill)) in (1_u64..).zip(BEHIND) {
             insert(database, fill, place, rows);
         }
     };
-    match statistics {
-        Statistics::Missing => fill(rows),
-        Statistics::Present => {
-            fill(rows);
-            database.analyse();
-        }
-        Statistics::Old => {
-            fill(FEW);
-            database.analyse();
-            fill(rows);
-        }
+    database.empty_for_good();
+    database.run(FRONT);
+    if statistics != Statistics::Old {
+        fill();
+    }
+    if statistics != Statistics::Missing {
+        database.analyse();
     }
     database.run(PostgresProvider::session_settings());
     // Once before, in a transaction that is taken back: what is planned is not counted.
     for (_, fetch) in FETCHES {
         database.run(&format!("BEGIN; {fetch}; ROLLBACK"));
     }
-    let counted = FETCHES.iter().map(|(_, fetch)| database.pages(fetch)).collect();
+    if statistics == Statistics::Old {
+        fill();
+    }
+    let counted = FETCHES.iter().map(|(_, fetch)| least_pages(database, fetch)).collect();
     database.run("RESET ALL");
     counted
+}
+
+/// Does it, and says how many pages it took: the least of some tries that were taken back. A server that makes and drops other schemas
+/// meanwhile may forget its plans, and making one anew reads pages, too.
+fn least_pages(database: &Database, fetch: &str) -> i64 {
+    let tries = (0..3).map(|_| {
+        database.run("BEGIN");
+        let pages = database.pages(fetch);
+        database.run("ROLLBACK");
+        pages
+    });
+    let least = tries.min().unwrap();
+    database.run(fetch);
+    least
 }
 
 #[test]
 fn what_a_fetch_costs_does_not_depend_on_what_is_behind() {
     let Some(database) = Database::new() else { return };
     drop(database.open());
+    // Plans are made anew when the server looks at a table by itself.
+    database.leave_alone();
     for statistics in [Statistics::Missing, Statistics::Present, Statistics::Old] {
         let before = pages(&database, FEW, statistics);
         let after = pages(&database, many(), statistics);
         for (((what, _), few), many) in FETCHES.iter().zip(&before).zip(&after) {
             println!("{what}, {statistics:?} statistics: {few} pages, {many} pages");
-            assert!(many - few <= DEEPER, "{what}: {few} pages behind little, {many} behind much");
+            let deeper = if FINDING.contains(what) { DEEPER } else { DEEPER_IN_VAIN };
+            assert!(many - few <= deeper, "{what}: {few} pages behind little, {many} behind much");
         }
     }
 }

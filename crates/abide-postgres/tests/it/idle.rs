@@ -26,10 +26,11 @@ struct Sent {
 
 #[test]
 fn an_idle_node_sends_its_safety_poll_and_nothing_else() {
-    let Some(database) = Database::new() else { return };
+    let Some(watcher) = Watcher::new() else { return };
+    // Whatever is sent to this database is sent by the node, and counted.
+    let database = Database::at(watcher.url());
     let store = database.builder().safety_poll(SAFETY_POLL);
     let store = Arc::new(futures::executor::block_on(store.open()).unwrap());
-    database.run("CREATE EXTENSION IF NOT EXISTS pg_stat_statements SCHEMA public");
     wait_until(|| store.is_listening());
     let provider: Arc<dyn Provider> = store;
     let threads = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
@@ -38,11 +39,11 @@ fn an_idle_node_sends_its_safety_poll_and_nothing_else() {
     let node = threads.block_on(Runtime::start_with_store(provider, activities, orchestrations));
 
     // Gauges are read once at the start, and by an idle node every ten minutes; the depths of the queues come last.
-    wait_until(|| sent(&database).get("batch").is_some_and(|depths| depths.calls == 1));
-    let awake = watch(&database);
+    wait_until(|| watcher.sent().get("batch").is_some_and(|depths| depths.calls == 1));
+    let awake = watch(&watcher);
     put_to_sleep(&database, many());
     // Statements are planned anew now and then, which costs pages too: there is a round without that.
-    let mut rounds = (0..10).map(|_| watch(&database));
+    let mut rounds = (0..10).map(|_| watch(&watcher));
     let is_flat = |asleep: &BTreeMap<String, Sent>| {
         asleep.iter().all(|(statement, sent)| {
             let (pages, before) =
@@ -62,8 +63,8 @@ impl Sent {
 }
 
 /// What is sent while the node looks so many times for something to do.
-fn watch(database: &Database) -> BTreeMap<String, Sent> {
-    let (begun, before) = (milliseconds(database), sent(database));
+fn watch(watcher: &Watcher) -> BTreeMap<String, Sent> {
+    let (begun, before) = (watcher.milliseconds(), watcher.sent());
     let since = |statement: &str, now: &BTreeMap<String, Sent>| {
         let before = before.get(statement).copied().unwrap_or_default();
         let now = now.get(statement).copied().unwrap_or_default();
@@ -72,8 +73,8 @@ fn watch(database: &Database) -> BTreeMap<String, Sent> {
     let is_over = |now: &BTreeMap<String, Sent>| {
         ["lease_instances", "lease_work"].iter().all(|name| since(name, now).calls >= LOOKS)
     };
-    wait_until(|| is_over(&sent(database)));
-    let (now, ended) = (sent(database), milliseconds(database));
+    wait_until(|| is_over(&watcher.sent()));
+    let (now, ended) = (watcher.sent(), watcher.milliseconds());
     let news = now.keys().map(|statement| (statement.clone(), since(statement, &now)));
     let news: BTreeMap<String, Sent> = news.filter(|(_, sent)| sent.calls > 0).collect();
     let names: Vec<&str> = news.keys().map(String::as_str).collect();
@@ -89,17 +90,45 @@ fn watch(database: &Database) -> BTreeMap<String, Sent> {
     news
 }
 
-/// Every statement for this schema that the node has sent, by the function it calls.
-fn sent(database: &Database) -> BTreeMap<String, Sent> {
-    let query = "SELECT coalesce(substring(query FROM '\"?\\.(\\w+)\\('), query), sum(calls)::bigint,
-                        sum(shared_blks_hit + shared_blks_read)::bigint
-                 FROM public.pg_stat_statements WHERE position($1 IN query) > 0 AND position('pg_stat' IN query) = 0
-                   AND position('CREATE' IN query) = 0
-                 GROUP BY 1";
-    let rows = database.rows(query, &[&database.schema()]);
-    rows.iter().map(|row| (row.get(0), Sent { calls: row.get(1), pages: row.get(2) })).collect()
+/// Looks at a database of its own, from another one.
+struct Watcher {
+    beside: Database,
+    name: String,
 }
 
-fn milliseconds(database: &Database) -> i64 {
-    database.number("SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint")
+impl Watcher {
+    fn new() -> Option<Self> {
+        let beside = Database::new()?;
+        let name = format!("idle_{}", beside.schema());
+        beside.run("CREATE EXTENSION IF NOT EXISTS pg_stat_statements SCHEMA public");
+        beside.run(&format!("CREATE DATABASE {name}"));
+        Some(Self { beside, name })
+    }
+
+    fn url(&self) -> String {
+        let (server, _) = self.beside.url().rsplit_once('/').unwrap();
+        format!("{server}/{}", self.name)
+    }
+
+    /// Every statement that was sent to the database, by the function it calls. But for what the driver asks about types, once on each
+    /// connection, when that sends a statement for the first time.
+    fn sent(&self) -> BTreeMap<String, Sent> {
+        let query = "SELECT coalesce(substring(query FROM '\"?\\.(\\w+)\\('), query), sum(calls)::bigint,
+                            sum(shared_blks_hit + shared_blks_read)::bigint
+                     FROM public.pg_stat_statements WHERE dbid = (SELECT oid FROM pg_database WHERE datname = $1)
+                       AND position('pg_catalog.pg_' IN query) = 0
+                     GROUP BY 1";
+        let rows = self.beside.rows(query, &[&self.name]);
+        rows.iter().map(|row| (row.get(0), Sent { calls: row.get(1), pages: row.get(2) })).collect()
+    }
+
+    fn milliseconds(&self) -> i64 {
+        self.beside.number("SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint")
+    }
+}
+
+impl Drop for Watcher {
+    fn drop(&mut self) {
+        self.beside.run(&format!("DROP DATABASE {} WITH (FORCE)", self.name));
+    }
 }

@@ -16,7 +16,7 @@ const LONG: Duration = Duration::from_secs(60);
 const TRIES: usize = 9;
 
 /// Half of the tries take no longer. A look is made every 20 ms.
-const SOON: Duration = Duration::from_millis(100);
+const SOON: Duration = Duration::from_millis(50);
 
 /// None takes longer, however busy the machine is. Without the quick look it would be [`LONG`].
 const AT_LAST: Duration = Duration::from_secs(5);

@@ -5,14 +5,14 @@ use std::time::Duration;
 use abide_model::{EventKind, WorkItem};
 use abide_postgres::PostgresProvider;
 use abide_provider::{
-    InstanceLease, LeaseInstances, LeaseWork, Provider as _, ProviderAdmin as _, TagFilter, Turn, TurnCommit,
-    WorkLease,
+    InstanceLease, LeaseInstances, LeaseWork, Provider as _, ProviderAdmin as _, SessionFetchConfig,
+    TagFilter, Turn, TurnCommit, WorkLease,
 };
 use futures::executor::block_on;
 use futures::future::join_all;
 
 use crate::support::database::{Database, wait_until};
-use crate::support::items::{activity, commit, event, first_turn, start};
+use crate::support::items::{activity, commit, event, first_turn, signal, start};
 
 const LONG: Duration = Duration::from_secs(60);
 
@@ -77,6 +77,63 @@ fn a_row_that_somebody_holds_costs_its_neighbours_no_renewal() {
     let held = answers.into_iter().find_map(Result::err).expect("one was held");
     assert!(held.is_retryable(), "its lease is not lost: {held}");
     renewals().into_iter().for_each(Result::unwrap);
+}
+
+#[test]
+fn renewals_get_through_while_every_other_connection_waits() {
+    const CONNECTIONS: usize = 2;
+    let Some(database) = Database::new() else { return };
+    let store = block_on(database.builder().connections(CONNECTIONS).open()).unwrap();
+    let leases = leased(&store, 2);
+    let waiting = "SELECT count(*) FROM pg_stat_activity WHERE starts_with(application_name, $1) AND wait_event_type = 'Lock'";
+    let name = format!("abide {} work", database.schema());
+    let witness = Database::at(database.url().to_owned());
+    let stuck = || witness.rows(waiting, &[&name])[0].get::<_, i64>(0);
+    std::thread::scope(|scope| {
+        let mail = holding(&database, "i0", || {
+            // Each of them keeps a connection until the row is free.
+            let mail: Vec<_> = (1_i64..)
+                .take(CONNECTIONS)
+                .map(|number| {
+                    let mail = scope.spawn(|| block_on(store.enqueue_for_orchestrator(signal("i0"), None)));
+                    wait_until(|| mail.is_finished() || stuck() >= number);
+                    assert_eq!(stuck(), number, "nobody else takes what waits");
+                    mail
+                })
+                .collect();
+            block_on(store.renew_orchestration_item_lock(&leases[1].token, LONG)).unwrap();
+            assert_eq!(stuck(), i64::try_from(CONNECTIONS).unwrap(), "it did not wait for them");
+            mail
+        });
+        for sent in mail {
+            sent.join().unwrap().unwrap();
+        }
+    });
+}
+
+/// A session that another transaction holds costs no lease on its work, nor any other, its renewal.
+#[test]
+fn a_session_that_somebody_holds_costs_no_renewal() {
+    let Some(database) = Database::new() else { return };
+    let store = database.open();
+    let lease = leased(&store, 1).remove(0);
+    let mut bound = activity("i0", 2);
+    if let WorkItem::ActivityExecute { session_id, .. } = &mut bound {
+        *session_id = Some("s".to_owned());
+    }
+    let turn = commit(&lease, first_turn("i0", vec![bound, activity("i0", 3)]));
+    block_on(store.commit_turns(vec![turn])).remove(0).unwrap();
+    let session = Some(SessionFetchConfig { owner_id: "me".to_owned(), lock_timeout: LONG });
+    let request =
+        LeaseWork { limit: 2, lease_for: LONG, wait: Duration::ZERO, session, tags: TagFilter::Any };
+    let work = block_on(store.lease_work(request)).unwrap();
+    assert_eq!(work.len(), 2);
+    database.run("BEGIN");
+    assert_eq!(database.rows("SELECT name FROM abide.session FOR UPDATE", &[]).len(), 1);
+    let renew = work.iter().map(|lease| store.renew_work_item_lock(&lease.token, LONG));
+    let answers = block_on(join_all(renew.collect::<Vec<_>>()));
+    database.run("COMMIT");
+    answers.into_iter().for_each(Result::unwrap);
 }
 
 /// More than one look hands out, and far less than the server could.

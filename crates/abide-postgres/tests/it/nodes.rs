@@ -161,14 +161,37 @@ fn what_nobody_told_is_found_by_looking_now_and_then() {
     std::thread::scope(|scope| {
         let waiting = scope.spawn(|| lease(&store, LONG));
         wait_until(|| store.is_waiting());
-        // As if a node had died between its commit and its notice.
-        database.run(
-            "INSERT INTO abide.message (mailbox, class, item)
-             SELECT no, 0, '{\"ExternalRaised\":{\"instance\":\"a\",\"name\":\"go\",\"data\":\"\"}}' FROM abide.mailbox;
-             UPDATE abide.mailbox SET ready = (SELECT min(no) FROM abide.message)",
-        );
+        signal_without_a_word(&database);
         assert_eq!(waiting.join().unwrap().messages[0].item, signal("a"));
     });
+}
+
+#[test]
+fn what_came_while_nobody_listened_is_found_when_somebody_does_again() {
+    let Some(database) = Database::new() else { return };
+    let (here, there) = two(&database);
+    block_on(here.enqueue_for_orchestrator(start("a"), None)).unwrap();
+    let held = lease(&here, LONG);
+    block_on(here.commit_turns(vec![commit(&held, first_turn("a", Vec::new()))])).remove(0).unwrap();
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| lease(&there, LONG));
+        wait_until(|| there.is_waiting());
+        signal_without_a_word(&database);
+        // It looks by itself once a minute.
+        let before = now();
+        database.cut_listeners();
+        assert_eq!(waiting.join().unwrap().messages[0].item, signal("a"));
+        assert!(now().duration_since(before) < LONG / 2, "it was found by the look that comes anyway");
+    });
+}
+
+/// As if a node had died between its commit and its notice.
+fn signal_without_a_word(database: &Database) {
+    database.run(
+        "INSERT INTO abide.message (mailbox, class, item)
+         SELECT no, 0, '{\"ExternalRaised\":{\"instance\":\"a\",\"name\":\"go\",\"data\":\"\"}}' FROM abide.mailbox;
+         UPDATE abide.mailbox SET ready = (SELECT min(no) FROM abide.message)",
+    );
 }
 
 #[test]

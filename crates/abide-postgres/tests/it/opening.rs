@@ -69,6 +69,7 @@ fn a_host_that_is_silent_does_not_keep_from_the_next_one() {
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let silent = silent.local_addr().unwrap();
     let url = database.url().replacen('@', &format!("@{silent},"), 1);
+    assert_ne!(url, database.url(), "both hosts are named");
     let url = format!("{url}{}connect_timeout=1", if url.contains('?') { '&' } else { '?' });
     let store = open(&url).unwrap();
     block_on(store.enqueue_for_orchestrator(start("i"), None)).unwrap();

@@ -11,13 +11,10 @@ use crate::support::fleet::Fleet;
 use crate::support::progress::goes_on_soon_after;
 use crate::support::proxy::Proxy;
 use crate::support::site::Site;
-use crate::support::wait::{Dice, now_ms, pass, told, until};
+use crate::support::wait::{Dice, now_ms, pass, until};
 use crate::support::weather::weather;
 
 const LEASE: Duration = Duration::from_secs(1);
-
-/// What takes long to notice is part of long storms only.
-const LONG_STORM: u64 = 30;
 
 #[test]
 fn nothing_is_lost_when_the_server_ends_connections() {
@@ -64,6 +61,11 @@ fn nothing_is_lost_when_answers_are() {
         },
     );
     println!("{} answers were lost", hit.hits);
+    // Among them were answers to what was committed, of turns and of activities.
+    for operation in ["commit_turn", "finish_work"] {
+        let in_doubt = hit.figures.refused.get(&(operation.to_owned(), "unknown".to_owned()));
+        assert!(in_doubt.is_some_and(|count| *count > 0), "{operation}: {}", hit.figures);
+    }
     goes_on_soon_after(&moments, &hit.evidence);
 }
 
@@ -91,6 +93,33 @@ fn nothing_is_lost_when_connections_stall_or_break_in_half() {
     goes_on_soon_after(&moments, &hit.evidence);
 }
 
+/// A connection that carries nothing any more, and is not closed, is noticed after many seconds, and the one that is made in its stead is
+/// like it. Whatever does not depend on it goes on.
+#[test]
+fn others_go_on_while_a_connection_is_silent() {
+    let Some(database) = Database::shared() else { return };
+    let proxy = Proxy::before(database.url());
+    let url = format!("{}&connect_timeout=1", proxy.url(database.url()));
+    let fleet = Fleet::at(Site::through("silent", database, &url), 3).with_lease(LEASE);
+    let mut moments = Vec::new();
+    let hit = weather(
+        fleet,
+        2,
+        |_| true,
+        |_, dice, season| {
+            let mut hits = 0;
+            season.every(Duration::from_secs(5), 1, || {
+                proxy.silence_next(1);
+                hits += proxy.silence_one(dice);
+                moments.push(now_ms());
+                hits
+            })
+        },
+    );
+    println!("{} connections were silent", hit.hits);
+    goes_on_soon_after(&moments, &hit.evidence);
+}
+
 /// Nobody answers while a connection is made, and nobody says so either: it is given up, and another is made.
 #[test]
 fn connections_that_never_come_about_are_given_up() {
@@ -114,19 +143,12 @@ fn connections_that_never_come_about_are_given_up() {
 
 /// Says how many connections it hit; a stall counts as one.
 fn go_wrong(proxy: &Proxy, dice: &mut Dice) -> usize {
-    let kinds = if told("ABIDE_STORM_SECONDS", 0) < LONG_STORM { 4 } else { 5 };
-    match dice.below(kinds) {
-        0 => {
-            // Up to a little longer than leases last.
-            proxy.stall();
-            pass(Duration::from_millis(u64::try_from(100 + dice.below(1_200)).unwrap()));
-            proxy.calm();
-            1
-        }
-        4 => {
-            proxy.silence_next(1);
-            proxy.silence_one(dice)
-        }
-        _ => proxy.half_close_one(dice),
+    if dice.below(4) > 0 {
+        return proxy.half_close_one(dice);
     }
+    // Up to a little longer than leases last.
+    proxy.stall();
+    pass(Duration::from_millis(u64::try_from(100 + dice.below(1_200)).unwrap()));
+    proxy.calm();
+    1
 }

@@ -1,7 +1,7 @@
 //! A schema of one's own, on the server that all tests share; gone when the test is, also if it panics.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use abide_host::{SystemClock, SystemEntropy};
@@ -36,6 +36,7 @@ pub(crate) struct Database {
     schema: String,
     client: Client,
     emptied: AtomicU64,
+    is_analysed: AtomicBool,
     /// Statements are sent again and again: each is prepared once.
     prepared: Mutex<BTreeMap<String, Statement>>,
     _background: Background,
@@ -54,8 +55,8 @@ impl Database {
         let schema = format!("test_{}_{count}_{chance:08x}", std::process::id());
         let background = Background::new();
         let client = background.connect(&url);
-        let (emptied, prepared) = (AtomicU64::new(0), Mutex::default());
-        Self { url, schema, client, emptied, prepared, _background: background }
+        let (emptied, is_analysed, prepared) = (AtomicU64::new(0), AtomicBool::new(false), Mutex::default());
+        Self { url, schema, client, emptied, is_analysed, prepared, _background: background }
     }
 
     pub(crate) fn url(&self) -> &str {
@@ -95,6 +96,9 @@ impl Database {
         // Quick where there is little; what is deleted stays on the disk for a while, so now and then for good.
         if self.emptied.fetch_add(1, Ordering::Relaxed).is_multiple_of(32) {
             self.empty_for_good();
+            if self.is_analysed.load(Ordering::Relaxed) {
+                self.analyse();
+            }
         } else {
             self.insist(&TABLES.map(|table| format!("DELETE FROM abide.{table};")).concat());
         }
@@ -105,9 +109,16 @@ impl Database {
         self.insist(&format!("TRUNCATE {}", TABLES.map(|table| format!("abide.{table}")).join(", ")));
     }
 
-    /// Lets the server look at what the tables hold; it plans by that.
+    /// Lets the server look at what the tables hold; it plans by that, also when they were emptied since.
     pub(crate) fn analyse(&self) {
         self.run(&TABLES.map(|table| format!("ANALYZE abide.{table};")).concat());
+        self.is_analysed.store(true, Ordering::Relaxed);
+    }
+
+    /// The server does not look at them by itself.
+    pub(crate) fn leave_alone(&self) {
+        let all = TABLES.map(|table| format!("ALTER TABLE abide.{table} SET (autovacuum_enabled = off);"));
+        self.run(&all.concat());
     }
 
     fn insist(&self, statements: &str) {
