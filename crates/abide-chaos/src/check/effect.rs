@@ -6,9 +6,11 @@ use abide::{ErrorDetails, Event, EventKind};
 
 use super::{Evidence, Past, Rule, Violation};
 use crate::journal::{Activity, Note};
+use crate::program::attempt_of;
 
 pub(super) fn violations(evidence: &Evidence) -> Vec<Violation> {
     let mut found = results_without_runs(evidence);
+    found.extend(stale_results(evidence));
     found.extend(runs_without_asks(evidence));
     found
 }
@@ -35,6 +37,31 @@ fn results_without_runs(evidence: &Evidence) -> Vec<Violation> {
         .map(|(activity, result)| {
             let detail = format!("{result:?} is recorded, and runs returned {:?}", returned.get(&activity));
             Violation::new(Rule::ResultOfRun, subject(&activity), detail)
+        })
+        .collect()
+}
+
+/// Nothing runs again once its result is recorded, and nobody records a result once it runs again.
+fn stale_results(evidence: &Evidence) -> Vec<Violation> {
+    let mut last_run: BTreeMap<&Activity, u32> = BTreeMap::new();
+    for line in evidence.lines() {
+        if let Note::Began { activity, attempt } = &line.note {
+            let last = last_run.entry(activity).or_default();
+            *last = (*last).max(*attempt);
+        }
+    }
+    let events = evidence.instances.values().flat_map(Past::events);
+    let recorded = events.filter_map(|event| Some((asked_by(event)?, result_of(event)?.ok()?)));
+    let signed = recorded.filter_map(|(activity, result)| Some((attempt_of(&result)?, activity)));
+    let stale =
+        signed.filter(|(attempt, activity)| last_run.get(activity).is_some_and(|last| last > attempt));
+    stale
+        .map(|(attempt, activity)| {
+            let detail = format!(
+                "the result of run {attempt} is recorded, and run {:?} began",
+                last_run.get(&activity)
+            );
+            Violation::new(Rule::ResultOfLastRun, subject(&activity), detail)
         })
         .collect()
 }

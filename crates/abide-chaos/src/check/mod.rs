@@ -53,6 +53,8 @@ pub enum Rule {
     TimerNotEarly,
     /// A recorded result is that of a run.
     ResultOfRun,
+    /// It is that of the last run: whoever had lost the lease by then was refused.
+    ResultOfLastRun,
     /// What was run had been asked for.
     RunAskedFor,
     /// The file is sound, and nothing is left in it that somebody would have to do.

@@ -31,7 +31,7 @@ pub fn activities(around: &Surroundings) -> ActivityRegistry {
             async move {
                 noted(&journal, &ctx, async {
                     work_for(&input).await;
-                    stepped(&input)
+                    stepped(&input).map(|value| signed(&value, ctx.attempt()))
                 })
                 .await
             }
@@ -121,4 +121,19 @@ fn stepped(input: &str) -> Result<String, String> {
 #[must_use]
 pub const fn step(number: u64) -> u64 {
     (number % 1_000_003 * 31 + 7) % 1_000_003
+}
+
+/// A result that says which run it is of, so that one of a run that had lost its lease would be seen.
+fn signed(value: &str, attempt: u32) -> String {
+    format!("{value}#{attempt}")
+}
+
+/// What such a result says, without that.
+pub(super) fn unsigned(result: &str) -> &str {
+    result.split_once('#').map_or(result, |(value, _)| value)
+}
+
+/// Which run such a result is of.
+pub(crate) fn attempt_of(result: &str) -> Option<u32> {
+    result.split_once('#')?.1.parse().ok()
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use abide::runtime::registry::{OrchestrationRegistry, OrchestrationRegistryBuilder};
 use abide::{BackoffStrategy, Either2, OrchestrationContext, RetryPolicy};
 
+use super::activity::unsigned;
 use super::{KEPT, LAPS, LINKS, PAUSES, Program, Surroundings, WIDTH, heir_of, hold};
 use crate::journal::Note;
 
@@ -75,7 +76,7 @@ impl Run {
         let value = value.to_string();
         let result = self.ctx.schedule_activity("Step", value.clone()).await;
         self.pass(format!("after {value}"));
-        number(&result?)
+        number(unsigned(&result?))
     }
 }
 
@@ -96,7 +97,8 @@ async fn fan_out(run: Run, input: String) -> Output {
     let steps = (0..WIDTH).map(|nth| run.ctx.schedule_activity("Step", (first + nth).to_string()));
     let results = run.ctx.join(steps.collect()).await;
     run.pass("joined");
-    Ok(results.into_iter().collect::<Result<Vec<_>, _>>()?.join(" "))
+    let results = results.into_iter().collect::<Result<Vec<_>, _>>()?;
+    Ok(results.iter().map(|result| unsigned(result)).collect::<Vec<_>>().join(" "))
 }
 
 async fn family(run: Run, input: String) -> Output {
@@ -181,7 +183,7 @@ async fn race(run: Run, input: String) -> Output {
     let first = run.ctx.select2(quick, slow).await;
     run.pass("decided");
     match first {
-        Either2::First(result) => result,
+        Either2::First(result) => result.map(|result| unsigned(&result).to_owned()),
         Either2::Second(_) => Err("the wrong one won".to_owned()),
     }
 }

@@ -12,6 +12,7 @@ mod hold;
 
 use std::path::PathBuf;
 
+pub(crate) use activity::attempt_of;
 pub use activity::{activities, step};
 pub use code::orchestrations;
 

@@ -196,6 +196,14 @@ fn results_nobody_returned_and_runs_nobody_asked_for_are_found() {
         let details = ErrorDetails::orchestration_failed("made up");
         last(evidence)[3].kind = EventKind::ActivityFailed { details };
     });
+    finds(Rule::ResultOfLastRun, |evidence| {
+        let signed = "7#1".to_owned();
+        last(evidence)[3].kind = EventKind::ActivityCompleted { result: signed.clone() };
+        let lines = evidence.journals.values_mut().next().unwrap();
+        let activity = Activity { instance: PARENT.to_owned(), execution: 2, event: 2 };
+        lines.push(Line { at_ms: 0, note: Note::Ended { activity: activity.clone(), result: Ok(signed) } });
+        lines.push(Line { at_ms: 0, note: Note::Began { activity, attempt: 2 } });
+    });
     finds(Rule::RunAskedFor, |evidence| {
         last(evidence)[1].kind = EventKind::ExternalSubscribed { name: "instead".to_owned() };
     });
