@@ -29,7 +29,8 @@ fn an_idle_node_sends_its_safety_poll_and_nothing_else() {
     let Some(watcher) = Watcher::new() else { return };
     // Whatever is sent to this database is sent by the node, and counted.
     let database = Database::at(watcher.url());
-    let store = database.builder().safety_poll(SAFETY_POLL);
+    // One connection for all looks: another would be opened, and set up, when two of them come together for the first time.
+    let store = database.builder().connections(1).safety_poll(SAFETY_POLL);
     let store = Arc::new(futures::executor::block_on(store.open()).unwrap());
     wait_until(|| store.is_listening());
     let provider: Arc<dyn Provider> = store;
@@ -116,7 +117,7 @@ impl Watcher {
         let query = "SELECT coalesce(substring(query FROM '\"?\\.(\\w+)\\('), query), sum(calls)::bigint,
                             sum(shared_blks_hit + shared_blks_read)::bigint
                      FROM public.pg_stat_statements WHERE dbid = (SELECT oid FROM pg_database WHERE datname = $1)
-                       AND position('pg_catalog.pg_' IN query) = 0
+                       AND position('pg_catalog.pg_' IN query) = 0 AND position('CREATE' IN query) = 0
                      GROUP BY 1";
         let rows = self.beside.rows(query, &[&self.name]);
         rows.iter().map(|row| (row.get(0), Sent { calls: row.get(1), pages: row.get(2) })).collect()
