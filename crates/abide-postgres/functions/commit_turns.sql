@@ -1,5 +1,5 @@
 -- Commits turns of different instances, each for itself. outcomes[turn] is 'ok', or why it was refused (abide.judge). An error, of
--- which a sound caller sees none but those that pass, undoes them all, and the caller repeats them one by one.
+-- which a sound caller sees none but those that pass, undoes them all, and the caller repeats them by halves.
 --
 -- instances[turn]: whose turn it was. is_new[turn]: it began an execution. pruned_…[turn]: what its prune took. The other results are news for those who wait, to
 -- be told when this is committed: whether an instance can be leased, when that may change, under which tags there is new work, and

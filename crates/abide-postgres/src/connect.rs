@@ -28,8 +28,9 @@ const SETTING_UP_ONE_OF_SEVERAL: Duration = Duration::from_secs(3);
 ///
 /// Plans are made once, and must be right for tables of any size: only loops over indexes, beginning with the arguments. Planning anew for
 /// the arrays of each call costs more than the call; a plan that was made while a table was small, and is kept, must not scan or hash it. (JIT
-/// is off because forbidden plans count as very expensive ones.) Nothing that others made is found by a name of the server's own. A wait for a lock, and a statement, come to an end by themselves. A server
-/// whose default gives up durability does not get its way: what is acknowledged is on its disk.
+/// is off because forbidden plans count as very expensive ones.) Nothing that others made is found by a name of the server's own. A wait for
+/// a lock, and a statement, come to an end by themselves. A server whose default gives up durability does not get its way: what is
+/// acknowledged is on its disk.
 pub(crate) const SETTINGS: &str = "
     SET client_min_messages = warning;
     SET search_path = pg_catalog, pg_temp;

@@ -191,3 +191,21 @@ fn since(moment: &AtomicU64, now: Duration) -> Option<Duration> {
 fn nanos(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(NEVER - 1)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_from_before_the_store_recovered_begins_no_outage() {
+        let at = Duration::from_secs;
+        let pulse = Pulse::new(at(0));
+        assert_eq!(pulse.storage_error(at(1), at(2)), Outage::Begins);
+        assert_eq!(pulse.storage_error(at(1), at(3)), Outage::GoesOn);
+        assert_eq!(pulse.storage_answered(at(5)), Some(at(3)));
+        assert_eq!(pulse.storage_error(at(4), at(6)), Outage::IsOver, "made in the outage, late after it");
+        assert_eq!(pulse.health(at(6), at(0)).storage_down_for, None);
+        assert_eq!(pulse.storage_error(at(5), at(7)), Outage::Begins);
+        assert_eq!(pulse.health(at(7), at(0)).storage_errors, 4, "all are counted");
+    }
+}

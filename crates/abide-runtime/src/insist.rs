@@ -169,3 +169,24 @@ impl<T: Send + 'static> Tries<T> {
         .await
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use futures_util::future::{pending, ready};
+
+    use super::*;
+
+    #[test]
+    fn an_answer_is_of_the_time_at_which_its_own_try_was_made() {
+        let mut tries: Tries<()> = Tries::default();
+        let (fail, failed) = tokio::sync::oneshot::channel();
+        let older = async move { Err(failed.await.unwrap_or_else(|_| unreachable!("it is sent"))) };
+        tries.make(Duration::from_secs(1), older.boxed());
+        tries.make(Duration::from_secs(2), pending().boxed());
+        assert!(tries.hear(ready(())).now_or_never().flatten().is_none(), "nobody has answered yet");
+        assert_eq!(tries.began, Duration::from_secs(2), "what is late is the newest");
+        fail.send(StoreError::unknown(Operation::CommitTurn, LATE)).unwrap();
+        assert!(tries.hear(pending::<()>()).now_or_never().flatten().is_some());
+        assert_eq!(tries.began, Duration::from_secs(1));
+    }
+}

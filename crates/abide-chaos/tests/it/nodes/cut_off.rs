@@ -41,10 +41,7 @@ fn nothing_is_lost_when_the_server_ends_connections() {
 
 #[test]
 fn nothing_is_lost_when_answers_are() {
-    let Some(database) = Database::shared() else { return };
-    let proxy = Proxy::before(database.url());
-    let url = proxy.url(database.url());
-    let fleet = Fleet::at(Site::through("answers", database, &url), 3).with_lease(LEASE);
+    let Some((proxy, fleet)) = nodes_behind_a_proxy("answers") else { return };
     let mut moments = Vec::new();
     let hit = weather(
         fleet,
@@ -71,10 +68,7 @@ fn nothing_is_lost_when_answers_are() {
 
 #[test]
 fn nothing_is_lost_when_connections_stall_or_break_in_half() {
-    let Some(database) = Database::shared() else { return };
-    let proxy = Proxy::before(database.url());
-    let url = proxy.url(database.url());
-    let fleet = Fleet::at(Site::through("stalls", database, &url), 3).with_lease(LEASE);
+    let Some((proxy, fleet)) = nodes_behind_a_proxy("stalls") else { return };
     let mut moments = Vec::new();
     let hit = weather(
         fleet,
@@ -97,10 +91,7 @@ fn nothing_is_lost_when_connections_stall_or_break_in_half() {
 /// like it. Whatever does not depend on it goes on.
 #[test]
 fn others_go_on_while_a_connection_is_silent() {
-    let Some(database) = Database::shared() else { return };
-    let proxy = Proxy::before(database.url());
-    let url = format!("{}&connect_timeout=1", proxy.url(database.url()));
-    let fleet = Fleet::at(Site::through("silent", database, &url), 3).with_lease(LEASE);
+    let Some((proxy, fleet)) = nodes_behind_a_proxy("silent") else { return };
     let mut moments = Vec::new();
     let hit = weather(
         fleet,
@@ -139,6 +130,15 @@ fn connections_that_never_come_about_are_given_up() {
         proxy.silence_next(0);
         order.join().unwrap().unwrap();
     });
+}
+
+/// Three nodes that reach their server by a wire that can go wrong. `None` if there is no server.
+fn nodes_behind_a_proxy(name: &str) -> Option<(Proxy, Fleet)> {
+    let database = Database::shared()?;
+    let proxy = Proxy::before(database.url());
+    let url = proxy.url(database.url());
+    let fleet = Fleet::at(Site::through(name, database, &url), 3).with_lease(LEASE);
+    Some((proxy, fleet))
 }
 
 /// Says how many connections it hit; a stall counts as one.
