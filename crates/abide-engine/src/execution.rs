@@ -251,6 +251,19 @@ impl Execution {
         self.mismatch.as_ref()
     }
 
+    /// Whose execution this is.
+    #[must_use]
+    pub const fn identity(&self) -> &Identity {
+        &self.who
+    }
+
+    /// Whether this activity is the only thing under way for it: it waits for the answer, and for none of another activity or child.
+    /// Then nothing is gained by waiting for more mail before the answer is taken in.
+    #[must_use]
+    pub fn waits_only_for(&self, activity: EventId) -> bool {
+        self.ended.is_none() && self.ledger.is_only_work(activity)
+    }
+
     fn run_turn(&mut self) -> Step {
         if self.run() == Progress::AwaitHost
             && let Some((_, options)) = self.host_calls.front()

@@ -109,6 +109,13 @@ impl Ledger {
         self.open.get(&id).is_some_and(|ask| ask.token.is_some())
     }
 
+    /// Whether this activity is open, and no other activity or child is.
+    pub(crate) fn is_only_work(&self, activity: EventId) -> bool {
+        let is_work = |family| matches!(family, Family::Activity | Family::Child);
+        self.open.get(&activity).is_some_and(|ask| ask.family == Family::Activity)
+            && self.open.iter().all(|(id, ask)| *id == activity || !is_work(ask.family))
+    }
+
     /// Everything that is open, ascending; nothing is open afterwards.
     pub(crate) fn close_all(&mut self) -> BTreeMap<EventId, OpenAsk> {
         self.awaited = 0;

@@ -212,10 +212,10 @@ fn start(core: &Arc<Core>, clock_of_client: Option<Arc<dyn Clock>>) {
         Some(clock) => client.clock(clock),
         None => client,
     };
-    let worker = Arc::new(Worker::new(Arc::clone(core), client.build()));
+    let orchestrator = Arc::new(Orchestrator::new(Arc::clone(core)));
+    let worker = Arc::new(Worker::new(Arc::clone(core), Arc::clone(&orchestrator), client.build()));
     serve(core, &worker);
 
-    let orchestrator = Arc::new(Orchestrator::new(Arc::clone(core)));
     let turns = dispatch(Arc::clone(core), orchestrator);
     let of_lanes = Arc::clone(core);
     let lanes = async move {

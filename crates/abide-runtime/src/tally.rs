@@ -22,12 +22,17 @@ impl<Key> Default for Tally<Key> {
 impl<Key: Ord> Tally<Key> {
     /// Counts once more; says how often now.
     pub(crate) fn add(&self, key: Key) -> u32 {
+        self.add_times(key, 1)
+    }
+
+    /// Counts so many times more; says how often now.
+    pub(crate) fn add_times(&self, key: Key, times: u32) -> u32 {
         let mut counts = self.lock();
         if counts.len() >= REMEMBERED && !counts.contains_key(&key) {
             counts.clear();
         }
         let count = counts.entry(key).or_default();
-        *count = count.saturating_add(1);
+        *count = count.saturating_add(times);
         *count
     }
 
@@ -42,6 +47,14 @@ impl<Key: Ord> Tally<Key> {
         if *count == 0 {
             counts.remove(key);
         }
+    }
+
+    /// Whether it was counted at all.
+    pub(crate) fn is_counted<Known: Ord + ?Sized>(&self, key: &Known) -> bool
+    where
+        Key: Borrow<Known>,
+    {
+        self.lock().contains_key(key)
     }
 
     /// Starts anew.

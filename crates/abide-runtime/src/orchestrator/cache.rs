@@ -2,14 +2,18 @@
 //!
 //! What is kept is a copy: the store decides whether it is current. It is bounded by an estimate of its size, and the one
 //! that was not used for the longest time goes first.
+//!
+//! Whoever runs a turn takes the instance out and puts it back once the turn is committed. The next step may be done before it is
+//! back, because the store tells everybody at once: so it is known who is away, and one can wait for it.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use abide_engine::Execution;
 use abide_model::{Event, EventKind, INITIAL_EVENT_ID};
 use abide_provider::Position;
+use tokio::sync::oneshot;
 
 use super::weight::Weight;
 
@@ -24,6 +28,18 @@ pub(crate) struct Resident {
     pub(crate) position: Position,
     pub(crate) weight: Weight,
     pub(crate) life: Life,
+    /// That it is out of the cache; `None` while it is in there.
+    pub(crate) away: Option<Away>,
+}
+
+/// What the cache has of an instance.
+#[derive(Debug)]
+pub(crate) enum Found {
+    /// It is taken out.
+    Here(Box<Resident>),
+    /// It is in use, and the receiver hears when that is over.
+    InUse(oneshot::Receiver<()>),
+    Nothing,
 }
 
 /// What is told about an execution when it ends, and about its children when they do.
@@ -88,14 +104,38 @@ fn child_outcome(kind: &EventKind) -> Option<&'static str> {
 #[derive(Debug)]
 pub(crate) struct Cache {
     limit: usize,
-    kept: Mutex<Kept>,
+    kept: Arc<Mutex<Kept>>,
+}
+
+/// Says that an instance is in use, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Away {
+    instance: String,
+    number: u64,
+    kept: Arc<Mutex<Kept>>,
+}
+
+impl Drop for Away {
+    fn drop(&mut self) {
+        let over = lock(&self.kept).no_longer_away(&self.instance, self.number);
+        drop(over);
+    }
+}
+
+/// Who uses an instance, and who waits for it. They hear of the end by their channel being closed.
+#[derive(Debug)]
+struct Use {
+    number: u64,
+    waiting: Vec<oneshot::Sender<()>>,
 }
 
 #[derive(Debug, Default)]
 struct Kept {
     residents: BTreeMap<String, Place>,
     by_age: BTreeMap<u64, String>,
-    next_age: u64,
+    away: BTreeMap<String, Use>,
+    /// Numbers places and uses.
+    next: u64,
     weight: usize,
 }
 
@@ -109,29 +149,53 @@ struct Place {
 
 impl Cache {
     pub(crate) fn new(limit: usize) -> Self {
-        Self { limit, kept: Mutex::default() }
+        Self { limit, kept: Arc::default() }
     }
 
-    /// Takes an instance out. Whoever takes it puts it back, or leaves it to be replayed.
-    pub(crate) fn take(&self, instance: &str) -> Option<Resident> {
-        let mut kept = self.lock();
-        let place = kept.residents.remove(instance)?;
+    /// Takes an instance out, if it is there and as wanted. Whoever takes it puts it back, or leaves it to be replayed.
+    pub(crate) fn take_if(&self, instance: &str, wanted: impl FnOnce(&Resident) -> bool) -> Found {
+        let mut kept = lock(&self.kept);
+        if let Some(in_use) = kept.away.get_mut(instance) {
+            let (over, hear) = oneshot::channel();
+            in_use.waiting.push(over);
+            return Found::InUse(hear);
+        }
+        let Some(mut place) = kept.residents.remove(instance) else { return Found::Nothing };
+        if !wanted(&place.resident) {
+            kept.residents.insert(instance.to_owned(), place);
+            return Found::Nothing;
+        }
         kept.by_age.remove(&place.age);
         kept.weight = kept.weight.saturating_sub(place.weight);
-        Some(place.resident)
+        place.resident.away = Some(self.note_use(&mut kept, instance).0);
+        drop(kept);
+        Found::Here(Box::new(place.resident))
+    }
+
+    /// Notes that an instance is in use from now on; whoever waited for an earlier use waits no longer.
+    pub(crate) fn in_use(&self, instance: &str) -> Away {
+        let (away, earlier) = self.note_use(&mut lock(&self.kept), instance);
+        drop(earlier);
+        away
+    }
+
+    fn note_use(&self, kept: &mut Kept, instance: &str) -> (Away, Option<Use>) {
+        let number = kept.number();
+        let earlier = kept.away.insert(instance.to_owned(), Use { number, waiting: Vec::new() });
+        (Away { instance: instance.to_owned(), number, kept: Arc::clone(&self.kept) }, earlier)
     }
 
     /// Keeps an instance, and lets go of others until all fit. Destructors of user code run after the lock is released.
-    pub(crate) fn put(&self, instance: String, resident: Resident) {
+    pub(crate) fn put(&self, instance: String, mut resident: Resident) {
         if self.limit == 0 {
             return;
         }
+        let away = resident.away.take();
         // However much an instance went through, it is kept: replaying a long history for every turn is worse than a bound
         // that is kept roughly, and most of what it went through its code has let go of.
         let weight = resident.weight.total().min(self.limit / HEAVIEST_SHARE);
-        let mut kept = self.lock();
-        let age = kept.next_age;
-        kept.next_age = kept.next_age.wrapping_add(1);
+        let mut kept = lock(&self.kept);
+        let age = kept.number();
         kept.weight = kept.weight.saturating_add(weight);
         kept.by_age.insert(age, instance.clone());
         let replaced = kept.residents.insert(instance, Place { age, weight, resident });
@@ -141,21 +205,30 @@ impl Cache {
         }
         let evicted = kept.evict_down_to(self.limit);
         drop(kept);
-        drop(evicted);
-        drop(replaced);
+        drop((away, evicted, replaced));
     }
 
     /// How many are kept.
     pub(crate) fn len(&self) -> usize {
-        self.lock().residents.len()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Kept> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.kept).residents.len()
     }
 }
 
+fn lock(kept: &Mutex<Kept>) -> MutexGuard<'_, Kept> {
+    kept.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 impl Kept {
+    fn number(&mut self) -> u64 {
+        self.next = self.next.wrapping_add(1);
+        self.next
+    }
+
+    fn no_longer_away(&mut self, instance: &str, number: u64) -> Option<Use> {
+        let is_it = self.away.get(instance).is_some_and(|in_use| in_use.number == number);
+        if is_it { self.away.remove(instance) } else { None }
+    }
+
     fn evict_down_to(&mut self, limit: usize) -> Vec<Resident> {
         let mut evicted = Vec::new();
         while self.weight > limit

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use abide_engine::{MailId, TurnOutput};
+use abide_engine::{Identity, MailId, TurnOutput};
 use abide_model::{
     ErrorDetails, Event, EventKind, INITIAL_EXECUTION_ID, ScheduledActivityIdentifier, WorkItem,
 };
@@ -25,31 +25,45 @@ const UNREADABLE_END: u64 = 99_999;
 
 /// What to write for a turn under a lease.
 pub(crate) fn commit_of(lease: &InstanceLease, execution_id: u64, output: TurnOutput) -> TurnCommit {
+    let (consumed, left) = consumed_of(&lease.messages, &output.consumed);
+    let authority = Authority::Lease { token: lease.token.clone() };
+    TurnCommit {
+        instance: lease.instance.clone(),
+        authority,
+        consumed,
+        left,
+        turn: turn_of(execution_id, output),
+    }
+}
+
+/// What to write for a turn that took in nothing but the completion of a finished activity, by the right of that.
+pub(crate) fn fused_commit_of(authority: Authority, who: &Identity, output: TurnOutput) -> TurnCommit {
+    TurnCommit {
+        instance: who.instance.clone(),
+        authority,
+        consumed: Consumed::All,
+        left: Vec::new(),
+        turn: turn_of(who.execution_id, output),
+    }
+}
+
+fn turn_of(execution_id: u64, output: TurnOutput) -> Turn {
     let TurnOutput {
         events,
         worker_items,
         orchestrator_items,
         cancelled_activities,
         removed_timers,
-        consumed,
         prune,
         ..
     } = output;
-    let (consumed, left) = consumed_of(&lease.messages, &consumed);
-    let turn = Turn {
+    Turn {
         worker_items,
         orchestrator_items,
         cancelled_activities,
         removed_timers,
         prune,
         ..Turn::of_past(execution_id, events)
-    };
-    TurnCommit {
-        instance: lease.instance.clone(),
-        authority: Authority::Lease { token: lease.token.clone() },
-        consumed,
-        left,
-        turn,
     }
 }
 
@@ -139,6 +153,15 @@ pub(crate) enum CommitEnd {
 
 /// Commits one turn, however often that takes.
 pub(crate) async fn commit(core: &Arc<Core>, commit: TurnCommit) -> CommitEnd {
+    match insist_on(core, commit).await {
+        Told::Done(committed) => CommitEnd::Done(committed),
+        Told::GivenUp => CommitEnd::GivenUp,
+        Told::Refused { error, perhaps_applied } => refused(error, perhaps_applied),
+    }
+}
+
+/// The same, with the store's own words if it refuses.
+pub(super) async fn insist_on(core: &Arc<Core>, commit: TurnCommit) -> Told<Committed> {
     let store = Arc::clone(&core.store);
     let call = move || {
         let (store, commit) = (Arc::clone(&store), commit.clone());
@@ -149,14 +172,11 @@ pub(crate) async fn commit(core: &Arc<Core>, commit: TurnCommit) -> CommitEnd {
         .boxed()
     };
     core.wait_for_last_fetches().await;
-    match core.insist(Operation::CommitTurn, call).await {
-        Told::Done(committed) => {
-            core.pulse.committed(core.clock.monotonic());
-            CommitEnd::Done(committed)
-        }
-        Told::GivenUp => CommitEnd::GivenUp,
-        Told::Refused { error, perhaps_applied } => refused(error, perhaps_applied),
+    let told = core.insist(Operation::CommitTurn, call).await;
+    if matches!(told, Told::Done(_)) {
+        core.pulse.committed(core.clock.monotonic());
     }
+    told
 }
 
 #[expect(clippy::fn_params_excessive_bools, reason = "one fact about earlier tries")]

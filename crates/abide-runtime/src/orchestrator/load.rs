@@ -2,19 +2,24 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use abide_engine::{Execution, Foreign, ForeignListener, Identity};
 use abide_model::{Event, KvEntry};
 use abide_provider::{Ability, InstanceLease, Operation, Position, Rejection, StoreError};
 use futures_util::FutureExt;
+use futures_util::future::select;
 use semver::Version;
 use tracing::warn;
 
 use super::Orchestrator;
-use super::cache::{Life, Resident};
+use super::cache::{Found, Life, Resident};
 use super::weight::Weight;
 use crate::OrchestrationHandler;
 use crate::insist::Told;
+
+/// An instance is in use for longer than this only if the store is slow to answer; then it is replayed.
+const IN_USE: Duration = Duration::from_millis(100);
 
 /// Why an execution cannot be run now.
 #[derive(Debug)]
@@ -44,7 +49,8 @@ impl Orchestrator {
         };
         let position = Position { execution_id: who.execution_id, last_event_id: 0, ..lease.position };
         let execution = Execution::new_with_listener(who.clone(), kv, code, tell_of_foreign(&who));
-        Ok(Resident { execution, position, weight: Weight::default(), life: Life::default() })
+        let away = Some(self.cache.in_use(&lease.instance));
+        Ok(Resident { execution, position, weight: Weight::default(), life: Life::default(), away })
     }
 
     /// An execution that goes on: kept, or replayed.
@@ -54,13 +60,12 @@ impl Orchestrator {
         who: Identity,
         code: Arc<dyn OrchestrationHandler>,
     ) -> Result<Resident, Hindrance> {
-        let kept = self.cache.take(&lease.instance);
-        self.core.metrics.set_instances_resident(self.cache.len());
-        if let Some(kept) = kept
+        if let Some(kept) = self.take_if(&lease.instance, |_| true).await
             && let Some(kept) = self.caught_up(lease, kept).await?
         {
             return Ok(kept);
         }
+        let away = Some(self.cache.in_use(&lease.instance));
         let history = self.read_compatible_history(lease).await?;
         let kv = self.read_values(lease).await?;
         let mut cold = Resident {
@@ -68,9 +73,31 @@ impl Orchestrator {
             position: Position { last_event_id: 0, ..lease.position },
             weight: Weight::default(),
             life: Life::default(),
+            away,
         };
         relive(&mut cold, history);
         Ok(cold)
+    }
+
+    /// What is kept of an instance, if it is as wanted. If it is in use, that is over in a moment: its turn is committed, or else
+    /// there would be nothing to take it for.
+    pub(super) async fn take_if(
+        &self,
+        instance: &str,
+        wanted: impl Fn(&Resident) -> bool,
+    ) -> Option<Resident> {
+        let found = match self.cache.take_if(instance, &wanted) {
+            Found::InUse(over) => {
+                let too_long = Box::pin(self.core.caller.pause_unless_given_up(IN_USE));
+                let _either = select(over, too_long).await;
+                self.cache.take_if(instance, wanted)
+            }
+            found @ (Found::Here(_) | Found::Nothing) => found,
+        };
+        match found {
+            Found::Here(kept) => Some(*kept),
+            Found::InUse(_) | Found::Nothing => None,
+        }
     }
 
     /// A kept copy, with what others committed since; `None` if the store does not vouch for it.
@@ -154,7 +181,7 @@ fn told<T>(told: Told<T>) -> Result<T, Hindrance> {
 
 /// Takes in events that were committed before.
 fn relive(resident: &mut Resident, history: Vec<Event>) {
-    let Resident { execution, position, weight, life } = resident;
+    let Resident { execution, position, weight, life, .. } = resident;
     for event in &history {
         weight.note(event);
     }

@@ -1,7 +1,7 @@
 //! The lane of turns: a leased instance is run and committed.
 //!
 //! Start with [`Orchestrator::turn`]. What a lease is about is decided in `plan.rs`, how its execution is brought up to date
-//! in `load.rs`, what is written in `commit.rs`, what is pruned in `prune.rs` and `prune_with_commit.rs`; ends that the code did not
+//! in `load.rs`, what is written in `commit.rs`, turns that come with a finished activity in `fused.rs`, what is pruned in `prune.rs` and `prune_with_commit.rs`; ends that the code did not
 //! choose are in `failure.rs`, and whom to tell of them in `parent.rs`.
 //!
 //! Deliberately absent: the rules of replay. They are the engine's.
@@ -9,6 +9,7 @@
 mod cache;
 mod commit;
 mod failure;
+mod fused;
 mod load;
 mod parent;
 mod plan;
@@ -24,7 +25,7 @@ use std::time::Duration;
 use abide_engine::{HostCall, Identity, Outcome, Step, TurnOutput, answer_late_mail};
 use abide_model::{INITIAL_EXECUTION_ID, Timestamp};
 use abide_provider::{
-    InstanceLease, LeaseInstances, Operation, Position, Provider, ProviderError, StoreError,
+    Committed, InstanceLease, LeaseInstances, Operation, Position, Provider, ProviderError, StoreError,
 };
 use futures_util::future::{BoxFuture, FutureExt};
 use tokio::sync::Notify;
@@ -33,6 +34,7 @@ use tracing::{Instrument, debug, info_span, warn};
 
 use self::cache::{Cache, Life, Resident};
 use self::commit::{CommitEnd, commit, commit_of};
+pub(crate) use self::fused::{FinishedStep, Fused};
 use self::plan::{Stage, mail_of, resolve};
 use self::prune::Promises;
 use crate::OrchestrationHandler;
@@ -57,6 +59,8 @@ pub(crate) struct Orchestrator {
     misses: Tally<String>,
     /// How often in a row the store had another history of an instance.
     conflicts: Tally<String>,
+    /// How many of its next steps each instance has not fused, because it had mail when the last one was.
+    refusals: Tally<String>,
     /// The store did not prune when it was last asked to.
     prunes_nothing: AtomicBool,
 }
@@ -70,6 +74,32 @@ pub(crate) struct Held {
     lost: CancellationToken,
 }
 
+/// What is left to do for a turn once it is committed.
+struct Decided {
+    told: report::Told,
+    sends_mail: bool,
+    sends_work: bool,
+}
+
+impl Decided {
+    /// What a turn decided, which the execution takes note of.
+    fn of(resident: &mut Resident, output: &TurnOutput) -> Self {
+        resident.life.turns = resident.life.turns.saturating_add(1);
+        let mut answered = Vec::new();
+        for event in &output.events {
+            resident.weight.note(event);
+            answered.extend(resident.life.note(event));
+        }
+        let last = output.events.last().map_or(resident.position.last_event_id, abide_model::Event::event_id);
+        resident.position = Position { last_event_id: last, ..resident.position };
+        Self {
+            told: report::Told::of(output, &resident.life, last).with_children(answered),
+            sends_mail: !output.orchestrator_items.is_empty(),
+            sends_work: !output.worker_items.is_empty(),
+        }
+    }
+}
+
 impl Orchestrator {
     pub(crate) fn new(core: Arc<Core>) -> Self {
         let cache = Cache::new(core.settings.instance_cache_bytes);
@@ -78,6 +108,7 @@ impl Orchestrator {
             cache,
             misses: Tally::default(),
             conflicts: Tally::default(),
+            refusals: Tally::default(),
             prunes_nothing: AtomicBool::new(false),
         }
     }
@@ -162,31 +193,31 @@ impl Orchestrator {
     }
 
     async fn finish(&self, held: &Held, who: Identity, mut resident: Resident, output: TurnOutput) {
-        let lease = &held.lease;
-        resident.life.turns = resident.life.turns.saturating_add(1);
-        let mut answered = Vec::new();
-        for event in &output.events {
-            resident.weight.note(event);
-            answered.extend(resident.life.note(event));
-        }
-        let last = output.events.last().map_or(resident.position.last_event_id, abide_model::Event::event_id);
-        resident.position = Position { last_event_id: last, ..resident.position };
-        let told = report::Told::of(&output, &resident.life, last).with_children(answered);
-        let turn = commit_of(lease, who.execution_id, output);
-        let sends = (!turn.turn.orchestrator_items.is_empty(), !turn.turn.worker_items.is_empty());
+        let decided = Decided::of(&mut resident, &output);
+        let turn = commit_of(&held.lease, who.execution_id, output);
         let end = match self.commit_pruning(&who, turn).await {
             CommitEnd::Refused(error) => return self.refused(held, who, error).await,
             end @ (CommitEnd::Done(_) | CommitEnd::NotOurs | CommitEnd::Outdated | CommitEnd::GivenUp) => end,
         };
         if let Some(committed) = self.settle(held, &who, end).await {
-            self.core.chances.forget(&who.instance);
-            self.misses.forget(&who.instance);
-            self.conflicts.forget(&who.instance);
-            self.tell_lanes(sends);
-            told.tell(&self.core, &who, &committed);
-            if told.is_running() {
-                self.keep(who.instance, resident);
-            }
+            self.committed(who, resident, &decided, &committed);
+        }
+    }
+
+    /// A turn is committed: whoever can go on now hears of it, and the execution is kept if it goes on.
+    fn committed(&self, who: Identity, resident: Resident, decided: &Decided, committed: &Committed) {
+        self.core.chances.forget(&who.instance);
+        self.misses.forget(&who.instance);
+        self.conflicts.forget(&who.instance);
+        if decided.sends_mail {
+            self.core.new_mail.notify_one();
+        }
+        if decided.sends_work {
+            self.core.new_work.notify_one();
+        }
+        decided.told.tell(&self.core, &who, committed);
+        if decided.told.is_running() {
+            self.keep(who.instance, resident);
         }
     }
 
@@ -204,15 +235,6 @@ impl Orchestrator {
 
     fn now(&self, held: &Held) -> Timestamp {
         StoreTime::of(held.lease.store_time, held.granted).now(&*self.core.clock)
-    }
-
-    fn tell_lanes(&self, (mail, work): (bool, bool)) {
-        if mail {
-            self.core.new_mail.notify_one();
-        }
-        if work {
-            self.core.new_work.notify_one();
-        }
     }
 
     async fn hand_back(&self, lease: &Arc<InstanceLease>, back: GiveBack) {

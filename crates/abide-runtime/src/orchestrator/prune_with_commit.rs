@@ -66,7 +66,7 @@ impl Orchestrator {
         }
     }
 
-    fn tell_pruned(&self, who: &Identity, committed: &Committed) {
+    pub(super) fn tell_pruned(&self, who: &Identity, committed: &Committed) {
         let was_told = self.prunes_nothing.swap(committed.pruned.is_none(), Ordering::Relaxed);
         let Some(pruned) = &committed.pruned else {
             self.core.metrics.record_prune_refused();

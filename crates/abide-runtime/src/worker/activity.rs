@@ -7,6 +7,7 @@ use abide_provider::WorkLease;
 use tracing::{Span, info_span};
 
 use crate::chances::Tried;
+use crate::orchestrator::FinishedStep;
 use crate::store_time::StoreTime;
 
 /// An activity that is leased.
@@ -97,6 +98,17 @@ impl Activity {
                 let kind = AppErrorKind::ActivityFailed;
                 self.failed(ErrorDetails::Application { kind, message, retryable: false })
             }
+        }
+    }
+
+    /// What a turn may be committed by, once it has run.
+    pub(super) fn finished_step(&self) -> FinishedStep<'_> {
+        FinishedStep {
+            instance: &self.instance,
+            execution_id: self.execution_id,
+            activity_id: self.id,
+            token: &self.token,
+            store_time: self.store_time,
         }
     }
 

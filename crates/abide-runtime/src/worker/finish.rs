@@ -12,6 +12,7 @@ use super::Worker;
 use super::activity::Activity;
 use crate::dispatch::GiveBack;
 use crate::insist::Told;
+use crate::orchestrator::Fused;
 
 /// A result that the store will not take is tried again after this time.
 const AFTER_REFUSAL: Duration = Duration::from_secs(1);
@@ -34,7 +35,14 @@ impl Worker {
     /// it again would give the same.
     pub(super) async fn finish_with(&self, activity: &Activity, result: Result<String, String>) -> Taken {
         let size = result.as_ref().map_or_else(String::len, String::len);
-        match self.try_finish(activity, activity.completion(result)).await {
+        let completion = activity.completion(result);
+        match self.turns.fuse(&activity.finished_step(), &completion).await {
+            Fused::Done => return Taken::Yes,
+            Fused::TooLate => return Taken::TooLate,
+            Fused::GivenUp => return self.given_up(activity).await,
+            Fused::No => {}
+        }
+        match self.try_finish(activity, completion).await {
             Ok(taken) => taken,
             Err(error) if error.rejection() == Some(Rejection::Invalid) => {
                 let problem = format!(
@@ -88,11 +96,13 @@ impl Worker {
                 }
                 Some(_) | None => Err(error),
             },
-            Told::GivenUp => {
-                self.hand_back(activity, GiveBack::UNTRIED).await;
-                Ok(Taken::No)
-            }
+            Told::GivenUp => Ok(self.given_up(activity).await),
         }
+    }
+
+    async fn given_up(&self, activity: &Activity) -> Taken {
+        self.hand_back(activity, GiveBack::UNTRIED).await;
+        Taken::No
     }
 
     async fn refused(&self, activity: &Activity, error: &StoreError) -> Taken {

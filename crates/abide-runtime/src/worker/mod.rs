@@ -35,6 +35,7 @@ pub(crate) use self::watch::{listen, watch};
 use crate::chances::Verdict;
 use crate::core::Core;
 use crate::dispatch::{GiveBack, Lane, Slot, give_back};
+use crate::orchestrator::Orchestrator;
 use crate::renewal::{Lease, LeaseGuard, Leased};
 
 /// So many finished activities per slot may wait for the store to take their result.
@@ -45,6 +46,7 @@ const SESSION_TOO_MANY: Duration = Duration::from_millis(100);
 /// Runs activities.
 pub(crate) struct Worker {
     core: Arc<Core>,
+    turns: Arc<Orchestrator>,
     client: Client,
     pub(crate) sessions: Sessions,
     running: Running,
@@ -53,10 +55,11 @@ pub(crate) struct Worker {
 }
 
 impl Worker {
-    pub(crate) fn new(core: Arc<Core>, client: Client) -> Self {
+    pub(crate) fn new(core: Arc<Core>, turns: Arc<Orchestrator>, client: Client) -> Self {
         let slots = core.settings.worker_concurrency;
         let node = core.settings.worker_node_id.clone().unwrap_or_else(|| core.id.clone());
         Self {
+            turns,
             client,
             sessions: Sessions::new(&core.settings, Arc::clone(&core.clock)),
             running: Running::default(),

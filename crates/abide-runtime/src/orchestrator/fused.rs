@@ -1,0 +1,108 @@
+//! Fused steps: a finished activity and the turn that takes its result in, in one commit.
+//!
+//! The orchestration must be in memory here and wait for nothing but this activity. Its result is fed to it at once, and what it
+//! decides is written by the right of the activity's lease: no message, no lease on the instance, one commit less. The store refuses
+//! if anything else has happened to the instance meanwhile. Then the execution, which is ahead of the store, is forgotten, and the
+//! result is told the plain way, as if nothing had been tried.
+//!
+//! Deliberately absent: turns that stop for their host. They have a lease.
+
+use abide_engine::{Identity, Mail, MailId, Step};
+use abide_model::{EventId, WorkItem};
+use abide_provider::{Ability, Authority, Rejection};
+use tracing::{Instrument, debug, info_span};
+
+use super::cache::Resident;
+use super::commit::{fused_commit_of, insist_on};
+use super::prune::Promises;
+use super::{Decided, Orchestrator};
+use crate::insist::Told;
+use crate::store_time::StoreTime;
+
+/// The only message there is has no number in the store.
+const THE_RESULT: MailId = MailId(0);
+
+/// An instance that gets mail beside its activities is replayed after a refusal, so it is not tried again at once.
+const STEPS_UNFUSED: u32 = 16;
+
+/// An activity that has run, and whose lease is held.
+#[derive(Debug)]
+pub(crate) struct FinishedStep<'a> {
+    pub(crate) instance: &'a str,
+    pub(crate) execution_id: u64,
+    pub(crate) activity_id: u64,
+    pub(crate) token: &'a str,
+    pub(crate) store_time: StoreTime,
+}
+
+/// What a fused step came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fused {
+    /// It is committed.
+    Done,
+    /// The activity's lease was lost.
+    TooLate,
+    /// The runtime gave up.
+    GivenUp,
+    /// It cannot be done: the result is to be told the plain way.
+    No,
+}
+
+impl Orchestrator {
+    /// Takes the result of an activity in and commits what comes of it, if that can be done in one.
+    pub(crate) async fn fuse(&self, step: &FinishedStep<'_>, result: &WorkItem) -> Fused {
+        if !self.core.abilities.has(Ability::FusedSteps) || self.refusals.is_counted(step.instance) {
+            self.refusals.take_back(step.instance);
+            return Fused::No;
+        }
+        let wanted = |kept: &Resident| {
+            kept.position.execution_id == step.execution_id
+                && kept.execution.waits_only_for(EventId::new(step.activity_id))
+        };
+        let Some(resident) = self.take_if(step.instance, wanted).await else { return Fused::No };
+        let who = resident.execution.identity().clone();
+        let span = info_span!(target: "abide::runtime", parent: None, "turn", instance_id = %who.instance,
+            execution_id = who.execution_id, orchestration_name = %who.orchestration);
+        self.fused_turn(step, result, who, resident).instrument(span).await
+    }
+
+    async fn fused_turn(
+        &self,
+        step: &FinishedStep<'_>,
+        result: &WorkItem,
+        who: Identity,
+        mut resident: Resident,
+    ) -> Fused {
+        crate::test_hooks::delay(&*self.core.clock, &who.instance).await;
+        let mail = vec![Mail { id: THE_RESULT, item: result.clone() }];
+        let now = step.store_time.now(&*self.core.clock);
+        let Ok(Step::Done(mut output)) = resident.execution.turn(mail, now) else { return Fused::No };
+        output.prune = self.prune_with_commit(&who, &output, &Promises::default(), now);
+        let prunes = output.prune.is_some();
+        let expected = resident.position;
+        let decided = Decided::of(&mut resident, &output);
+        let authority = Authority::FinishedWork { token: step.token.to_owned(), expected };
+        match insist_on(&self.core, fused_commit_of(authority, &who, *output)).await {
+            Told::Done(committed) => {
+                if prunes {
+                    self.tell_pruned(&who, &committed);
+                }
+                self.committed(who, resident, &decided, &committed);
+                Fused::Done
+            }
+            Told::GivenUp => Fused::GivenUp,
+            Told::Refused { error, perhaps_applied } => {
+                debug!(target: "abide::runtime", instance_id = %who.instance, %error, "a step could not be fused");
+                match error.rejection() {
+                    // A try whose answer was lost may have ended the lease: then this refuses what is done.
+                    Some(Rejection::LeaseLost) if perhaps_applied => Fused::Done,
+                    Some(Rejection::LeaseLost) => Fused::TooLate,
+                    Some(_) | None => {
+                        self.refusals.add_times(who.instance, STEPS_UNFUSED);
+                        Fused::No
+                    }
+                }
+            }
+        }
+    }
+}
