@@ -13,37 +13,42 @@ CREATE FUNCTION abide.commit_turns(
 #variable_conflict use_column
 DECLARE
     v_now bigint;
+    -- Instances that are known by their names only.
     v_required text[] := ARRAY(SELECT t.instance FROM unnest(p_turns) AS t WHERE t.authority = 'none')
-                         || ARRAY(SELECT w.instance FROM unnest(p_work) AS w)
+                         || ARRAY(SELECT w.instance FROM unnest(p_work) AS w WHERE w.instance IS NOT NULL)
                          || ARRAY(SELECT m.recipient FROM unnest(p_messages) AS m WHERE m.class <> 3);
     v_optional text[] := ARRAY(SELECT m.recipient FROM unnest(p_messages) AS m WHERE m.class = 3);
-    v_made bigint[] := abide.register(v_required);
+    v_made bigint[] := '{}';
     v_mailboxes bigint[];    -- per turn; null from the moment it is refused
     v_living bigint[];       -- the same, but for turns that make no instance of what is none
+    v_says boolean[];        -- per turn: it says something about its instance or execution, beyond its events
     v_locked bigint[];
-    v_doomed abide.numbered[];    v_why text[];    -- work to be taken back
-    v_pruned abide.numbered[];                     -- executions to be pruned
+    v_doomed abide.numbered[] := '{}';    v_why text[];    -- work to be taken back
+    v_pruned abide.numbered[];                             -- executions to be pruned
     v_executions bigint[];
     v_sessions text[];       v_session_tags text[];    v_used text[] := '{}';
     -- What occurs in this batch at all: most statements below have nothing to do in most calls.
-    v_fuses boolean;    v_prunes boolean;    v_writes_kv boolean;    v_ends boolean;    v_names_mail boolean;
+    v_fuses boolean;    v_prunes boolean;    v_writes_kv boolean;    v_ends boolean;    v_leased boolean;    v_names_mail boolean;
+    v_names boolean;
     v_turn integer;
 BEGIN
     SELECT bool_or(t.authority = 'work'), bool_or(t.keeps IS NOT NULL),
            bool_or(t.clears_kv OR t.folds_kv) OR cardinality(p_values) > 0, bool_or(t.ends_timers),
-           bool_or(NOT t.consumes_all)
-    INTO v_fuses, v_prunes, v_writes_kv, v_ends, v_names_mail FROM unnest(p_turns) AS t;
-    SELECT array_agg(CASE t.authority WHEN 'none' THEN (SELECT i.no FROM abide.instance AS i WHERE i.id = t.instance)
-                                      ELSE t.mailbox END ORDER BY t.turn)
-    INTO v_mailboxes FROM unnest(p_turns) AS t;
+           bool_or(t.authority = 'lease' AND t.consumes_all), bool_or(NOT t.consumes_all), bool_or(t.authority = 'none'),
+           array_agg(t.mailbox ORDER BY t.turn)
+    INTO v_fuses, v_prunes, v_writes_kv, v_ends, v_leased, v_names_mail, v_names, v_mailboxes FROM unnest(p_turns) AS t;
+    IF cardinality(v_required) > 0 THEN
+        v_made := abide.register(v_required);
+    END IF;
 
     -- Locks, in their order: mailboxes, then every work row that may be deleted.
     v_locked := abide.lock_mailboxes(v_mailboxes, v_required, v_optional);
-    -- One that was found by its name may have been deleted, and made again, while we waited.
-    SELECT array_agg(CASE t.authority WHEN 'none' THEN (SELECT i.no FROM abide.instance AS i WHERE i.id = t.instance)
-                                      ELSE t.mailbox END ORDER BY t.turn)
-    INTO v_mailboxes FROM unnest(p_turns) AS t;
-    IF cardinality(p_revoked) > 0 OR v_fuses OR v_prunes THEN
+    IF v_names THEN
+        SELECT array_agg(CASE t.authority WHEN 'none' THEN (SELECT i.no FROM abide.instance AS i WHERE i.id = t.instance)
+                                          ELSE t.mailbox END ORDER BY t.turn)
+        INTO v_mailboxes FROM unnest(p_turns) AS t;
+    END IF;
+    IF cardinality(p_revoked) > 0 OR v_prunes THEN
         v_pruned := ARRAY(
             SELECT ROW (t.turn, e)::abide.numbered FROM unnest(p_turns) AS t
             JOIN abide.mailbox AS b ON b.no = ANY (ARRAY[v_mailboxes[t.turn]])
@@ -65,6 +70,8 @@ BEGIN
         ) AS d
         -- What a fused step finished is not taken back.
         WHERE NOT EXISTS (SELECT FROM unnest(p_turns) AS t WHERE t.turn = d.turn AND t.work = d.no);
+    END IF;
+    IF v_fuses OR cardinality(v_doomed) > 0 THEN
         PERFORM FROM abide.work AS w
         WHERE w.no = ANY (ARRAY(SELECT d.number FROM unnest(v_doomed) AS d)
                           || ARRAY(SELECT t.work FROM unnest(p_turns) AS t WHERE t.authority = 'work'))
@@ -77,14 +84,20 @@ BEGIN
            array_agg(CASE WHEN outcomes[t.turn] = 'ok' AND (t.creates OR b.execution > 0) THEN b.no END ORDER BY t.turn),
            array_agg(b.id ORDER BY t.turn),
            array_agg(coalesce(outcomes[t.turn] = 'ok' AND t.creates AND t.execution > b.execution, false) ORDER BY t.turn),
-           array_agg(0 ORDER BY t.turn), array_agg(0 ORDER BY t.turn)
-    INTO v_mailboxes, v_living, instances, is_new, pruned_executions, pruned_events
+           array_agg(outcomes[t.turn] = 'ok' AND (
+               t.execution > b.execution OR t.status IS NOT NULL OR t.sets_custom_status OR t.pin IS NOT NULL OR t.name IS NOT NULL
+               OR t.version IS NOT NULL OR t.parent IS NOT NULL) ORDER BY t.turn),
+           array_fill(0, ARRAY[cardinality(p_turns)]), array_fill(0, ARRAY[cardinality(p_turns)])
+    INTO v_mailboxes, v_living, instances, is_new, v_says, pruned_executions, pruned_events
     FROM unnest(p_turns) AS t LEFT JOIN abide.mailbox AS b ON b.no = ANY (ARRAY[v_mailboxes[t.turn]]);
 
     -- Messages that were consumed: a whole batch, or those named if they are of it.
-    DELETE FROM abide.message AS m
-    USING unnest(p_turns) AS t, abide.mailbox AS b, LATERAL abide.batch(b.no, b.batch_to, b.batch_first) AS handed_out (no)
-    WHERE t.authority = 'lease' AND t.consumes_all AND b.no = ANY (ARRAY[v_mailboxes[t.turn]]) AND m.no = ANY (ARRAY[handed_out.no]);
+    IF v_leased THEN
+        DELETE FROM abide.message AS m
+        USING unnest(p_turns) AS t, abide.mailbox AS b, LATERAL abide.batch(b.no, b.batch_to, b.batch_first) AS handed_out (no)
+        WHERE t.authority = 'lease' AND t.consumes_all AND b.no = ANY (ARRAY[v_mailboxes[t.turn]])
+          AND m.no = ANY (ARRAY[handed_out.no]);
+    END IF;
     IF v_names_mail THEN
         DELETE FROM abide.message AS m
         USING unnest(p_consumed) AS c, unnest(p_turns) AS t, abide.mailbox AS b
@@ -92,7 +105,12 @@ BEGIN
           AND m.mailbox = ANY (ARRAY[b.no]) AND (m.place <= b.batch_to OR m.place = b.batch_first);
     END IF;
 
-    PERFORM abide.write_executions(p_turns, v_living, v_now);
+    IF true = ANY (v_says) THEN
+        PERFORM abide.write_executions(ARRAY(SELECT t FROM unnest(p_turns) AS t WHERE v_says[t.turn]), v_living, v_now);
+    END IF;
+    INSERT INTO abide.turn (mailbox, execution, first_event, last_event, length, events)
+    SELECT v_living[t.turn], t.execution, t.first_event, t.last_event, t.length, t.events
+    FROM unnest(p_turns) AS t WHERE v_living[t.turn] IS NOT NULL AND t.events IS NOT NULL;
     IF v_writes_kv THEN
         PERFORM abide.write_kv(p_turns, p_values, v_living);
     END IF;
@@ -101,7 +119,7 @@ BEGIN
     tags := '{}';    stolen := '{}';    because := '{}';    v_sessions := '{}';    v_session_tags := '{}';
     IF cardinality(p_work) > 0 THEN
         SELECT q.tags, q.sessions, q.session_tags INTO tags, v_sessions, v_session_tags
-        FROM abide.write_work(ARRAY(SELECT w FROM unnest(p_work) AS w WHERE v_mailboxes[w.turn] IS NOT NULL)) AS q;
+        FROM abide.write_work(ARRAY(SELECT w FROM unnest(p_work) AS w WHERE v_mailboxes[w.turn] IS NOT NULL), v_mailboxes) AS q;
     END IF;
     IF cardinality(v_doomed) > 0 THEN
         SELECT g.stolen, g.because, v_sessions || g.sessions INTO stolen, because, v_sessions
@@ -111,9 +129,11 @@ BEGIN
 
     -- Sessions come last in the order: that of a fused step was active; what was queued or taken back changes lanes.
     IF v_fuses THEN
-        v_used := array_remove(ARRAY(SELECT w.session FROM unnest(p_turns) AS t JOIN abide.work AS w ON w.no = ANY (ARRAY[t.work])
-                                     WHERE v_mailboxes[t.turn] IS NOT NULL), NULL);
-        DELETE FROM abide.work AS w USING unnest(p_turns) AS t WHERE w.no = ANY (ARRAY[t.work]) AND v_mailboxes[t.turn] IS NOT NULL;
+        WITH finished AS (
+            DELETE FROM abide.work AS w USING unnest(p_turns) AS t
+            WHERE w.no = ANY (ARRAY[t.work]) AND v_mailboxes[t.turn] IS NOT NULL RETURNING w.session
+        )
+        SELECT coalesce(array_agg(f.session), '{}') INTO v_used FROM finished AS f WHERE f.session IS NOT NULL;
     END IF;
     IF cardinality(v_sessions) > 0 OR cardinality(v_used) > 0 THEN
         PERFORM abide.hold_sessions(v_sessions || v_used);
@@ -145,33 +165,37 @@ BEGIN
     END IF;
 
     -- The position, the lease and the readiness of each instance, in one write to its row.
-    UPDATE abide.mailbox AS b
-    SET execution = n.execution, last_event = n.last_event, status = n.status, pin = n.pin, updated_at = n.updated_at,
-        unbroken = n.unbroken,
-        lease = CASE WHEN n.keeps_lease THEN b.lease END,
-        leased_until = CASE WHEN n.keeps_lease THEN b.leased_until END,
-        batch_to = CASE WHEN n.keeps_lease THEN b.batch_to END, batch_first = CASE WHEN n.keeps_lease THEN b.batch_first END,
-        ready = CASE WHEN n.keeps_lease THEN b.ready ELSE s.ready END,
-        due_at = CASE WHEN n.keeps_lease THEN b.due_at ELSE s.due_at END
-    FROM (
-        SELECT b.no,
-               CASE WHEN lives THEN t.execution ELSE b.execution END AS execution,
-               CASE WHEN NOT lives THEN b.last_event
-                    ELSE coalesce(t.last_event, CASE WHEN t.execution > b.execution THEN 0 ELSE b.last_event END) END AS last_event,
-               CASE WHEN NOT lives THEN b.status
-                    WHEN t.status IS NOT NULL THEN t.status
-                    WHEN t.execution > b.execution THEN 'Running' ELSE b.status END AS status,
-               CASE WHEN NOT lives THEN b.pin
-                    ELSE coalesce(t.pin, CASE WHEN t.execution > b.execution THEN '' ELSE b.pin END) END AS pin,
-               CASE WHEN lives THEN v_now ELSE b.updated_at END AS updated_at,
-               CASE WHEN lives AND t.execution - b.execution > 1 THEN t.execution ELSE b.unbroken END AS unbroken,
-               t.authority = 'none' AND b.lease IS NOT NULL AS keeps_lease    -- giving it a past ends nobody's lease
-        FROM unnest(p_turns) AS t
-        JOIN abide.mailbox AS b ON b.no = ANY (ARRAY[v_mailboxes[t.turn]])
-        CROSS JOIN LATERAL (SELECT v_living[t.turn] IS NOT NULL AS lives) AS l
-    ) AS n
-    CROSS JOIN LATERAL abide.standing(n.no, n.execution > 0) AS s
-    WHERE b.no = ANY (ARRAY[n.no]);
+    WITH settled AS (
+        UPDATE abide.mailbox AS b
+        SET execution = n.execution, last_event = n.last_event, status = n.status, pin = n.pin, updated_at = n.updated_at,
+            unbroken = n.unbroken,
+            lease = CASE WHEN n.keeps_lease THEN b.lease END,
+            leased_until = CASE WHEN n.keeps_lease THEN b.leased_until END,
+            batch_to = CASE WHEN n.keeps_lease THEN b.batch_to END, batch_first = CASE WHEN n.keeps_lease THEN b.batch_first END,
+            ready = CASE WHEN n.keeps_lease THEN b.ready ELSE s.ready END,
+            due_at = CASE WHEN n.keeps_lease THEN b.due_at ELSE s.due_at END
+        FROM (
+            SELECT b.no,
+                   CASE WHEN lives THEN t.execution ELSE b.execution END AS execution,
+                   CASE WHEN NOT lives THEN b.last_event
+                        ELSE coalesce(t.last_event, CASE WHEN t.execution > b.execution THEN 0 ELSE b.last_event END) END AS last_event,
+                   CASE WHEN NOT lives THEN b.status
+                        WHEN t.status IS NOT NULL THEN t.status
+                        WHEN t.execution > b.execution THEN 'Running' ELSE b.status END AS status,
+                   CASE WHEN NOT lives THEN b.pin
+                        ELSE coalesce(t.pin, CASE WHEN t.execution > b.execution THEN '' ELSE b.pin END) END AS pin,
+                   CASE WHEN lives THEN v_now ELSE b.updated_at END AS updated_at,
+                   CASE WHEN lives AND t.execution - b.execution > 1 THEN t.execution ELSE b.unbroken END AS unbroken,
+                   t.authority = 'none' AND b.lease IS NOT NULL AS keeps_lease    -- giving it a past ends nobody's lease
+            FROM unnest(p_turns) AS t
+            JOIN abide.mailbox AS b ON b.no = ANY (ARRAY[v_mailboxes[t.turn]])
+            CROSS JOIN LATERAL (SELECT v_living[t.turn] IS NOT NULL AS lives) AS l
+        ) AS n
+        CROSS JOIN LATERAL abide.standing(n.no, n.execution > 0) AS s
+        WHERE b.no = ANY (ARRAY[n.no])
+        RETURNING b.lease, b.ready, b.due_at
+    )
+    SELECT coalesce(bool_or(s.ready IS NOT NULL), false), min(s.due_at) INTO wakes, due_at FROM settled AS s WHERE s.lease IS NULL;
 
     IF v_prunes THEN
         FOR v_turn, v_executions IN
@@ -181,8 +205,12 @@ BEGIN
             pruned_events[v_turn] := abide.drop_executions(v_mailboxes[v_turn], v_executions);
         END LOOP;
     END IF;
-    IF EXISTS (SELECT FROM unnest(outcomes) AS o WHERE o <> 'ok') THEN
+    IF cardinality(v_made) > 0 AND EXISTS (SELECT FROM unnest(outcomes) AS o WHERE o <> 'ok') THEN
         PERFORM abide.unregister(v_made);
     END IF;
-    SELECT s.wakes, s.due_at INTO wakes, due_at FROM abide.settle(v_locked) AS s;
+    -- The others that are locked: those that mail was sent to, and those of turns that were refused.
+    IF NOT v_locked <@ v_mailboxes THEN
+        v_locked := ARRAY(SELECT unnest(v_locked) EXCEPT SELECT unnest(v_mailboxes));
+        SELECT wakes OR s.wakes, least(due_at, s.due_at) INTO wakes, due_at FROM abide.settle(v_locked) AS s;
+    END IF;
 END $$;

@@ -3,12 +3,16 @@
 CREATE FUNCTION abide.lock_mailboxes(p_numbers bigint[], p_required text[], p_optional text[])
 RETURNS bigint[] LANGUAGE plpgsql AS $$
 DECLARE
-    v_wanted bigint[] := ARRAY(SELECT unnest(p_numbers) UNION
-                               SELECT i.no FROM abide.instance AS i WHERE i.id = ANY (p_required || p_optional));
+    v_names text[] := p_required || p_optional;
+    v_wanted bigint[] := p_numbers;
     v_locked bigint[];
 BEGIN
+    IF cardinality(v_names) > 0 THEN
+        v_wanted := v_wanted || ARRAY(SELECT i.no FROM abide.instance AS i WHERE i.id = ANY (v_names));
+    END IF;
     v_locked := ARRAY(SELECT b.no FROM abide.mailbox AS b WHERE b.no = ANY (v_wanted) ORDER BY b.no FOR UPDATE);
-    IF EXISTS (SELECT unnest(p_required) EXCEPT
+    IF cardinality(p_required) > 0 AND EXISTS (
+               SELECT unnest(p_required) EXCEPT
                SELECT i.id FROM unnest(v_locked) AS l JOIN abide.instance AS i ON i.no = ANY (ARRAY[l])) THEN
         RAISE EXCEPTION 'an instance was deleted while a message for it waited' USING ERRCODE = 'serialization_failure';
     END IF;

@@ -1,5 +1,5 @@
--- What turns say about their instances and executions, and their events. p_mailboxes[turn] is null for a turn that writes nothing
--- (it was refused, or there is no instance and it makes none), so that no write can find a row for it.
+-- What turns say about their instances and executions; p_turns are those that say something. p_mailboxes[turn] is null for a turn that
+-- writes nothing (it was refused, or there is no instance and it makes none), so that no write can find a row for it.
 CREATE FUNCTION abide.write_executions(p_turns abide.new_turn[], p_mailboxes bigint[], p_now bigint)
 RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
@@ -33,8 +33,4 @@ BEGIN
         completed_at = CASE WHEN t.status IS NULL THEN e.completed_at WHEN t.status <> 'Running' THEN p_now END
     FROM unnest(p_turns) AS t
     WHERE e.mailbox = ANY (ARRAY[p_mailboxes[t.turn]]) AND e.no = t.execution AND (t.pin IS NOT NULL OR t.status IS NOT NULL);
-
-    INSERT INTO abide.turn (mailbox, execution, first_event, last_event, length, events)
-    SELECT p_mailboxes[t.turn], t.execution, t.first_event, t.last_event, t.length, t.events
-    FROM unnest(p_turns) AS t WHERE p_mailboxes[t.turn] IS NOT NULL AND t.events IS NOT NULL;
 END $$;

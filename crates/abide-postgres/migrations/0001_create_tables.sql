@@ -224,6 +224,7 @@ CREATE TYPE abide.new_turn AS (
 );
 CREATE TYPE abide.numbered AS (turn integer, number bigint);
 CREATE TYPE abide.new_value AS (turn integer, key text, value text, updated_at bigint);
+-- The instance is null if it is that of the turn.
 CREATE TYPE abide.new_work AS (
     turn integer, instance text, execution bigint, activity bigint, session text, tag text, item text
 );

@@ -59,7 +59,10 @@ impl EncodedTurn {
         encoded.check(operation)?;
         encoded.set_right(right, operation)?;
         for row in rows.work {
-            encoded.work.push(NewWork::of(&row, operation)?);
+            let mut work = NewWork::of(&row, operation)?;
+            // Its mailbox is known by the token, and need not be looked for.
+            work.instance = work.instance.filter(|named| encoded.turn.instance.as_ref() != Some(named));
+            encoded.work.push(work);
         }
         for row in rows.messages {
             encoded.messages.push(NewMessage::of(&row, operation)?);
@@ -208,7 +211,7 @@ impl NewWork {
         Ok(Self {
             turn: 0,
             item: json(operation, &row.item)?,
-            instance: id_column(operation, &row.activity.instance)?,
+            instance: Some(id_column(operation, &row.activity.instance)?),
             execution: column(row.activity.execution_id),
             activity: column(row.activity.activity_id),
             session,

@@ -25,11 +25,12 @@ use crate::node::call::Values;
 use crate::node::commit::Commit;
 use crate::node::enqueue::{Enqueue as Message, Once};
 use crate::node::finish::Finish;
+use crate::node::look::Look;
 use crate::node::renew::{RenewInstance, RenewWork};
 use crate::read::{StoredHistory, corrupt, damaged, kv_of, stored_history};
 use crate::rows::{NewMessage, NewWork};
 use crate::statements::Sql;
-use crate::status::{StoredStatus, Unreadable};
+use crate::status::Unreadable;
 use crate::text::{spelt, unspell};
 use crate::token::{MailboxToken, WorkToken};
 
@@ -322,10 +323,10 @@ impl Provider for PostgresProvider {
 
     async fn read_status(&self, instance: &str) -> Result<OrchestrationStatus, ProviderError> {
         let operation = Operation::ReadStatus;
-        let rows = self.rows(operation, Sql::ReadStatus, vec![Box::new(spelt(instance))]).await?;
-        let Some(row) = rows.first() else { return Ok(OrchestrationStatus::NotFound) };
-        let status = StoredStatus::of(row).decode();
-        Ok(status.map_err(|error| match error {
+        let Some(stored) = self.run(operation, Look(spelt(instance))).await? else {
+            return Ok(OrchestrationStatus::NotFound);
+        };
+        Ok(stored.decode().map_err(|error| match error {
             Unreadable::Row(error) => damaged(operation, instance, &error),
             Unreadable::History(error) => corrupt(operation, instance, &error),
         })?)

@@ -66,7 +66,8 @@ pub(crate) struct NewValue {
 #[postgres(name = "new_work")]
 pub(crate) struct NewWork {
     pub(crate) turn: i32,
-    pub(crate) instance: String,
+    /// `None` if it is that of the turn.
+    pub(crate) instance: Option<String>,
     pub(crate) execution: i64,
     pub(crate) activity: i64,
     pub(crate) session: Option<String>,

@@ -61,7 +61,7 @@ statements! {
     ReadCurrent = "read_current",
     ReadExecution = "read_execution",
     ReadLeased = "read_leased",
-    ReadStatus = "read_status",
+    ReadStatuses = "read_statuses",
     RenewInstances = "renew_instances",
     RenewSessions = "renew_sessions",
     RenewWork = "renew_work",

@@ -28,14 +28,14 @@ pub(crate) enum Unreadable {
 const NO_STATUS: &str = "its status is none";
 
 impl StoredStatus {
-    /// Reads the columns of `read_status`.
+    /// Reads the columns of `read_statuses`.
     pub(crate) fn of(row: &Row) -> Self {
         Self {
-            status: row.get(0),
-            output: row.get::<_, Option<String>>(1).map(unspell),
-            custom_status: row.get::<_, Option<String>>(2).map(unspell),
-            custom_status_version: number(row.get(3)),
-            last_turn: row.get::<_, Option<String>>(4).map(|turn| StoredHistory::of_turns(vec![turn])),
+            status: row.get(2),
+            output: row.get::<_, Option<String>>(3).map(unspell),
+            custom_status: row.get::<_, Option<String>>(4).map(unspell),
+            custom_status_version: number(row.get(5)),
+            last_turn: row.get::<_, Option<String>>(6).map(|turn| StoredHistory::of_turns(vec![turn])),
         }
     }
 

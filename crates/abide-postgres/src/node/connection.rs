@@ -63,7 +63,7 @@ pub(crate) const fn patience(sql: Sql) -> Duration {
         | Sql::LostWork
         | Sql::NextMailboxDue
         | Sql::NextWorkDue
-        | Sql::ReadStatus
+        | Sql::ReadStatuses
         | Sql::RenewInstances
         | Sql::RenewSessions
         | Sql::RenewWork
@@ -132,9 +132,14 @@ impl<'s> Connection<'s> {
         self.within(patience, self.client.query(text, params)).await
     }
 
-    /// One call that answers with one row.
+    /// One call that should not take long.
+    pub(crate) async fn rows(&self, sql: Sql, params: Params<'_>) -> Result<Vec<Row>, CallError> {
+        self.query(sql, params, SHORT).await
+    }
+
+    /// The same, of which there is one row.
     pub(crate) async fn row(&self, sql: Sql, params: Params<'_>) -> Result<Row, CallError> {
-        let rows = self.query(sql, params, SHORT).await?;
+        let rows = self.rows(sql, params).await?;
         rows.into_iter()
             .next()
             .ok_or_else(|| CallError::unknown(format!("{} answered without a row", sql.name())))

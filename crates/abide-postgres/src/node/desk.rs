@@ -16,6 +16,7 @@ use super::call::Call;
 use super::commit::Commit;
 use super::enqueue::Enqueue;
 use super::finish::Finish;
+use super::look::Look;
 use super::queues::{Ordinary, Renewals, Work};
 use super::renew::{RenewInstance, RenewWork};
 
@@ -79,6 +80,7 @@ batched! {
     Commit => ordinary.commits,
     Finish => ordinary.finishes,
     Enqueue => ordinary.enqueues,
+    Look => ordinary.looks,
     AbandonInstance => ordinary.abandon_instances,
     AbandonWork => ordinary.abandon_work,
     RenewInstance => renewals.instances,
@@ -178,6 +180,7 @@ impl Desk {
                 refused.take(&mut ordinary.commits, before, message);
                 refused.take(&mut ordinary.finishes, before, message);
                 refused.take(&mut ordinary.enqueues, before, message);
+                refused.take(&mut ordinary.looks, before, message);
                 refused.take(&mut ordinary.abandon_instances, before, message);
                 refused.take(&mut ordinary.abandon_work, before, message);
                 refused.take(&mut ordinary.calls, before, message);

@@ -14,6 +14,7 @@ pub(crate) mod desk;
 pub(crate) mod enqueue;
 pub(crate) mod finish;
 pub(crate) mod listener;
+pub(crate) mod look;
 pub(crate) mod notice;
 mod queues;
 pub(crate) mod renew;

@@ -8,6 +8,7 @@ use super::call::Call;
 use super::commit::Commit;
 use super::enqueue::Enqueue;
 use super::finish::Finish;
+use super::look::Look;
 use super::renew::{RenewInstance, RenewWork};
 
 /// What a connection takes at once.
@@ -15,6 +16,7 @@ pub(crate) enum Work {
     Commits(Vec<Waiting<Commit>>),
     Finishes(Vec<Waiting<Finish>>),
     Enqueues(Vec<Waiting<Enqueue>>),
+    Looks(Vec<Waiting<Look>>),
     AbandonInstances(Vec<Waiting<AbandonInstance>>),
     AbandonActivities(Vec<Waiting<AbandonWork>>),
     RenewInstances(Vec<Waiting<RenewInstance>>),
@@ -28,6 +30,7 @@ pub(super) struct Ordinary {
     pub(super) commits: VecDeque<Waiting<Commit>>,
     pub(super) finishes: VecDeque<Waiting<Finish>>,
     pub(super) enqueues: VecDeque<Waiting<Enqueue>>,
+    pub(super) looks: VecDeque<Waiting<Look>>,
     pub(super) abandon_instances: VecDeque<Waiting<AbandonInstance>>,
     pub(super) abandon_work: VecDeque<Waiting<AbandonWork>>,
     pub(super) calls: VecDeque<Call>,
@@ -45,12 +48,13 @@ pub(super) struct Renewals {
 }
 
 impl Ordinary {
-    const KINDS: usize = 6;
+    const KINDS: usize = 7;
 
     pub(super) fn has_some(&self) -> bool {
         !(self.commits.is_empty()
             && self.finishes.is_empty()
             && self.enqueues.is_empty()
+            && self.looks.is_empty()
             && self.abandon_instances.is_empty()
             && self.abandon_work.is_empty()
             && self.calls.is_empty())
@@ -66,6 +70,7 @@ impl Ordinary {
                 2 => some_of(&mut self.enqueues).map(Work::Enqueues),
                 3 => some_of(&mut self.abandon_instances).map(Work::AbandonInstances),
                 4 => some_of(&mut self.abandon_work).map(Work::AbandonActivities),
+                5 => some_of(&mut self.looks).map(Work::Looks),
                 _ => self.calls.pop_front().map(Work::Call),
             };
             if work.is_some() {

@@ -74,6 +74,7 @@ async fn serve(work: Work, connection: &Connection<'_>, shared: &Arc<Shared>) {
         Work::Commits(batch) => run(connection, shared, batch).await,
         Work::Finishes(batch) => run(connection, shared, batch).await,
         Work::Enqueues(batch) => run(connection, shared, batch).await,
+        Work::Looks(batch) => run(connection, shared, batch).await,
         Work::AbandonInstances(batch) => run(connection, shared, batch).await,
         Work::AbandonActivities(batch) => run(connection, shared, batch).await,
         Work::RenewInstances(batch) => run(connection, shared, batch).await,
