@@ -20,7 +20,7 @@ use super::weight::Weight;
 /// No instance counts for more than this share of the limit.
 const HEAVIEST_SHARE: usize = 4;
 
-/// An execution that can be fed its next messages.
+/// An execution that can be fed its next messages. It is large, and handed on in a box.
 #[derive(Debug)]
 pub(crate) struct Resident {
     pub(crate) execution: Execution,
@@ -144,7 +144,7 @@ struct Place {
     age: u64,
     /// What it counts for.
     weight: usize,
-    resident: Resident,
+    resident: Box<Resident>,
 }
 
 impl Cache {
@@ -169,7 +169,7 @@ impl Cache {
         kept.weight = kept.weight.saturating_sub(place.weight);
         place.resident.away = Some(self.note_use(&mut kept, instance).0);
         drop(kept);
-        Found::Here(Box::new(place.resident))
+        Found::Here(place.resident)
     }
 
     /// Notes that an instance is in use from now on; whoever waited for an earlier use waits no longer.
@@ -186,7 +186,7 @@ impl Cache {
     }
 
     /// Keeps an instance, and lets go of others until all fit. Destructors of user code run after the lock is released.
-    pub(crate) fn put(&self, instance: String, mut resident: Resident) {
+    pub(crate) fn put(&self, instance: String, mut resident: Box<Resident>) {
         if self.limit == 0 {
             return;
         }
@@ -229,7 +229,7 @@ impl Kept {
         if is_it { self.away.remove(instance) } else { None }
     }
 
-    fn evict_down_to(&mut self, limit: usize) -> Vec<Resident> {
+    fn evict_down_to(&mut self, limit: usize) -> Vec<Box<Resident>> {
         let mut evicted = Vec::new();
         while self.weight > limit
             && let Some((_, oldest)) = self.by_age.pop_first()

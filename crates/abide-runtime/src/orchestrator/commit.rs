@@ -162,12 +162,12 @@ pub(crate) async fn commit(core: &Arc<Core>, commit: TurnCommit) -> CommitEnd {
 
 /// The same, with the store's own words if it refuses.
 pub(super) async fn insist_on(core: &Arc<Core>, commit: TurnCommit) -> Told<Committed> {
-    let store = Arc::clone(&core.store);
+    let (store, commit) = (Arc::clone(&core.store), Box::new(commit));
     let call = move || {
-        let (store, commit) = (Arc::clone(&store), commit.clone());
+        let (store, commit) = (Arc::clone(&store), vec![(*commit).clone()]);
         async move {
             let none = || Err(StoreError::unknown(Operation::CommitTurn, "the provider gave no answer"));
-            store.commit_turns(vec![commit]).await.pop().unwrap_or_else(none)
+            store.commit_turns(commit).await.pop().unwrap_or_else(none)
         }
         .boxed()
     };

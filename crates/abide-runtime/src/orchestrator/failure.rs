@@ -129,7 +129,7 @@ impl Orchestrator {
             }
             CommitEnd::GivenUp => GiveBack::UNTRIED,
         };
-        self.hand_back(&held.lease, back).await;
+        Box::pin(self.hand_back(&held.lease, back)).await;
         None
     }
 

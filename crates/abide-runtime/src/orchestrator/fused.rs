@@ -71,7 +71,7 @@ impl Orchestrator {
         step: &FinishedStep<'_>,
         result: &WorkItem,
         who: Identity,
-        mut resident: Resident,
+        mut resident: Box<Resident>,
     ) -> Fused {
         crate::test_hooks::delay(&*self.core.clock, &who.instance).await;
         let mail = vec![Mail { id: THE_RESULT, item: result.clone() }];

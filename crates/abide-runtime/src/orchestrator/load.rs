@@ -41,16 +41,16 @@ impl Orchestrator {
         lease: &Arc<InstanceLease>,
         who: Identity,
         code: Arc<dyn OrchestrationHandler>,
-    ) -> Result<Resident, Hindrance> {
+    ) -> Result<Box<Resident>, Hindrance> {
         // An instance that never ran has no values.
         let kv = match lease.status {
             None => BTreeMap::new(),
-            Some(_) => self.read_values(lease).await?,
+            Some(_) => Box::pin(self.read_values(lease)).await?,
         };
         let position = Position { execution_id: who.execution_id, last_event_id: 0, ..lease.position };
         let execution = Execution::new_with_listener(who.clone(), kv, code, tell_of_foreign(&who));
         let away = Some(self.cache.in_use(&lease.instance));
-        Ok(Resident { execution, position, weight: Weight::default(), life: Life::default(), away })
+        Ok(Box::new(Resident { execution, position, weight: Weight::default(), life: Life::default(), away }))
     }
 
     /// An execution that goes on: kept, or replayed.
@@ -59,22 +59,22 @@ impl Orchestrator {
         lease: &Arc<InstanceLease>,
         who: Identity,
         code: Arc<dyn OrchestrationHandler>,
-    ) -> Result<Resident, Hindrance> {
+    ) -> Result<Box<Resident>, Hindrance> {
         if let Some(kept) = self.take_if(&lease.instance, |_| true).await
             && let Some(kept) = self.caught_up(lease, kept).await?
         {
             return Ok(kept);
         }
         let away = Some(self.cache.in_use(&lease.instance));
-        let history = self.read_compatible_history(lease).await?;
-        let kv = self.read_values(lease).await?;
-        let mut cold = Resident {
+        let history = Box::pin(self.read_compatible_history(lease)).await?;
+        let kv = Box::pin(self.read_values(lease)).await?;
+        let mut cold = Box::new(Resident {
             execution: Execution::new_with_listener(who.clone(), kv, code, tell_of_foreign(&who)),
             position: Position { last_event_id: 0, ..lease.position },
             weight: Weight::default(),
             life: Life::default(),
             away,
-        };
+        });
         relive(&mut cold, history);
         Ok(cold)
     }
@@ -85,7 +85,7 @@ impl Orchestrator {
         &self,
         instance: &str,
         wanted: impl Fn(&Resident) -> bool,
-    ) -> Option<Resident> {
+    ) -> Option<Box<Resident>> {
         let found = match self.cache.take_if(instance, &wanted) {
             Found::InUse(over) => {
                 let too_long = Box::pin(self.core.caller.pause_unless_given_up(IN_USE));
@@ -95,7 +95,7 @@ impl Orchestrator {
             found @ (Found::Here(_) | Found::Nothing) => found,
         };
         match found {
-            Found::Here(kept) => Some(*kept),
+            Found::Here(kept) => Some(kept),
             Found::InUse(_) | Found::Nothing => None,
         }
     }
@@ -104,8 +104,8 @@ impl Orchestrator {
     async fn caught_up(
         &self,
         lease: &Arc<InstanceLease>,
-        kept: Resident,
-    ) -> Result<Option<Resident>, Hindrance> {
+        kept: Box<Resident>,
+    ) -> Result<Option<Box<Resident>>, Hindrance> {
         let mut kept = kept;
         let (ours, theirs) = (kept.position, lease.position);
         let is_same_execution = lease.preloaded.is_none()
@@ -115,7 +115,7 @@ impl Orchestrator {
             return Ok(None);
         }
         if ours.last_event_id < theirs.last_event_id {
-            let tail = self.read_history(lease, ours.last_event_id).await?;
+            let tail = Box::pin(self.read_history(lease, ours.last_event_id)).await?;
             relive(&mut kept, tail);
         }
         Ok(Some(kept))
@@ -160,7 +160,7 @@ impl Orchestrator {
     }
 
     /// Keeps an execution for its next turn, if that can ever be found out to be current.
-    pub(crate) fn keep(&self, instance: String, resident: Resident) {
+    pub(crate) fn keep(&self, instance: String, resident: Box<Resident>) {
         if self.core.abilities.has(Ability::Incarnations) {
             self.cache.put(instance, resident);
             self.core.metrics.set_instances_resident(self.cache.len());

@@ -4,6 +4,8 @@
 //! in `load.rs`, what is written in `commit.rs`, turns that come with a finished activity in `fused.rs`, what is pruned in `prune.rs` and `prune_with_commit.rs`; ends that the code did not
 //! choose are in `failure.rs`, and whom to tell of them in `parent.rs`.
 //!
+//! What seldom happens is boxed where it is called: a turn is a task, and every task is as large as the largest thing it may wait for.
+//!
 //! Deliberately absent: the rules of replay. They are the engine's.
 
 mod cache;
@@ -118,27 +120,27 @@ impl Orchestrator {
         let lease = &held.lease;
         let most = self.core.settings.max_attempts;
         if self.core.chances.judge(&lease.instance, lease.attempt, most) == Verdict::Poison {
-            return self.poison(&held, stage).await;
+            return Box::pin(self.poison(&held, stage)).await;
         }
         match stage {
             Stage::Begins { who } => match self.code_of(who) {
                 Ok((who, code)) => self.begin(&held, who, code).await,
-                Err(who) => self.unregistered(&held, &who, Attempt::Counts).await,
+                Err(who) => Box::pin(self.unregistered(&held, &who, Attempt::Counts)).await,
             },
             Stage::GoesOn { who } => match self.code_of(who) {
                 Ok((who, code)) => self.go_on(&held, who, code).await,
                 // The instance was healthy where its code is known: it waits for that code, however long.
-                Err(who) => self.unregistered(&held, &who, Attempt::DoesNotCount).await,
+                Err(who) => Box::pin(self.unregistered(&held, &who, Attempt::DoesNotCount)).await,
             },
             Stage::Gap { who } => {
                 debug!(target: "abide::runtime", instance_id = %who.instance, "its successor's start is not here yet");
                 let delay = self.core.settings.unregistered_backoff.delay(lease.attempt);
-                self.hand_back(lease, GiveBack::tried(delay)).await;
+                Box::pin(self.hand_back(lease, GiveBack::tried(delay))).await;
             }
-            Stage::Over { who, outcome } => self.late_mail(&held, who, outcome).await,
+            Stage::Over { who, outcome } => Box::pin(self.late_mail(&held, who, outcome)).await,
             Stage::Nothing { who } => {
                 warn!(target: "abide::runtime", instance_id = %who.instance, "mail for an instance that nothing starts is dropped");
-                self.late_mail(&held, who, Outcome::Running).await;
+                Box::pin(self.late_mail(&held, who, Outcome::Running)).await;
             }
         }
     }
@@ -153,38 +155,38 @@ impl Orchestrator {
     async fn begin(&self, held: &Held, who: Identity, code: Arc<dyn OrchestrationHandler>) {
         match self.fresh(&held.lease, who.clone(), code).await {
             Ok(resident) => self.run_turn(held, who, resident).await,
-            Err(hindrance) => self.hindered(held, &who, hindrance).await,
+            Err(hindrance) => Box::pin(self.hindered(held, &who, hindrance)).await,
         }
     }
 
     async fn go_on(&self, held: &Held, who: Identity, code: Arc<dyn OrchestrationHandler>) {
         match self.resumed(&held.lease, who.clone(), code).await {
             Ok(resident) => self.run_turn(held, who, resident).await,
-            Err(hindrance) => self.hindered(held, &who, hindrance).await,
+            Err(hindrance) => Box::pin(self.hindered(held, &who, hindrance)).await,
         }
     }
 
     /// Feeds the mail, and commits what the code decided.
-    async fn run_turn(&self, held: &Held, who: Identity, mut resident: Resident) {
+    async fn run_turn(&self, held: &Held, who: Identity, mut resident: Box<Resident>) {
         let lease = &held.lease;
         let mail = mail_of(&lease.messages);
         let mut step = resident.execution.turn(mail, self.now(held));
         let mut promises = Promises::default();
         let mut output = loop {
             match step {
-                Ok(Step::Done(output)) => break *output,
+                Ok(Step::Done(output)) => break output,
                 Ok(Step::HostCall(HostCall::Prune { options })) => {
-                    match self.prune_in_turn(held, &who, options, &mut promises).await {
+                    match Box::pin(self.prune_in_turn(held, &who, options, &mut promises)).await {
                         Ok(answer) => step = resident.execution.resume(answer),
                         Err(end) => {
-                            let _nothing = self.settle(held, &who, end).await;
+                            let _nothing = Box::pin(self.settle(held, &who, end)).await;
                             return;
                         }
                     }
                 }
                 Err(error) => {
                     warn!(target: "abide::runtime", instance_id = %who.instance, %error, "a turn could not be run");
-                    return self.hand_back(lease, GiveBack::tried(LOOK_AGAIN)).await;
+                    return Box::pin(self.hand_back(lease, GiveBack::tried(LOOK_AGAIN))).await;
                 }
             }
         };
@@ -192,11 +194,11 @@ impl Orchestrator {
         self.finish(held, who, resident, output).await;
     }
 
-    async fn finish(&self, held: &Held, who: Identity, mut resident: Resident, output: TurnOutput) {
+    async fn finish(&self, held: &Held, who: Identity, mut resident: Box<Resident>, output: Box<TurnOutput>) {
         let decided = Decided::of(&mut resident, &output);
-        let turn = commit_of(&held.lease, who.execution_id, output);
+        let turn = commit_of(&held.lease, who.execution_id, *output);
         let end = match self.commit_pruning(&who, turn).await {
-            CommitEnd::Refused(error) => return self.refused(held, who, error).await,
+            CommitEnd::Refused(error) => return Box::pin(self.refused(held, who, error)).await,
             end @ (CommitEnd::Done(_) | CommitEnd::NotOurs | CommitEnd::Outdated | CommitEnd::GivenUp) => end,
         };
         if let Some(committed) = self.settle(held, &who, end).await {
@@ -205,7 +207,7 @@ impl Orchestrator {
     }
 
     /// A turn is committed: whoever can go on now hears of it, and the execution is kept if it goes on.
-    fn committed(&self, who: Identity, resident: Resident, decided: &Decided, committed: &Committed) {
+    fn committed(&self, who: Identity, resident: Box<Resident>, decided: &Decided, committed: &Committed) {
         self.core.chances.forget(&who.instance);
         self.misses.forget(&who.instance);
         self.conflicts.forget(&who.instance);

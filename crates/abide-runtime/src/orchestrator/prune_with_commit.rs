@@ -45,6 +45,10 @@ impl Orchestrator {
         if turn.turn.prune.is_none() {
             return commit(&self.core, turn).await;
         }
+        Box::pin(self.commit_with_prune(who, turn)).await
+    }
+
+    async fn commit_with_prune(&self, who: &Identity, turn: TurnCommit) -> CommitEnd {
         let mut without = turn.clone();
         without.turn.prune = None;
         match commit(&self.core, turn).await {

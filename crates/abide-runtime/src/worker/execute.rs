@@ -6,9 +6,11 @@
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::task::Poll;
 
 use abide_model::panic_text;
 use futures_util::future::{Either, select};
+use futures_util::poll;
 use tracing::{Span, warn};
 
 use super::Worker;
@@ -42,7 +44,7 @@ pub(super) struct Signals<'run> {
 impl Worker {
     pub(super) async fn execute(&self, activity: Activity, renewed: LeaseGuard, slot: Slot, ticket: Ticket) {
         let Some((_, handler)) = self.core.activities.resolve_handler(&activity.name) else {
-            return self.unregistered(&activity).await;
+            return Box::pin(self.unregistered(&activity)).await;
         };
         let (activity, cancellation) = (Arc::new(activity), Cancellation::default());
         let (number, place) = (slot.number(), Place::new(slot));
@@ -81,7 +83,7 @@ impl Worker {
                 self.count(&activity, "cancelled", seconds);
             }
             Ran::Interrupted => {
-                self.hand_back(&activity, GiveBack::UNTRIED).await;
+                Box::pin(self.hand_back(&activity, GiveBack::UNTRIED)).await;
                 place.leave();
             }
         }
@@ -108,7 +110,7 @@ impl Worker {
             Taken::TooLate => {
                 let reason = match signals.cancellation.reason() {
                     Some(reason) => reason,
-                    None => self.why_gone(activity).await,
+                    None => Box::pin(self.why_gone(activity)).await,
                 };
                 if reason == CancellationReason::LeaseLost {
                     self.ran_for_nothing(activity, signals.lease);
@@ -136,8 +138,12 @@ impl Worker {
     }
 
     /// Runs the handler until it returns or is not waited for any more. Whoever asks it to stop does that elsewhere.
-    async fn run(&self, running: Handler, activity: &Activity, signals: Signals<'_>) -> Ran {
+    async fn run(&self, mut running: Handler, activity: &Activity, signals: Signals<'_>) -> Ran {
         let Signals { cancellation, lease } = signals;
+        // Many return at once, and then nobody has to wait for anything.
+        if let Poll::Ready(result) = poll!(&mut running) {
+            return returned(result, cancellation.reason());
+        }
         let giving_up = &self.core.stop.giving_up;
         let stopped = select(Box::pin(cancellation.token().cancelled()), Box::pin(giving_up.cancelled()));
         let running = match select(running, stopped).await {
@@ -146,7 +152,7 @@ impl Worker {
         };
         let _first = cancellation.cancel(CancellationReason::Shutdown);
         if !cancellation.is_unwanted() {
-            return self.run_out(running, lease).await;
+            return Box::pin(self.run_out(running, lease)).await;
         }
         let grace = self.core.settings.activity_cancellation_grace_period;
         let over = Box::pin(self.core.caller.pause_unless_given_up(grace));

@@ -39,7 +39,7 @@ impl Worker {
         match self.turns.fuse(&activity.finished_step(), &completion).await {
             Fused::Done => return Taken::Yes,
             Fused::TooLate => return Taken::TooLate,
-            Fused::GivenUp => return self.given_up(activity).await,
+            Fused::GivenUp => return Box::pin(self.given_up(activity)).await,
             Fused::No => {}
         }
         match self.try_finish(activity, completion).await {
@@ -51,12 +51,12 @@ impl Worker {
                 );
                 error!(target: "abide::runtime", instance_id = %activity.instance, %error, size,
                     "the store does not take the result of an activity; it fails");
-                match self.finish(activity, activity.completion(Err(problem))).await {
+                match Box::pin(self.finish(activity, activity.completion(Err(problem)))).await {
                     Taken::Yes | Taken::AsFailure => Taken::AsFailure,
                     other @ (Taken::TooLate | Taken::No) => other,
                 }
             }
-            Err(error) => self.refused(activity, &error).await,
+            Err(error) => Box::pin(self.refused(activity, &error)).await,
         }
     }
 
@@ -64,7 +64,7 @@ impl Worker {
     pub(super) async fn finish(&self, activity: &Activity, completion: WorkItem) -> Taken {
         match self.try_finish(activity, completion).await {
             Ok(taken) => taken,
-            Err(error) => self.refused(activity, &error).await,
+            Err(error) => Box::pin(self.refused(activity, &error)).await,
         }
     }
 
@@ -96,7 +96,7 @@ impl Worker {
                 }
                 Some(_) | None => Err(error),
             },
-            Told::GivenUp => Ok(self.given_up(activity).await),
+            Told::GivenUp => Ok(Box::pin(self.given_up(activity)).await),
         }
     }
 

@@ -91,8 +91,8 @@ impl Worker {
         // First of all, because whatever is handed back after this gets back what it took.
         let verdict = self.core.chances.judge(activity.key(), activity.attempt, settings.max_attempts);
         match (ticket, verdict) {
-            (None, _) => self.hand_back(&activity, GiveBack::untried(SESSION_TOO_MANY)).await,
-            (Some(_), Verdict::Poison) => self.poison(&activity).await,
+            (None, _) => Box::pin(self.hand_back(&activity, GiveBack::untried(SESSION_TOO_MANY))).await,
+            (Some(_), Verdict::Poison) => Box::pin(self.poison(&activity)).await,
             (Some(ticket), Verdict::Try) => self.execute(activity, renewed, slot, ticket).await,
         }
     }

@@ -1,7 +1,6 @@
 //! Getting an activity ready to run: whoever runs it is told who asked.
 
 use std::panic::AssertUnwindSafe;
-use std::pin::pin;
 use std::sync::Arc;
 
 use abide_model::{EventKind, panic_text};
@@ -24,6 +23,15 @@ struct Asker {
     version: String,
 }
 
+impl Asker {
+    /// Who it is, if the lease says so.
+    fn said_by(activity: &Activity) -> Option<Self> {
+        let (name, version) = (&activity.orchestration_name, &activity.orchestration_version);
+        let is_said = !name.is_empty();
+        is_said.then(|| Self { name: name.clone(), version: version.clone() })
+    }
+}
+
 impl Worker {
     /// Gets an activity ready to run. The error is how it ended before it began.
     pub(super) async fn start(
@@ -39,13 +47,20 @@ impl Worker {
         }
         if signals.lease.lost().is_cancelled() {
             // Whoever has it now runs it, if it is wanted at all.
-            let _first = signals.cancellation.cancel(self.why_gone(activity).await);
+            let _first = signals.cancellation.cancel(Box::pin(self.why_gone(activity)).await);
             return Err(Ran::Unwanted);
         }
-        let cancelled = pin!(signals.cancellation.unwanted());
-        let asker = match select(pin!(self.asked_by(activity)), cancelled).await {
-            Either::Left((asker, _)) => asker,
-            Either::Right(_) => return Err(Ran::Unwanted),
+        let asker = match Asker::said_by(activity) {
+            Some(asker) => Some(asker),
+            // Boxed, because most stores say it.
+            None => {
+                match select(Box::pin(self.asked_by(activity)), Box::pin(signals.cancellation.unwanted()))
+                    .await
+                {
+                    Either::Left((asker, _)) => asker,
+                    Either::Right(_) => return Err(Ran::Unwanted),
+                }
+            }
         };
         let is_given_up = self.core.stop.giving_up.is_cancelled();
         let Some(asker) = asker.filter(|_| !is_given_up) else { return Err(Ran::Interrupted) };
@@ -66,12 +81,8 @@ impl Worker {
         Ok(contained(handler, ctx, activity))
     }
 
-    /// Who asked for the activity. A store that does not say so with the lease is asked, until the runtime gives up.
+    /// Who asked for the activity: a store that does not say so with the lease is asked, until the runtime gives up.
     async fn asked_by(&self, activity: &Activity) -> Option<Asker> {
-        if !activity.orchestration_name.is_empty() {
-            let (name, version) = (&activity.orchestration_name, &activity.orchestration_version);
-            return Some(Asker { name: name.clone(), version: version.clone() });
-        }
         let (store, instance) = (Arc::clone(&self.core.store), activity.instance.clone());
         let call = move || {
             let (store, instance) = (Arc::clone(&store), instance.clone());
