@@ -5,7 +5,7 @@ use std::time::Duration;
 pub(crate) const USAGE: &str = "\
 One measurement of one workload, as one line of JSON.
 
-usage: WORKLOAD --store NAME [--at PLACE] [--size N] [--slots N] [--samples N] [--seconds N] [--nodes N] [--activity-ms N]
+usage: WORKLOAD --store NAME [--at PLACE] [--size N] [--slots N] [--samples N] [--seconds N] [--nodes N] [--activity-ms N] [--server PID]
 
   WORKLOAD         w1 … w12, w2-busy, w2-flood (docs/benchmarks.md says what they are)
   --store NAME     memory, sqlite-memory, sqlite-full, sqlite-normal or postgres
@@ -16,6 +16,7 @@ usage: WORKLOAD --store NAME [--at PLACE] [--size N] [--slots N] [--samples N] [
   --seconds N      how long at most for these samples, or how long to be idle (default 20)
   --nodes N        processes of w12 (default 1)
   --activity-ms N  how long each activity of w12 takes (default 0)
+  --server PID     the first process of the database server, whose CPU time is part of the result
 
 Exits with 1 if anything failed, after the line.";
 
@@ -32,6 +33,7 @@ pub(crate) struct Arguments {
     pub(crate) seconds: Duration,
     pub(crate) nodes: u64,
     pub(crate) activity: Duration,
+    pub(crate) server: Option<String>,
 }
 
 impl Arguments {
@@ -51,6 +53,7 @@ impl Arguments {
             seconds: Duration::from_secs(20),
             nodes: 1,
             activity: Duration::ZERO,
+            server: None,
         };
         while let Some(option) = words.next() {
             if matches!(option.as_str(), "--help" | "-h") {
@@ -78,6 +81,7 @@ impl Arguments {
             "--seconds" => self.seconds = Duration::from_secs(number(option, &value)?),
             "--nodes" => self.nodes = number(option, &value)?,
             "--activity-ms" => self.activity = Duration::from_millis(number(option, &value)?),
+            "--server" => self.server = Some(number(option, &value)?.to_string()),
             unknown => return Err(format!("there is no option '{unknown}'")),
         }
         Ok(())

@@ -10,25 +10,44 @@ use crate::clock;
 pub(crate) struct Machine {
     pub(crate) at: Instant,
     pub(crate) cpu: Duration,
+    /// Of the database server, if it is known.
+    pub(crate) server: Option<Duration>,
 }
 
 impl Machine {
-    pub(crate) fn now() -> Self {
-        Self { at: clock::now(), cpu: cpu_of("self") }
+    /// The server is named by the number of its first process.
+    pub(crate) fn now(server: Option<&str>) -> Self {
+        Self { at: clock::now(), cpu: cpu_of("self"), server: server.map(cpu_of_server) }
+    }
+
+    pub(crate) fn cpu_since(&self, before: &Self) -> Duration {
+        self.cpu.saturating_sub(before.cpu)
+    }
+
+    pub(crate) fn server_since(&self, before: &Self) -> Option<Duration> {
+        self.server.zip(before.server).map(|(after, before)| after.saturating_sub(before))
     }
 }
 
 /// Of all threads of a process, in user and system mode. Both figures that the system has are at most the truth: the first
 /// in hundredths of a second, the second exact but without threads that have ended.
 pub(crate) fn cpu_of(process: &str) -> Duration {
-    ticks(process).unwrap_or_default().max(exact(process).unwrap_or_default())
+    ticks(process, 11).unwrap_or_default().max(exact(process).unwrap_or_default())
 }
 
-fn ticks(process: &str) -> Option<Duration> {
+/// Its first process, the children of that one, and those that have ended.
+fn cpu_of_server(first: &str) -> Duration {
+    let children = fs::read_to_string(format!("/proc/{first}/task/{first}/children")).unwrap_or_default();
+    let living: Duration = children.split_whitespace().map(cpu_of).sum();
+    cpu_of(first) + living + ticks(first, 13).unwrap_or_default()
+}
+
+/// A field of `stat` and the one behind it, counted from behind the name: 11 is the process, 13 its children that have ended.
+fn ticks(process: &str, field: usize) -> Option<Duration> {
     let text = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     // The name of the program, in brackets, may have spaces in it.
     let (_, fields) = text.rsplit_once(')')?;
-    let mut fields = fields.split_whitespace().skip(11);
+    let mut fields = fields.split_whitespace().skip(field);
     let (user, system): (u64, u64) = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?);
     Some(Duration::from_millis((user + system) * 10))
 }

@@ -39,11 +39,11 @@ pub(crate) fn main() -> ExitCode {
 
 /// Says how many did not complete.
 async fn measure(arguments: &Arguments) -> Fallible<u64> {
-    let before = Machine::now();
+    let before = Machine::now(arguments.server.as_deref());
     let outcome = workloads::run(arguments).await?;
     let failures = outcome.failures;
     if !outcome.is_silent() {
-        let line = report::line(store::SIDE, arguments, &outcome, before);
+        let line = report::line(store::SIDE, arguments, &outcome, &before);
         println!("{line}");
     }
     Ok(failures)

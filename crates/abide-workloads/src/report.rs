@@ -42,6 +42,17 @@ impl Outcome {
         }
     }
 
+    /// What an orchestration costs: in this process, and with the server if it is known.
+    pub(crate) fn set_cpu(&mut self, orchestrations: u64, cpu: Duration, server: Option<Duration>) {
+        let each = |time: Duration| millis(time) / number(orchestrations.max(1));
+        self.set("cpu_seconds", cpu.as_secs_f64());
+        self.set("cpu_ms_per_orchestration", each(cpu));
+        if let Some(server) = server {
+            self.set("server_cpu_seconds", server.as_secs_f64());
+            self.set("cpu_ms_with_server", each(cpu + server));
+        }
+    }
+
     pub(crate) fn fail(&mut self, complaint: impl Into<String>) {
         self.failures += 1;
         self.complaint.get_or_insert(complaint.into());
@@ -70,15 +81,18 @@ pub(crate) fn number(count: u64) -> f64 {
     f64::from(thousands) * 1e3 + f64::from(rest)
 }
 
-pub(crate) fn line(side: &str, arguments: &Arguments, outcome: &Outcome, before: Machine) -> Value {
-    let after = Machine::now();
+pub(crate) fn line(side: &str, arguments: &Arguments, outcome: &Outcome, before: &Machine) -> Value {
+    let after = Machine::now(arguments.server.as_deref());
     let (peak, _) = machine::memory();
     let mut figures = outcome.figures.clone();
     let mut usual = |name: &str, figure: f64| {
         figures.entry(name).or_insert_with(|| json!(round(figure)));
     };
     usual("wall_seconds", (after.at - before.at).as_secs_f64());
-    usual("process_cpu_seconds", after.cpu.saturating_sub(before.cpu).as_secs_f64());
+    usual("process_cpu_seconds", after.cpu_since(before).as_secs_f64());
+    if let Some(server) = after.server_since(before) {
+        usual("server_cpu_seconds", server.as_secs_f64());
+    }
     if let Some(peak) = peak {
         usual("peak_rss_mb", peak);
     }

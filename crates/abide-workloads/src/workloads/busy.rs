@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
+use tokio::task::JoinHandle;
+
 use super::many::{STEPS, samples};
 use crate::arguments::Arguments;
 use crate::bench::{Bench, PAUSE};
@@ -49,9 +51,7 @@ pub(crate) async fn beside_many(arguments: &Arguments) -> Fallible<Outcome> {
     let mut outcome = samples(arguments, &bench.caller).await;
     outcome.set_rate("load_orchestrations", load.done.load(Relaxed), begin.elapsed());
     load.is_over.store(true, Relaxed);
-    for one in all {
-        one.await?;
-    }
+    all.iter().for_each(JoinHandle::abort);
     outcome.failures += load.failed.load(Relaxed);
     bench.stop(&mut outcome).await;
     Ok(outcome)
@@ -77,9 +77,7 @@ pub(crate) async fn beside_a_flood(arguments: &Arguments) -> Fallible<Outcome> {
     let mut outcome = samples(arguments, &bench.caller).await;
     outcome.set_rate("messages", load.done.load(Relaxed), begin.elapsed());
     load.is_over.store(true, Relaxed);
-    for one in all {
-        one.await?;
-    }
+    all.iter().for_each(JoinHandle::abort);
     outcome.failures += load.failed.load(Relaxed);
     bench.stop(&mut outcome).await;
     Ok(outcome)

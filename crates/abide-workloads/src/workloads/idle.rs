@@ -1,5 +1,7 @@
 //! W9: what a runtime uses that has nothing to do, alone or with instances that sleep.
 
+use std::time::Duration;
+
 use futures::StreamExt as _;
 use futures::stream;
 use serde_json::Value;
@@ -19,13 +21,16 @@ pub(crate) async fn idle(arguments: &Arguments) -> Fallible<Outcome> {
     put_to_sleep(&bench, arguments.size, &mut outcome).await;
     // What began goes to its end: connections, copies of the log.
     clock::sleep(PAUSE * 200).await;
-    let (before, counted_before) = (Machine::now(), bench.counted());
+    let (before, counted_before) = (Machine::now(arguments.server.as_deref()), bench.counted());
     clock::sleep(arguments.seconds).await;
-    let (after, counted_after) = (Machine::now(), bench.counted());
+    let (after, counted_after) = (Machine::now(arguments.server.as_deref()), bench.counted());
     let time = after.at - before.at;
     outcome.set("seconds", time.as_secs_f64());
-    let cpu = after.cpu.saturating_sub(before.cpu).as_secs_f64();
-    outcome.set("cpu_seconds_in_20", cpu * 20.0 / time.as_secs_f64());
+    let in_20 = |cpu: Duration| cpu.as_secs_f64() * 20.0 / time.as_secs_f64();
+    outcome.set("cpu_seconds_in_20", in_20(after.cpu_since(&before)));
+    if let Some(server) = after.server_since(&before) {
+        outcome.set("cpu_seconds_in_20_with_server", in_20(after.cpu_since(&before) + server));
+    }
     for (name, value) in counted_after.as_object().into_iter().flatten() {
         let of = |counted: &Value| counted.get(name).and_then(Value::as_u64).unwrap_or_default();
         let done = value.as_u64().unwrap_or_default().saturating_sub(of(&counted_before));

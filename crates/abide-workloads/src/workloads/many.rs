@@ -5,7 +5,7 @@ use crate::bench::{Bench, Caller};
 use crate::clock;
 use crate::machine::Machine;
 use crate::program::Fallible;
-use crate::report::{Outcome, millis, number};
+use crate::report::{Outcome, millis};
 
 /// Activities of each orchestration in W1.
 pub(crate) const STEPS: u64 = 5;
@@ -13,16 +13,14 @@ pub(crate) const STEPS: u64 = 5;
 /// W1: so many at once, with a few activities each.
 pub(crate) async fn chains(arguments: &Arguments) -> Fallible<Outcome> {
     let bench = Bench::start(arguments, 0).await?;
-    let before = Machine::now();
+    let before = Machine::now(arguments.server.as_deref());
     let mut outcome = bench.caller.run_all(arguments.size, "Sequence", &STEPS.to_string()).await;
-    let after = Machine::now();
+    let after = Machine::now(arguments.server.as_deref());
     let time = after.at - before.at;
     outcome.set("seconds", time.as_secs_f64());
     outcome.set_rate("orchestrations", arguments.size, time);
     outcome.set_rate("activities", arguments.size * STEPS, time);
-    let cpu = after.cpu.saturating_sub(before.cpu);
-    outcome.set("cpu_seconds", cpu.as_secs_f64());
-    outcome.set("cpu_ms_per_orchestration", millis(cpu) / number(arguments.size.max(1)));
+    outcome.set_cpu(arguments.size, after.cpu_since(&before), after.server_since(&before));
     bench.stop(&mut outcome).await;
     Ok(outcome)
 }

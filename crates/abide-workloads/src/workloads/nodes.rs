@@ -8,7 +8,7 @@ use crate::arguments::Arguments;
 use crate::bench::Bench;
 use crate::machine::{Machine, cpu_of};
 use crate::program::Fallible;
-use crate::report::{Outcome, millis, number};
+use crate::report::Outcome;
 
 /// A process with a runtime.
 pub(crate) async fn node(arguments: &Arguments) -> Fallible<Outcome> {
@@ -28,16 +28,15 @@ pub(crate) async fn nodes(arguments: &Arguments) -> Fallible<Outcome> {
         nodes.push(Process::start("node", arguments).await?);
     }
     let cpu_of_nodes = || -> Duration { nodes.iter().map(|node| cpu_of(&node.id().to_string())).sum() };
-    let (before, nodes_before) = (Machine::now(), cpu_of_nodes());
+    let (before, nodes_before) = (Machine::now(arguments.server.as_deref()), cpu_of_nodes());
     let mut outcome = bench.caller.run_all(arguments.size, "Sequence", &STEPS.to_string()).await;
-    let (after, nodes_after) = (Machine::now(), cpu_of_nodes());
+    let (after, nodes_after) = (Machine::now(arguments.server.as_deref()), cpu_of_nodes());
     let time = after.at - before.at;
     outcome.set("seconds", time.as_secs_f64());
     outcome.set_rate("orchestrations", arguments.size, time);
     outcome.set_rate("activities", arguments.size * STEPS, time);
-    let cpu = after.cpu.saturating_sub(before.cpu) + nodes_after.saturating_sub(nodes_before);
-    outcome.set("cpu_seconds", cpu.as_secs_f64());
-    outcome.set("cpu_ms_per_orchestration", millis(cpu) / number(arguments.size.max(1)));
+    let cpu = after.cpu_since(&before) + nodes_after.saturating_sub(nodes_before);
+    outcome.set_cpu(arguments.size, cpu, after.server_since(&before));
     for node in nodes {
         node.stop()?;
     }
