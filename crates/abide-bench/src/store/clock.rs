@@ -23,17 +23,6 @@ pub(crate) fn cpu_time() -> Option<Duration> {
     text.split_whitespace().next()?.parse().ok().map(Duration::from_nanos)
 }
 
-/// What all threads of this process that are alive have used so far, where the system can tell (Linux).
-pub(crate) fn process_cpu_time() -> Option<Duration> {
-    let threads = std::fs::read_dir("/proc/self/task").ok()?;
-    let used = |thread: std::fs::DirEntry| {
-        // A thread may end while it is looked at.
-        let text = std::fs::read_to_string(thread.path().join("schedstat")).ok()?;
-        text.split_whitespace().next()?.parse().ok().map(Duration::from_nanos)
-    };
-    Some(threads.filter_map(|thread| used(thread.ok()?)).sum())
-}
-
 #[expect(clippy::disallowed_methods, reason = "a benchmark is about real time")]
 pub(crate) async fn sleep(time: Duration) {
     tokio::time::sleep(time).await;

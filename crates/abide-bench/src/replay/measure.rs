@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 use abide_engine::Outcome;
 use abide_model::Event;
 
-use crate::histories::Shape;
-use crate::report::Measured;
+use super::histories::Shape;
+use super::report::Measured;
 
 /// Events replayed per second that a core must reach.
 const REPLAY_TARGET: f64 = 1_000_000.0;

@@ -1,17 +1,11 @@
 //! The command line.
 
-use crate::histories::SHAPES;
+use super::histories::SHAPES;
 
 pub(crate) const USAGE: &str = "\
-abide-bench: cold replay and decoding of generated histories
+abide-bench replay: cold replay and decoding of generated histories
 
-usage: abide-bench [--shape NAME] [--events N] [--repeat N]
-       abide-bench store (what a SQLite file can do; store --help says more)
-       abide-bench steps (turns and activities through a store alone; steps --help says more)
-       abide-bench flat (fetches with a million rows in the way; flat --help says more)
-       abide-bench list (pages of a million instances; list --help says more)
-       abide-bench runtime (whole orchestrations, with a runtime and a client; runtime --help says more)
-       abide-bench cancel (how soon an activity hears that it is cancelled; cancel --help says more)
+usage: abide-bench replay [--shape NAME] [--events N] [--repeat N]
 
   --shape NAME chain, fan-out or mixed (default: all)
   --events N   events per history (default 100000)

@@ -1,0 +1,188 @@
+//! The command line of `abide-bench workloads`.
+
+use std::path::PathBuf;
+
+use super::plan::{Extent, Request, STORES, WORKLOADS, Who};
+
+pub(crate) const USAGE: &str = "\
+abide-bench: whole orchestrations, each measurement in a process and a store of its own, with default options
+
+usage: abide-bench [workloads] [--full] [--compare] [--repeat N] [--only LIST] [--store LIST] [--size N] [--slots N]
+                   [--limit SECONDS] [--json FILE] [--from FILE] [--write] [--ours PROGRAM] [--reference PROGRAM]
+       abide-bench ceiling | replay | store | steps | flat | list | cancel (each with --help)
+
+  (nothing)        every workload at small sizes, on a SQLite file and on PostgreSQL: a few minutes
+  --full           all stores, all sizes, 1 to 64 slots: hours
+  --compare        the reference in turn with ours, where it gets to an end: about half an hour
+  --repeat N       how often each is measured (default 1; 3 with --full or --compare)
+  --only LIST      some workloads, such as w1,w2-busy
+  --store LIST     some of sqlite-full, postgres, memory, sqlite-memory, sqlite-normal
+  --size N         this size instead of those planned
+  --slots N        this many slots of both kinds instead of the default
+  --limit SECONDS  how long one measurement may take before it counts as hanging (default 120, more for large ones)
+  --json FILE      adds each result to this file, as a line
+  --from FILE      measures nothing: what was added to such a file is shown
+  --write          also writes docs/benchmarks.md and docs/benchmarks.svg
+  --check          only says whether the options are understood
+
+Prints a table: what was measured, beside the targets, the reference and the ceiling. Exits with 1 if anything failed or hung.";
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Arguments {
+    pub(crate) request: Request,
+    pub(crate) repeat: u64,
+    pub(crate) json: Option<PathBuf>,
+    pub(crate) from: Option<PathBuf>,
+    pub(crate) writes: bool,
+    pub(crate) ours: Option<PathBuf>,
+    pub(crate) reference: Option<PathBuf>,
+    pub(crate) only_check: bool,
+    /// As typed, for the page that is written.
+    pub(crate) typed: String,
+}
+
+impl Arguments {
+    /// Reads the arguments; `None` asks for help.
+    pub(crate) fn parse(words: impl Iterator<Item = String>) -> Result<Option<Self>, String> {
+        let words: Vec<String> = words.collect();
+        let request = Request {
+            extent: Extent::Bounded,
+            who: Who::Ours,
+            only: vec![],
+            stores: vec![],
+            size: None,
+            slots: None,
+            limit: None,
+        };
+        let mut arguments = Self {
+            request,
+            repeat: 0,
+            json: None,
+            from: None,
+            writes: false,
+            ours: None,
+            reference: None,
+            only_check: false,
+            typed: typed(&words),
+        };
+        let mut words = words.into_iter();
+        while let Some(word) = words.next() {
+            match word.as_str() {
+                "--help" | "-h" | "help" => return Ok(None),
+                "--full" => arguments.request.extent = Extent::Full,
+                "--compare" => arguments.request.who = Who::Both,
+                "--write" => arguments.writes = true,
+                "--check" => arguments.only_check = true,
+                option if option.starts_with("--") && OPTIONS.contains(&option) => {
+                    let value = words.next().ok_or_else(|| format!("{option} needs a value"))?;
+                    arguments.set(option, &value)?;
+                }
+                unknown => return Err(format!("there is no option '{unknown}'")),
+            }
+        }
+        if arguments.repeat == 0 {
+            let is_small = arguments.request.extent == Extent::Bounded && arguments.request.who == Who::Ours;
+            arguments.repeat = if is_small { 1 } else { 3 };
+        }
+        if arguments.request.cases().is_empty() {
+            return Err("that leaves nothing to measure".to_owned());
+        }
+        Ok(Some(arguments))
+    }
+
+    fn set(&mut self, option: &str, value: &str) -> Result<(), String> {
+        let positive = || match value.parse() {
+            Ok(number) if number > 0 => Ok(number),
+            Ok(_) | Err(_) => Err(format!("{option} needs a number above 0, not '{value}'")),
+        };
+        match option {
+            "--repeat" => self.repeat = positive()?,
+            "--size" => self.request.size = Some(positive()?),
+            "--slots" => self.request.slots = Some(positive()?),
+            "--limit" => self.request.limit = Some(positive()?),
+            "--only" => self.request.only = some_of(option, value, &WORKLOADS)?,
+            "--store" => self.request.stores = some_of(option, value, &STORES)?,
+            "--json" => self.json = Some(value.into()),
+            "--from" => self.from = Some(value.into()),
+            "--ours" => self.ours = Some(value.into()),
+            _ => self.reference = Some(value.into()),
+        }
+        Ok(())
+    }
+}
+
+const OPTIONS: [&str; 10] = [
+    "--repeat",
+    "--size",
+    "--slots",
+    "--limit",
+    "--only",
+    "--store",
+    "--json",
+    "--from",
+    "--ours",
+    "--reference",
+];
+
+fn some_of(option: &str, value: &str, known: &[&'static str]) -> Result<Vec<&'static str>, String> {
+    let find = |word: &str| {
+        let found = known.iter().copied().find(|known| *known == word);
+        found.ok_or_else(|| format!("{option} knows no '{word}', only {}", known.join(", ")))
+    };
+    value.split(',').map(find).collect()
+}
+
+/// Without what only says where programs and files are.
+fn typed(words: &[String]) -> String {
+    let mut kept = vec!["cargo xtask bench".to_owned()];
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        match word.as_str() {
+            "--ours" | "--reference" | "--json" | "--from" => drop(words.next()),
+            _ => kept.push(word.clone()),
+        }
+    }
+    kept.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(line: &str) -> Result<Option<Arguments>, String> {
+        Arguments::parse(line.split_whitespace().map(str::to_owned))
+    }
+
+    #[test]
+    fn options_override_the_defaults() {
+        assert_eq!(parse("").unwrap().unwrap().repeat, 1);
+        let arguments = parse("--full --compare --only w1,w2-busy --store postgres --json x.json --write");
+        let arguments = arguments.unwrap().unwrap();
+        assert_eq!((arguments.request.extent, arguments.request.who), (Extent::Full, Who::Both));
+        assert_eq!(
+            (arguments.request.only, arguments.request.stores),
+            (vec!["w1", "w2-busy"], vec!["postgres"])
+        );
+        assert_eq!((arguments.repeat, arguments.writes), (3, true));
+        let typed = "cargo xtask bench --full --compare --only w1,w2-busy --store postgres --write";
+        assert_eq!(arguments.typed, typed);
+        assert_eq!(parse("--help"), Ok(None));
+    }
+
+    #[test]
+    fn wrong_words_are_named() {
+        for (line, culprit) in [
+            ("--ful", "'--ful'"),
+            ("quickly", "'quickly'"),
+            ("--repeat", "--repeat"),
+            ("--repeat 0", "above 0"),
+            ("--slots many", "'many'"),
+            ("--only w13", "'w13'"),
+            ("--store redis", "'redis'"),
+            ("--only w12 --store memory", "nothing to measure"),
+        ] {
+            let complaint = parse(line).unwrap_err();
+            assert!(complaint.contains(culprit), "{line:?} gave {complaint:?}");
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! One result, as it is kept: a line of JSON.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+/// Who was measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Side {
+    Ours,
+    Reference,
+    /// Only the durable writes, and nothing else.
+    Ceiling,
+}
+
+impl Side {
+    const ALL: [Self; 3] = [Self::Ours, Self::Reference, Self::Ceiling];
+
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Ours => "abide",
+            Self::Reference => "reference",
+            Self::Ceiling => "ceiling",
+        }
+    }
+}
+
+/// What was measured: everything but the number of the repetition.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Subject {
+    pub(crate) workload: String,
+    pub(crate) size: u64,
+    pub(crate) store: String,
+    /// Those of the library if `None`.
+    pub(crate) slots: Option<u64>,
+    pub(crate) nodes: u64,
+    pub(crate) activity_ms: u64,
+    pub(crate) side: Side,
+}
+
+/// How a measurement ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Ended {
+    Good,
+    /// It was killed after so many seconds.
+    TooLong(u64),
+    Broken(String),
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Line {
+    pub(crate) subject: Subject,
+    pub(crate) repetition: u64,
+    pub(crate) ended: Ended,
+    /// Orchestrations that did not complete.
+    pub(crate) failures: u64,
+    pub(crate) figures: BTreeMap<String, f64>,
+}
+
+impl Line {
+    pub(crate) fn figure(&self, name: &str) -> Option<f64> {
+        self.figures.get(name).copied()
+    }
+
+    pub(crate) fn to_json(&self) -> Value {
+        let Subject { workload, size, store, slots, nodes, activity_ms, side } = &self.subject;
+        let ended = match &self.ended {
+            Ended::Good => Value::Null,
+            Ended::TooLong(seconds) => json!({ "seconds": seconds }),
+            Ended::Broken(complaint) => json!(complaint),
+        };
+        json!({
+            "workload": workload, "size": size, "store": store, "slots": slots, "nodes": nodes,
+            "activity_ms": activity_ms, "side": side.name(), "repetition": self.repetition,
+            "trouble": ended, "failures": self.failures, "figures": self.figures,
+        })
+    }
+
+    /// The line of a program or of a file of results; `None` if it is something else.
+    pub(crate) fn from_json(value: &Value) -> Option<Self> {
+        let text = |name: &str| value.get(name)?.as_str().map(str::to_owned);
+        let count = |name: &str| value.get(name).and_then(Value::as_u64);
+        let side = text("side")?;
+        let subject = Subject {
+            workload: text("workload")?,
+            size: count("size")?,
+            store: text("store")?,
+            slots: count("slots"),
+            nodes: count("nodes").unwrap_or(1),
+            activity_ms: count("activity_ms").unwrap_or_default(),
+            side: Side::ALL.into_iter().find(|known| known.name() == side)?,
+        };
+        let ended = match value.get("trouble") {
+            Some(Value::String(complaint)) => Ended::Broken(complaint.clone()),
+            Some(Value::Object(limit)) => {
+                Ended::TooLong(limit.get("seconds").and_then(Value::as_u64).unwrap_or_default())
+            }
+            _ => Ended::Good,
+        };
+        let figures = value.get("figures")?.as_object()?;
+        let figures = figures.iter().filter_map(|(name, value)| Some((name.clone(), value.as_f64()?)));
+        Some(Self {
+            subject,
+            repetition: count("repetition").unwrap_or_default(),
+            ended,
+            failures: count("failures").unwrap_or_default(),
+            figures: figures.collect(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_comes_back_as_it_was() {
+        let subject = Subject {
+            workload: "w1".to_owned(),
+            size: 200,
+            store: "postgres".to_owned(),
+            slots: Some(4),
+            nodes: 2,
+            activity_ms: 20,
+            side: Side::Reference,
+        };
+        for ended in [Ended::Good, Ended::TooLong(120), Ended::Broken("no".to_owned())] {
+            let figures = BTreeMap::from([("p50_ms".to_owned(), 1.5)]);
+            let line = Line { subject: subject.clone(), repetition: 3, ended, failures: 1, figures };
+            assert_eq!(Line::from_json(&line.to_json()), Some(line));
+        }
+        assert_eq!(Line::from_json(&json!({ "bench": "store" })), None);
+    }
+}

@@ -1,0 +1,225 @@
+//! Whole orchestrations: what a user waits for, on every store, beside the reference and beside what the store allows.
+//!
+//! Each measurement is a process (`abide-workloads`, or the same around the reference) on a store of its own. Read `plan.rs` for
+//! what is measured, `targets.rs` for what it must come to, `rows.rs` for the judgement; `show.rs`, `page.rs` and `chart.rs` show it.
+
+mod arguments;
+mod chart;
+pub(crate) mod line;
+mod origin;
+mod page;
+pub(crate) mod place;
+mod plan;
+mod rows;
+mod run;
+mod show;
+mod targets;
+
+use std::fs::{self, File};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use arguments::Arguments;
+use line::{Ended, Line, Side};
+use place::{Databases, Folder};
+use plan::{Case, Repeat, Who};
+use run::{Place, Program};
+use serde_json::Value;
+use targets::TARGETS;
+
+use crate::ceiling;
+use crate::store::Fallible;
+
+pub(crate) fn main(words: impl Iterator<Item = String>) -> ExitCode {
+    let arguments = match Arguments::parse(words) {
+        Ok(Some(arguments)) => arguments,
+        Ok(None) => {
+            println!("{}", arguments::USAGE);
+            return ExitCode::SUCCESS;
+        }
+        Err(complaint) => {
+            eprintln!("abide-bench: {complaint}\n\n{}", arguments::USAGE);
+            return ExitCode::from(2);
+        }
+    };
+    if arguments.only_check {
+        return ExitCode::SUCCESS;
+    }
+    let tokio = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    match tokio.map_err(Into::into).and_then(|tokio| tokio.block_on(run_all(&arguments))) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("abide-bench: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run_all(arguments: &Arguments) -> Fallible<ExitCode> {
+    let (lines, postgres) = match &arguments.from {
+        Some(file) => (read(file)?, None),
+        None => measure_all(arguments).await?,
+    };
+    let rows = rows::rows(TARGETS, &lines);
+    let shown: Vec<_> = rows.iter().filter(|row| row.ours.is_some()).cloned().collect();
+    println!("\n{}", show::table(&shown));
+    if arguments.writes {
+        write_page(arguments, &rows, &lines, postgres.as_deref())?;
+    }
+    let is_bad =
+        |line: &&Line| line.subject.side == Side::Ours && (line.failures > 0 || line.ended != Ended::Good);
+    let bad: Vec<&Line> = lines.iter().filter(is_bad).collect();
+    for line in &bad {
+        eprintln!("abide-bench: failed: {}", line.to_json());
+    }
+    Ok(if bad.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn read(file: &Path) -> Fallible<Vec<Line>> {
+    let text = fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
+    let values = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    Ok(values.filter_map(|value| Line::from_json(&value)).collect())
+}
+
+fn write_page(
+    arguments: &Arguments,
+    rows: &[rows::Row],
+    lines: &[Line],
+    postgres: Option<&str>,
+) -> Fallible<()> {
+    if !page::is_worth_writing(lines) {
+        return Err("nothing was measured, so nothing is written".into());
+    }
+    let notes = fs::read_to_string("docs/benchmarks-notes.md").unwrap_or_default();
+    // Its title is for those who read it by itself.
+    let notes = notes.split_once("\n\n").map_or("", |(_, notes)| notes);
+    let origin = origin::origin(&arguments.typed, postgres);
+    fs::write("docs/benchmarks.md", page::page(&origin, rows, lines, notes))?;
+    fs::write("docs/benchmarks.svg", chart::chart(rows))?;
+    println!("written: docs/benchmarks.md, docs/benchmarks.svg");
+    Ok(())
+}
+
+/// What all measurements share.
+struct Bench {
+    folder: Folder,
+    databases: Option<Databases>,
+    json: Option<File>,
+    lines: Vec<Line>,
+}
+
+async fn measure_all(arguments: &Arguments) -> Fallible<(Vec<Line>, Option<String>)> {
+    let cases = arguments.request.cases();
+    let ours = arguments.ours.clone().map_or_else(|| beside_us("abide-workloads"), Ok)?;
+    let reference = match (arguments.request.who, &arguments.reference) {
+        (Who::Ours, _) => None,
+        (Who::Both, Some(path)) => Some(path.clone()),
+        (Who::Both, None) => Some(beside_us("../reference/release/reference-workloads")?),
+    };
+    let needs_postgres = cases.iter().any(|case| case.store == "postgres");
+    let databases = if needs_postgres { Databases::start().await? } else { None };
+    if needs_postgres && databases.is_none() {
+        return Err("PostgreSQL is not installed; name other stores with --store".into());
+    }
+    let json = arguments.json.as_ref().map(|path| File::options().create(true).append(true).open(path));
+    let mut bench = Bench { folder: Folder::new()?, databases, json: json.transpose()?, lines: vec![] };
+    let version = bench.databases.as_ref().map(Databases::version);
+    for store in ["sqlite-full", "postgres"] {
+        if cases.iter().any(|case| case.store == store) {
+            bench.ceiling(store).await?;
+        }
+    }
+    for case in &cases {
+        let repeat = if case.repeat == Repeat::Once { 1 } else { arguments.repeat };
+        for repetition in 1..=repeat {
+            bench.measure(Program { side: Side::Ours, path: &ours }, case, repetition).await?;
+            if let Some(reference) = reference.as_deref().filter(|_| case.who == Who::Both) {
+                bench.measure(Program { side: Side::Reference, path: reference }, case, repetition).await?;
+            }
+        }
+    }
+    Ok((bench.lines, version))
+}
+
+fn beside_us(name: &str) -> Fallible<PathBuf> {
+    let us = std::env::current_exe()?;
+    let path = us.parent().unwrap_or(Path::new(".")).join(name);
+    if path.exists() {
+        Ok(path)
+    } else {
+        Err(format!("{} is not built; `cargo xtask bench` builds it", path.display()).into())
+    }
+}
+
+impl Bench {
+    /// What this store allows, in the same minutes.
+    async fn ceiling(&mut self, store: &str) -> Fallible<()> {
+        eprintln!("the ceiling of {store} ...");
+        let lines = match (store, &mut self.databases) {
+            ("postgres", Some(databases)) => {
+                let url = databases.make().await?;
+                let lines = ceiling::postgres(&url).await?;
+                databases.finish().await?;
+                lines
+            }
+            _ => ceiling::sqlite(self.folder.path()).await?,
+        };
+        self.folder.clear()?;
+        lines.into_iter().try_for_each(|line| self.keep(line))
+    }
+
+    async fn measure(&mut self, program: Program<'_>, case: &Case, repetition: u64) -> Fallible<()> {
+        eprint!("{}, {} ({repetition}) ... ", case.title(), program.side.name());
+        let mut line = match &mut self.databases {
+            Some(databases) if case.store == "postgres" => {
+                let url = databases.make().await?;
+                let server = databases.first_process();
+                let mut line = run::run(program, case, Place { at: &url, server: server.as_deref() })?;
+                line.figures.insert("deadlocks".to_owned(), databases.finish().await?);
+                line
+            }
+            _ => run::run(program, case, Place { at: &self.folder.file("store.db"), server: None })?,
+        };
+        self.folder.clear()?;
+        line.repetition = repetition;
+        eprintln!("{}", in_short(&line));
+        self.keep(line)
+    }
+
+    fn keep(&mut self, line: Line) -> Fallible<()> {
+        if let Some(file) = &mut self.json {
+            writeln!(file, "{}", line.to_json())?;
+        }
+        self.lines.push(line);
+        Ok(())
+    }
+}
+
+/// For people who watch.
+fn in_short(line: &Line) -> String {
+    const OF_INTEREST: [&str; 13] = [
+        "orchestrations_per_second",
+        "children_per_second",
+        "executions_per_second",
+        "seconds",
+        "p50_ms",
+        "p99_ms",
+        "ms_per_activity",
+        "first_100_ms",
+        "last_100_ms",
+        "cpu_seconds_in_20",
+        "first_progress_seconds",
+        "all_done_seconds",
+        "cpu_ms_per_orchestration",
+    ];
+    let figure = |name: &&str| Some(format!("{name} {}", show::number(line.figure(name)?)));
+    let mut parts: Vec<String> = OF_INTEREST.iter().filter_map(figure).collect();
+    match &line.ended {
+        Ended::Good if line.failures > 0 => parts.push(format!("{} DID NOT COMPLETE", line.failures)),
+        Ended::Good => {}
+        Ended::TooLong(seconds) => parts.push(format!("DID NOT FINISH in {seconds} s")),
+        Ended::Broken(complaint) => parts.push(format!("BROKEN: {complaint}")),
+    }
+    parts.join(", ")
+}

@@ -1,0 +1,130 @@
+//! A new store for each measurement: a file in a folder, or a database on a server of our own.
+//!
+//! Nothing stays behind, however this process ends: the folder is removed by a process that ends with its input, as the server is.
+
+use std::fs;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use abide_throwaway::{Server, Settings};
+use tokio_postgres::{Client, NoTls};
+
+use crate::store::Fallible;
+
+/// Removes the folder once its input ends.
+const KEEPER: &str = r#"cat >/dev/null; rm -rf -- "$1""#;
+
+/// A folder that is gone when this process is.
+pub(crate) struct Folder {
+    path: PathBuf,
+    keeper: Child,
+}
+
+impl Folder {
+    pub(crate) fn new() -> Fallible<Self> {
+        let path = std::env::temp_dir().join(format!("abide-bench-{}-files", std::process::id()));
+        fs::create_dir_all(&path)?;
+        // In a group of its own, so that Ctrl-C does not end it before us.
+        let keeper = Command::new("sh")
+            .args(["-c", KEEPER, "keeper"])
+            .arg(&path)
+            .stdin(Stdio::piped())
+            .process_group(0)
+            .spawn()?;
+        Ok(Self { path, keeper })
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Of the name, which is removed with all that SQLite adds to it.
+    pub(crate) fn file(&self, name: &str) -> String {
+        self.path.join(name).display().to_string()
+    }
+
+    pub(crate) fn clear(&self) -> Fallible<()> {
+        for entry in fs::read_dir(&self.path)? {
+            fs::remove_file(entry?.path())?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        drop(self.keeper.stdin.take());
+        // Without a keeper to wait for there is nothing to wait for.
+        self.keeper.wait().ok();
+    }
+}
+
+/// A server with what PostgreSQL has by default, as far as speed is concerned.
+pub(crate) struct Databases {
+    server: Server,
+    client: Client,
+    made: u64,
+}
+
+impl Databases {
+    /// `None` if PostgreSQL is not installed.
+    pub(crate) async fn start() -> Fallible<Option<Self>> {
+        let settings = Settings::durable().set("shared_preload_libraries", "").set("log_lock_waits", "off");
+        let Some(server) = abide_throwaway::own(&settings)? else { return Ok(None) };
+        let (client, connection) = tokio_postgres::connect(&server.url(), NoTls).await?;
+        drop(spawn(connection));
+        Ok(Some(Self { server, client, made: 0 }))
+    }
+
+    /// A new database, by its URL.
+    pub(crate) async fn make(&mut self) -> Fallible<String> {
+        self.made += 1;
+        let name = self.name();
+        self.client.batch_execute(&format!("CREATE DATABASE {name}")).await?;
+        let url = self.server.url();
+        let server = url.rsplit_once('/').map_or(url.as_str(), |(server, _)| server);
+        Ok(format!("{server}/{name}"))
+    }
+
+    /// How many deadlocks the last one has seen; then it is removed, and the server's log is copied.
+    pub(crate) async fn finish(&self) -> Fallible<f64> {
+        let name = self.name();
+        let query = "SELECT deadlocks::float8 FROM pg_stat_database WHERE datname = $1";
+        let deadlocks: f64 = self.client.query_one(query, &[&name]).await?.get(0);
+        self.client.batch_execute(&format!("DROP DATABASE {name} WITH (FORCE)")).await?;
+        self.client.batch_execute("CHECKPOINT").await?;
+        Ok(deadlocks)
+    }
+
+    fn name(&self) -> String {
+        format!("bench_{}", self.made)
+    }
+
+    pub(crate) fn version(&self) -> String {
+        format!("PostgreSQL {}", self.server.version().major())
+    }
+
+    /// The number of its first process, whose children are all others.
+    pub(crate) fn first_process(&self) -> Option<String> {
+        first_process(&self.server.folder().display().to_string())
+    }
+}
+
+/// The process whose command line names a file in this folder.
+fn first_process(folder: &str) -> Option<String> {
+    let processes = fs::read_dir("/proc").ok()?.filter_map(Result::ok);
+    let mut names = processes.filter_map(|entry| entry.file_name().into_string().ok());
+    names.find(|name| {
+        let line = fs::read(format!("/proc/{name}/cmdline")).unwrap_or_default();
+        let line = String::from_utf8_lossy(&line).into_owned();
+        line.split('\0').next().is_some_and(|program| program.ends_with("postgres")) && line.contains(folder)
+    })
+}
+
+#[expect(clippy::disallowed_methods, reason = "a connection ends with its client")]
+pub(crate) fn spawn<T: Send + 'static>(
+    task: impl Future<Output = T> + Send + 'static,
+) -> tokio::task::JoinHandle<T> {
+    tokio::spawn(task)
+}

@@ -1,0 +1,318 @@
+//! What is measured: the bounded set, everything, and what the reference is asked as well.
+
+use std::time::Duration;
+
+/// In the order in which they are shown.
+pub(crate) const STORES: [&str; 5] = ["sqlite-full", "postgres", "memory", "sqlite-memory", "sqlite-normal"];
+pub(crate) const WORKLOADS: [&str; 14] =
+    ["w1", "w2", "w2-busy", "w2-flood", "w3", "w4", "w5", "w6", "w7", "w8", "w9", "w10", "w11", "w12"];
+/// Besides the default.
+const SLOTS: [u64; 5] = [1, 2, 4, 16, 64];
+
+/// One thing to measure.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Case {
+    pub(crate) workload: &'static str,
+    pub(crate) store: &'static str,
+    pub(crate) size: u64,
+    pub(crate) slots: Option<u64>,
+    pub(crate) nodes: u64,
+    pub(crate) activity_ms: u64,
+    pub(crate) samples: u64,
+    pub(crate) seconds: u64,
+    pub(crate) who: Who,
+    pub(crate) repeat: Repeat,
+    pub(crate) limit: Duration,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Who {
+    Ours,
+    /// In turn.
+    Both,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Repeat {
+    Once,
+    /// As often as was asked for.
+    Often,
+}
+
+/// How much.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Extent {
+    /// A few minutes.
+    Bounded,
+    Full,
+}
+
+/// What was asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Request {
+    pub(crate) extent: Extent,
+    /// Who is measured where the reference can finish.
+    pub(crate) who: Who,
+    /// All if empty.
+    pub(crate) only: Vec<&'static str>,
+    /// Those of the extent if empty.
+    pub(crate) stores: Vec<&'static str>,
+    pub(crate) size: Option<u64>,
+    pub(crate) slots: Option<u64>,
+    /// How many seconds one measurement may take, if not as planned.
+    pub(crate) limit: Option<u64>,
+}
+
+impl Case {
+    fn new(workload: &'static str, store: &'static str, size: u64) -> Self {
+        let (samples, seconds) = match workload {
+            "w6" => (20, 20),
+            "w7" => (100, 20),
+            "w9" => (1, 10),
+            "w10" => (50, 20),
+            _ => (200, 20),
+        };
+        let (slots, nodes, activity_ms) = (None, 1, 0);
+        let (who, repeat, limit) = (Who::Ours, Repeat::Often, Duration::from_secs(120));
+        Self { workload, store, size, slots, nodes, activity_ms, samples, seconds, who, repeat, limit }
+    }
+
+    fn lasting(mut self, seconds: u64) -> Self {
+        self.limit = Duration::from_secs(seconds);
+        self
+    }
+
+    fn once(mut self) -> Self {
+        self.repeat = Repeat::Once;
+        self
+    }
+
+    /// For people.
+    pub(crate) fn title(&self) -> String {
+        let mut title = format!("{} {} on {}", self.workload, self.size, self.store);
+        if let Some(slots) = self.slots {
+            title += &format!(", {slots} slots");
+        }
+        if self.workload == "w12" {
+            title += &format!(", {} nodes, activities of {} ms", self.nodes, self.activity_ms);
+        }
+        title
+    }
+}
+
+impl Request {
+    /// In the order in which they are measured.
+    pub(crate) fn cases(&self) -> Vec<Case> {
+        let of_extent: &[&'static str] = match self.extent {
+            Extent::Bounded => &STORES[..2],
+            Extent::Full => &STORES,
+        };
+        let stores = if self.stores.is_empty() { of_extent } else { &self.stores };
+        let mut cases = Vec::new();
+        for store in stores {
+            cases.extend(bounded(store));
+            if self.extent == Extent::Full {
+                cases.extend(large(store));
+                cases.extend(slots(store));
+            }
+        }
+        if self.who == Who::Both {
+            let sensible = |store: &&&str| matches!(**store, "sqlite-full" | "postgres");
+            compare(&mut cases, stores.iter().filter(sensible).copied());
+        }
+        let mut cases: Vec<Case> = cases.into_iter().filter(|case| self.wants(case)).collect();
+        if let Some(slots) = self.slots {
+            cases.retain(|case| case.slots.is_none());
+            cases.iter_mut().for_each(|case| case.slots = Some(slots));
+        }
+        if let Some(size) = self.size {
+            cases.iter_mut().for_each(|case| case.size = size);
+            cases.dedup();
+        }
+        if let Some(limit) = self.limit {
+            cases.iter_mut().for_each(|case| case.limit = Duration::from_secs(limit));
+        }
+        cases
+    }
+
+    fn wants(&self, case: &Case) -> bool {
+        self.only.is_empty() || self.only.contains(&case.workload)
+    }
+}
+
+/// Each workload at the sizes that take seconds.
+fn bounded(store: &'static str) -> Vec<Case> {
+    let sizes: [(&str, &[u64]); 13] = [
+        ("w1", &[200, 1_000, 5_000]),
+        ("w2", &[1]),
+        ("w2-busy", &[1]),
+        ("w2-flood", &[1]),
+        ("w3", &[1_000, 10_000]),
+        ("w4", &[1_000]),
+        ("w5", &[500]),
+        ("w6", &[1, 1_000]),
+        ("w7", &[1, 500]),
+        ("w8", &[200]),
+        ("w9", &[0]),
+        ("w10", &[1]),
+        ("w11", &[2_000]),
+    ];
+    let mut cases = Vec::new();
+    for (workload, sizes) in sizes {
+        if workload == "w11" && matches!(store, "memory" | "sqlite-memory") {
+            continue;
+        }
+        cases.extend(sizes.iter().map(|size| Case::new(workload, store, *size)));
+    }
+    if store == "postgres" {
+        cases.extend(nodes(store));
+    }
+    cases
+}
+
+/// W12: trivial activities, and some that take a while.
+fn nodes(store: &'static str) -> impl Iterator<Item = Case> {
+    let trivial = [1, 2, 4].map(|nodes| Case { nodes, ..Case::new("w12", store, 1_000) });
+    let slow = [1, 2, 4].map(|nodes| Case {
+        nodes,
+        activity_ms: 20,
+        slots: Some(16),
+        ..Case::new("w12", store, 1_000)
+    });
+    trivial.into_iter().chain(slow)
+}
+
+/// What takes minutes.
+fn large(store: &'static str) -> Vec<Case> {
+    let mut cases = vec![
+        Case::new("w1", store, 20_000),
+        Case::new("w3", store, 100_000).lasting(300).once(),
+        Case::new("w4", store, 10_000).once(),
+        Case::new("w4", store, 100_000).lasting(900).once(),
+        Case::new("w5", store, 10_000),
+        Case::new("w6", store, 100_000).lasting(300).once(),
+        Case::new("w8", store, 5_000),
+        Case { seconds: 20, ..Case::new("w9", store, 100_000).lasting(400).once() },
+    ];
+    if !matches!(store, "memory" | "sqlite-memory") {
+        cases.push(Case::new("w11", store, 10_000).lasting(200));
+    }
+    cases
+}
+
+/// Everything with other numbers of slots: nothing may fail or hang.
+fn slots(store: &'static str) -> Vec<Case> {
+    let sizes = [
+        ("w1", 1_000),
+        ("w2", 1),
+        ("w2-busy", 1),
+        ("w2-flood", 1),
+        ("w3", 1_000),
+        ("w4", 200),
+        ("w5", 500),
+        ("w6", 1_000),
+        ("w7", 500),
+        ("w8", 200),
+        ("w9", 0),
+        ("w10", 1),
+        ("w11", 500),
+    ];
+    let possible =
+        sizes.into_iter().filter(|(name, _)| *name != "w11" || !matches!(store, "memory" | "sqlite-memory"));
+    let with = |slots: u64| {
+        possible.clone().map(move |(workload, size)| {
+            let case = Case::new(workload, store, size).once();
+            let samples = case.samples.min(20);
+            Case { slots: Some(slots), samples, seconds: 5, ..case }
+        })
+    };
+    SLOTS.into_iter().flat_map(with).collect()
+}
+
+/// Lets the reference take part where it gets to an end, and adds sizes at which it does.
+fn compare(cases: &mut Vec<Case>, stores: impl Iterator<Item = &'static str>) {
+    const FINISHES: [(&str, u64); 12] = [
+        ("w1", 200),
+        ("w1", 1_000),
+        ("w2", 1),
+        ("w3", 1_000),
+        ("w5", 500),
+        ("w6", 1),
+        ("w6", 1_000),
+        ("w7", 1),
+        ("w7", 500),
+        ("w8", 200),
+        ("w9", 0),
+        ("w10", 1),
+    ];
+    for case in cases.iter_mut() {
+        let finishes = FINISHES.contains(&(case.workload, case.size)) && case.slots.is_none();
+        if finishes && matches!(case.store, "sqlite-full" | "postgres") {
+            case.who = Who::Both;
+        }
+    }
+    for store in stores {
+        for (workload, size) in [("w4", 200), ("w11", 200)] {
+            cases.push(Case { who: Who::Both, ..Case::new(workload, store, size) });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(extent: Extent, who: Who) -> Request {
+        Request { extent, who, only: vec![], stores: vec![], size: None, slots: None, limit: None }
+    }
+
+    #[test]
+    fn every_workload_is_in_every_extent() {
+        for extent in [Extent::Bounded, Extent::Full] {
+            let cases = request(extent, Who::Ours).cases();
+            for workload in WORKLOADS {
+                assert!(cases.iter().any(|case| case.workload == workload), "{workload}");
+            }
+            assert!(cases.iter().all(|case| case.who == Who::Ours));
+        }
+    }
+
+    #[test]
+    fn everything_has_every_store_and_all_numbers_of_slots() {
+        let cases = request(Extent::Full, Who::Ours).cases();
+        for store in STORES {
+            for slots in SLOTS {
+                assert!(cases.iter().any(|case| case.store == store && case.slots == Some(slots)));
+            }
+        }
+        for workload in ["w3", "w4"] {
+            assert!(cases.iter().any(|case| case.workload == workload && case.size == 100_000));
+        }
+        assert!(!cases.iter().any(|case| case.workload == "w11" && case.store == "memory"));
+    }
+
+    #[test]
+    fn the_reference_takes_part_only_where_it_finishes() {
+        let cases = request(Extent::Full, Who::Both).cases();
+        let both: Vec<_> = cases.iter().filter(|case| case.who == Who::Both).collect();
+        assert!(both.iter().any(|case| (case.workload, case.size) == ("w1", 1_000)));
+        assert!(both.iter().all(|case| case.size <= 1_000 && case.slots.is_none()));
+        assert!(both.iter().all(|case| matches!(case.store, "sqlite-full" | "postgres")));
+    }
+
+    #[test]
+    fn a_request_narrows_the_plan() {
+        let narrow = Request {
+            only: vec!["w1"],
+            stores: vec!["memory"],
+            size: Some(7),
+            slots: Some(3),
+            limit: Some(9),
+            ..request(Extent::Bounded, Who::Ours)
+        };
+        let cases = narrow.cases();
+        assert_eq!(cases.len(), 1);
+        assert_eq!((cases[0].size, cases[0].slots, cases[0].store), (7, Some(3), "memory"));
+        assert_eq!(cases[0].limit, Duration::from_secs(9));
+    }
+}

@@ -1,0 +1,227 @@
+//! From results to rows: each target with what was measured, beside the reference and the ceiling. Pure.
+
+use super::line::{Ended, Line, Side, Subject};
+use super::targets::{Ceiling, Figure, Goal, Target};
+
+/// Several values of the same thing.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Spread {
+    pub(crate) least: f64,
+    pub(crate) median: f64,
+    pub(crate) most: f64,
+}
+
+impl Spread {
+    pub(crate) fn of(values: impl IntoIterator<Item = f64>) -> Option<Self> {
+        let mut values: Vec<f64> = values.into_iter().collect();
+        values.sort_by(f64::total_cmp);
+        let median = *values.get(values.len() / 2)?;
+        Some(Self { least: *values.first()?, median, most: *values.last()? })
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// Even what it aims at.
+    Aim,
+    Met,
+    Missed,
+    /// There is no target, only a figure.
+    Shown,
+    NotMeasured,
+    /// It failed or hung.
+    Failed,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Row {
+    pub(crate) target: Target,
+    pub(crate) ours: Option<Spread>,
+    pub(crate) reference: Option<Spread>,
+    /// How many times better than the reference.
+    pub(crate) ratio: Option<Spread>,
+    /// What is judged, in relation to what it aims at: 1 is there, less is not.
+    pub(crate) of_aim: Option<f64>,
+    pub(crate) ceiling: Option<f64>,
+    /// 1 is as good as the ceiling.
+    pub(crate) of_ceiling: Option<f64>,
+    pub(crate) verdict: Verdict,
+    /// What went wrong, if anything did.
+    pub(crate) trouble: Option<String>,
+}
+
+/// One row per target.
+pub(crate) fn rows(targets: &[Target], lines: &[Line]) -> Vec<Row> {
+    targets.iter().map(|target| row(target, lines)).collect()
+}
+
+fn row(target: &Target, lines: &[Line]) -> Row {
+    let ours = of_side(target, lines, Side::Ours);
+    let reference = of_side(target, lines, Side::Reference);
+    let ratio = ratio(target, lines);
+    let spread = |values: &[(u64, f64)]| Spread::of(values.iter().map(|(_, value)| *value));
+    let (ours, reference) = (spread(&ours), spread(&reference));
+    let ceiling = ceiling(target, lines);
+    let trouble = trouble(target, lines);
+    let (verdict, of_aim) = judge(target.goal, ours, ratio);
+    let of_ceiling = ours.zip(ceiling).map(|(ours, ceiling)| better(target, ours.median, ceiling));
+    let verdict = if trouble.is_some() { Verdict::Failed } else { verdict };
+    Row { target: *target, ours, reference, ratio, of_aim, ceiling, of_ceiling, verdict, trouble }
+}
+
+/// How many times better one value is than another.
+fn better(target: &Target, one: f64, other: f64) -> f64 {
+    if is_rate(target) { one / other.max(1e-9) } else { other / one.max(1e-9) }
+}
+
+fn is_rate(target: &Target) -> bool {
+    match target.figure {
+        Figure::Plain { name, .. } => name.ends_with("_per_second") && target.workload != "w9",
+        Figure::ToSize { .. } | Figure::ToWorkload { .. } | Figure::Nodes { .. } => true,
+        Figure::Failures | Figure::Deadlocks | Figure::Elsewhere { .. } => false,
+    }
+}
+
+/// By repetition.
+fn of_side(target: &Target, lines: &[Line], side: Side) -> Vec<(u64, f64)> {
+    let of = |workload: &str, size: u64, name: &str| -> Vec<(u64, f64)> {
+        let same = lines.iter().filter(|line| is_of(&line.subject, workload, target.store, side));
+        let same = same.filter(|line| line.subject.size == size && line.subject.slots.is_none());
+        same.filter_map(|line| Some((line.repetition, line.figure(name)?))).collect()
+    };
+    let relation = |above: Vec<(u64, f64)>, below: Vec<(u64, f64)>| -> Vec<(u64, f64)> {
+        let median = |values: Vec<(u64, f64)>| Spread::of(values.into_iter().map(|(_, value)| value));
+        let (above, below) = (median(above), median(below));
+        above
+            .zip(below)
+            .map(|(above, below)| (0, above.median / below.median.max(1e-9)))
+            .into_iter()
+            .collect()
+    };
+    match target.figure {
+        Figure::Plain { name, .. } => of(target.workload, target.size, name),
+        Figure::ToSize { name, size } => {
+            relation(of(target.workload, target.size, name), of(target.workload, size, name))
+        }
+        Figure::ToWorkload { name, workload, size } => {
+            relation(of(target.workload, target.size, name), of(workload, size, name))
+        }
+        Figure::Nodes { name, nodes, activity_ms } => {
+            let with = |nodes: u64| {
+                let same =
+                    lines.iter().filter(|line| is_of(&line.subject, target.workload, target.store, side));
+                let same = same.filter(|line| line.subject.size == target.size);
+                let same = same.filter(|line| line.subject.activity_ms == activity_ms);
+                let same = same.filter(|line| line.subject.nodes == nodes);
+                same.filter_map(|line| Some((line.repetition, line.figure(name)?))).collect()
+            };
+            relation(with(nodes), with(1))
+        }
+        Figure::Failures => sum(target, lines, side, |line| {
+            let failures = u32::try_from(line.failures).unwrap_or(u32::MAX);
+            Some(f64::from(failures) + if line.ended == Ended::Good { 0.0 } else { 1.0 })
+        }),
+        Figure::Deadlocks => sum(target, lines, side, |line| line.figure("deadlocks")),
+        Figure::Elsewhere { .. } => vec![],
+    }
+}
+
+fn is_of(subject: &Subject, workload: &str, store: &str, side: Side) -> bool {
+    subject.workload == workload && subject.store == store && subject.side == side
+}
+
+/// Over all results of the store.
+fn sum(target: &Target, lines: &[Line], side: Side, count: impl Fn(&Line) -> Option<f64>) -> Vec<(u64, f64)> {
+    let same = lines.iter().filter(|line| line.subject.store == target.store && line.subject.side == side);
+    let counts: Vec<f64> = same.filter_map(count).collect();
+    if counts.is_empty() { vec![] } else { vec![(0, counts.iter().sum())] }
+}
+
+/// Repetition by repetition, because noise hits both of one. The reference does not get to the end of the large sizes:
+/// a rate is then compared with its rate at the largest size it has.
+fn ratio(target: &Target, lines: &[Line]) -> Option<Spread> {
+    if !matches!(target.figure, Figure::Plain { .. }) || target.figure == EARLY_IS_NO_RATIO {
+        return None;
+    }
+    let ours = of_side(target, lines, Side::Ours);
+    let mut reference = of_side(target, lines, Side::Reference);
+    if reference.is_empty() && is_rate(target) {
+        let smaller = lines.iter().filter(|line| {
+            is_of(&line.subject, target.workload, target.store, Side::Reference)
+                && line.subject.size < target.size
+                && !line.figures.is_empty()
+        });
+        let size = smaller.map(|line| line.subject.size).max()?;
+        reference = of_side(&Target { size, ..*target }, lines, Side::Reference);
+    }
+    let pair = |(repetition, ours): &(u64, f64)| {
+        let (_, reference) = reference.iter().find(|(other, _)| other == repetition)?;
+        Some(better(target, *ours, *reference))
+    };
+    let pairs: Vec<f64> = ours.iter().filter_map(pair).collect();
+    Spread::of(pairs)
+}
+
+const EARLY_IS_NO_RATIO: Figure = Figure::Plain { name: "early", unit: "early" };
+
+fn judge(goal: Goal, ours: Option<Spread>, ratio: Option<Spread>) -> (Verdict, Option<f64>) {
+    let Some(ours) = ours.map(|ours| ours.median) else { return (Verdict::NotMeasured, None) };
+    let verdict = |value: f64, must: f64, aim: Option<f64>| match aim {
+        Some(aim) if value >= aim => Verdict::Aim,
+        _ if value >= must => Verdict::Met,
+        _ => Verdict::Missed,
+    };
+    match goal {
+        Goal::None => (Verdict::Shown, None),
+        Goal::AtLeast { must, aim } => (verdict(ours, must, aim), aim.map(|aim| ours / aim)),
+        Goal::AtMost { must, aim } => {
+            (verdict(-ours, -must, aim.map(|aim| -aim)), aim.map(|aim| aim / ours.max(1e-9)))
+        }
+        Goal::TimesReference { must, aim, alone } => match (ratio, alone) {
+            (Some(ratio), _) => (verdict(ratio.median, must, Some(aim)), Some(ratio.median / aim)),
+            (None, Some((must, aim))) => (verdict(ours, must, Some(aim)), Some(ours / aim)),
+            (None, None) => (Verdict::NotMeasured, None),
+        },
+    }
+}
+
+fn ceiling(target: &Target, lines: &[Line]) -> Option<f64> {
+    let of = |size: u64, name: &str| {
+        let same = lines.iter().filter(|line| {
+            line.subject.side == Side::Ceiling
+                && line.subject.store == target.store
+                && line.subject.size == size
+        });
+        Spread::of(same.filter_map(|line| line.figure(name))).map(|spread| spread.median)
+    };
+    match target.ceiling {
+        Ceiling::Chains => {
+            let sizes = [5_000, 1_000, 200];
+            let size = sizes.into_iter().find(|size| *size <= target.size)?;
+            of(size, "orchestrations_per_second")
+        }
+        Ceiling::Commits(commits) => of(1, "p50_ms").map(|time| time * commits),
+        Ceiling::CommitRate(commits) => of(1, "p50_ms").map(|time| 1_000.0 / (time * commits).max(1e-9)),
+        Ceiling::Rows => {
+            let activities = f64::from(u32::try_from(target.size).unwrap_or(u32::MAX));
+            of(5_000, "rows_per_second").map(|rate| activities / rate.max(1e-9))
+        }
+        Ceiling::None => None,
+    }
+}
+
+/// Of our own results of this target, the first that went wrong.
+fn trouble(target: &Target, lines: &[Line]) -> Option<String> {
+    let same = lines.iter().filter(|line| is_of(&line.subject, target.workload, target.store, Side::Ours));
+    let mut same = same.filter(|line| line.subject.size == target.size && line.subject.slots.is_none());
+    same.find_map(|line| match &line.ended {
+        Ended::Good if line.failures > 0 => Some(format!("{} did not complete", line.failures)),
+        Ended::Good => None,
+        Ended::TooLong(seconds) => Some(format!("did not finish in {seconds} s")),
+        Ended::Broken(complaint) => Some(complaint.clone()),
+    })
+}
+
+#[cfg(test)]
+#[path = "rows_tests.rs"]
+mod tests;

@@ -1,0 +1,261 @@
+//! The targets, as data: what is judged, by which figure, what it must be and what it aims at.
+
+/// What is judged.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Target {
+    pub(crate) workload: &'static str,
+    pub(crate) store: &'static str,
+    pub(crate) size: u64,
+    pub(crate) figure: Figure,
+    pub(crate) goal: Goal,
+    pub(crate) ceiling: Ceiling,
+}
+
+/// Which figure of a result.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Figure {
+    Plain {
+        name: &'static str,
+        unit: &'static str,
+    },
+    /// In relation to the same figure of another size.
+    ToSize {
+        name: &'static str,
+        size: u64,
+    },
+    /// In relation to the same figure of another workload of ours.
+    ToWorkload {
+        name: &'static str,
+        workload: &'static str,
+        size: u64,
+    },
+    /// So many nodes in relation to one.
+    Nodes {
+        name: &'static str,
+        nodes: u64,
+        activity_ms: u64,
+    },
+    /// Of all results of this store, with any number of slots.
+    Failures,
+    Deadlocks,
+    /// Not measured by this program.
+    Elsewhere {
+        what: &'static str,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Goal {
+    /// So many times the figure of the reference; if that is not there, so much by itself.
+    TimesReference {
+        must: f64,
+        aim: f64,
+        alone: Option<(f64, f64)>,
+    },
+    AtLeast {
+        must: f64,
+        aim: Option<f64>,
+    },
+    AtMost {
+        must: f64,
+        aim: Option<f64>,
+    },
+    /// It is only shown.
+    None,
+}
+
+/// What the store allows, if nothing is done but the durable writes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Ceiling {
+    /// Orchestrations per second with so many under way.
+    Chains,
+    /// Milliseconds of so many commits, one after the other.
+    Commits(f64),
+    /// Of the same, how many per second.
+    CommitRate(f64),
+    /// Seconds for so many rows, in groups.
+    Rows,
+    None,
+}
+
+const SQLITE: &str = "sqlite-full";
+const POSTGRES: &str = "postgres";
+
+const fn target(
+    workload: &'static str,
+    store: &'static str,
+    size: u64,
+    figure: Figure,
+    goal: Goal,
+) -> Target {
+    Target { workload, store, size, figure, goal, ceiling: Ceiling::None }
+}
+
+impl Target {
+    const fn under(mut self, ceiling: Ceiling) -> Self {
+        self.ceiling = ceiling;
+        self
+    }
+}
+
+const fn plain(name: &'static str, unit: &'static str) -> Figure {
+    Figure::Plain { name, unit }
+}
+
+const fn most(must: f64, aim: f64) -> Goal {
+    Goal::AtMost { must, aim: Some(aim) }
+}
+
+const fn least(must: f64, aim: f64) -> Goal {
+    Goal::AtLeast { must, aim: Some(aim) }
+}
+
+const fn at_most(must: f64) -> Goal {
+    Goal::AtMost { must, aim: None }
+}
+
+const fn at_least(must: f64) -> Goal {
+    Goal::AtLeast { must, aim: None }
+}
+
+const fn times(must: f64, aim: f64, alone: Option<(f64, f64)>) -> Goal {
+    Goal::TimesReference { must, aim, alone }
+}
+
+const RATE: Figure = plain("orchestrations_per_second", "orchestrations/s");
+const P50: Figure = plain("p50_ms", "ms (p50)");
+const P99: Figure = plain("p99_ms", "ms (p99)");
+const SECONDS: Figure = plain("seconds", "s");
+const STEP: Figure = plain("ms_per_activity", "ms per activity");
+const LAST: Figure = plain("last_to_first", "× (last 100 to first 100)");
+const EXECUTIONS: Figure = plain("executions_per_second", "executions/s");
+const CHILDREN: Figure = plain("children_per_second", "children/s");
+const EARLY: Figure = plain("early", "early");
+const MEMORY: Figure = plain("peak_rss_mb", "MB (peak)");
+const IDLE: Figure = plain("cpu_seconds_in_20", "CPU s in 20 s");
+const IDLE_BOTH: Figure = plain("cpu_seconds_in_20_with_server", "CPU s in 20 s, with the server");
+const CPU: Figure = plain("cpu_ms_per_orchestration", "CPU ms per orchestration");
+const CPU_BOTH: Figure = plain("cpu_ms_with_server", "CPU ms per orchestration, with the server");
+const FIRST: Figure = plain("first_progress_seconds", "s to first progress");
+const DONE: Figure = plain("all_done_seconds", "s to all done");
+const ROWS_PER_SECOND: &str = "activities_per_second";
+const FLAT: Figure = Figure::ToSize { name: "orchestrations_per_second", size: 1_000 };
+const LINEAR: Figure = Figure::ToSize { name: ROWS_PER_SECOND, size: 10_000 };
+const AS_W1: Figure = Figure::ToWorkload { name: ROWS_PER_SECOND, workload: "w1", size: 5_000 };
+
+/// In the order of the workloads, for each store.
+pub(crate) const TARGETS: &[Target] = &[
+    target("w1", SQLITE, 200, RATE, times(40.0, 100.0, Some((2_000.0, 5_000.0)))).under(Ceiling::Chains),
+    target("w1", SQLITE, 1_000, RATE, times(80.0, 200.0, Some((3_500.0, 8_000.0)))).under(Ceiling::Chains),
+    target("w1", SQLITE, 5_000, RATE, times(80.0, 200.0, Some((3_500.0, 8_000.0)))).under(Ceiling::Chains),
+    target("w1", SQLITE, 20_000, RATE, times(80.0, 200.0, Some((3_500.0, 8_000.0)))).under(Ceiling::Chains),
+    target("w1", SQLITE, 20_000, FLAT, at_least(0.8)),
+    target("w1", SQLITE, 1_000, CPU, most(0.5, 0.2)),
+    target("w1", SQLITE, 5_000, CPU, most(0.5, 0.2)),
+    target("w2", SQLITE, 1, P50, most(2.0, 1.0)).under(Ceiling::Commits(2.0)),
+    target("w2", SQLITE, 1, P99, Goal::None),
+    target("w2-busy", SQLITE, 1, P99, Goal::None),
+    target("w2-flood", SQLITE, 1, P99, Goal::None),
+    target("w3", SQLITE, 1_000, SECONDS, most(0.2, 0.06)).under(Ceiling::Rows),
+    target("w3", SQLITE, 10_000, SECONDS, most(2.0, 0.6)).under(Ceiling::Rows),
+    target("w3", SQLITE, 100_000, SECONDS, Goal::None).under(Ceiling::Rows),
+    target("w3", SQLITE, 100_000, LINEAR, at_least(0.7)),
+    target("w3", SQLITE, 100_000, MEMORY, Goal::None),
+    target("w4", SQLITE, 1_000, STEP, most(2.0, 1.2)).under(Ceiling::Commits(1.0)),
+    target("w4", SQLITE, 100_000, STEP, most(2.0, 1.2)).under(Ceiling::Commits(1.0)),
+    target("w4", SQLITE, 100_000, LAST, at_most(1.2)),
+    target("w4", SQLITE, 100_000, MEMORY, Goal::None),
+    target("w5", SQLITE, 500, EXECUTIONS, least(1_500.0, 3_000.0)).under(Ceiling::CommitRate(1.0)),
+    target("w5", SQLITE, 10_000, EXECUTIONS, least(1_500.0, 3_000.0)).under(Ceiling::CommitRate(1.0)),
+    target("w6", SQLITE, 1, P99, most(20.0, 5.0)),
+    target("w6", SQLITE, 1_000, P99, most(250.0, 50.0)),
+    target("w6", SQLITE, 1_000, EARLY, at_most(0.0)),
+    target("w6", SQLITE, 100_000, P99, Goal::None),
+    target("w6", SQLITE, 100_000, EARLY, at_most(0.0)),
+    target("w7", SQLITE, 1, P50, most(1.5, 0.6)).under(Ceiling::Commits(1.0)),
+    target("w7", SQLITE, 500, P99, most(55.0, 18.0)),
+    target("w8", SQLITE, 200, CHILDREN, times(10.0, 30.0, None)),
+    target("w8", SQLITE, 5_000, CHILDREN, times(10.0, 30.0, None)),
+    target("w9", SQLITE, 0, IDLE, at_most(0.02)),
+    target("w9", SQLITE, 0, plain("transactions_per_second", "transactions/s"), at_most(0.2)),
+    target("w9", SQLITE, 100_000, IDLE, at_most(0.02)),
+    target("w9", SQLITE, 100_000, plain("rss_mb", "MB with 100,000 asleep"), Goal::None),
+    target("w10", SQLITE, 1, P99, most(50.0, 5.0)),
+    target("w10", SQLITE, 1, Figure::Elsewhere { what: "between processes: `bench cancel`" }, at_most(500.0)),
+    target("w11", SQLITE, 10_000, FIRST, at_most(1.0)),
+    target("w11", SQLITE, 10_000, DONE, Goal::None),
+    target("w11", SQLITE, 10_000, AS_W1, at_least(0.8)),
+    target("all", SQLITE, 0, Figure::Failures, at_most(0.0)),
+    target("w1", POSTGRES, 200, RATE, times(25.0, 60.0, None)).under(Ceiling::Chains),
+    target("w1", POSTGRES, 1_000, RATE, times(80.0, 200.0, Some((2_000.0, 5_000.0)))).under(Ceiling::Chains),
+    target("w1", POSTGRES, 5_000, RATE, times(80.0, 200.0, Some((2_000.0, 5_000.0)))).under(Ceiling::Chains),
+    target("w1", POSTGRES, 20_000, RATE, times(80.0, 200.0, Some((2_000.0, 5_000.0)))).under(Ceiling::Chains),
+    target("w1", POSTGRES, 20_000, FLAT, at_least(0.8)),
+    target("w1", POSTGRES, 1_000, CPU_BOTH, most(2.0, 0.7)),
+    target("w1", POSTGRES, 5_000, CPU_BOTH, most(2.0, 0.7)),
+    target("w2", POSTGRES, 1, P50, most(4.0, 1.7)).under(Ceiling::Commits(2.0)),
+    target("w2", POSTGRES, 1, P99, Goal::None),
+    target("w2-busy", POSTGRES, 1, P99, Goal::None),
+    target("w2-flood", POSTGRES, 1, P99, Goal::None),
+    target("w3", POSTGRES, 1_000, SECONDS, most(0.2, 0.08)).under(Ceiling::Rows),
+    target("w3", POSTGRES, 10_000, SECONDS, most(3.0, 1.0)).under(Ceiling::Rows),
+    target("w3", POSTGRES, 100_000, SECONDS, Goal::None).under(Ceiling::Rows),
+    target("w3", POSTGRES, 100_000, LINEAR, at_least(0.7)),
+    target("w3", POSTGRES, 100_000, MEMORY, Goal::None),
+    target("w4", POSTGRES, 1_000, STEP, most(2.0, 1.0)).under(Ceiling::Commits(1.0)),
+    target("w4", POSTGRES, 100_000, STEP, most(2.0, 1.0)).under(Ceiling::Commits(1.0)),
+    target("w4", POSTGRES, 100_000, LAST, at_most(1.2)),
+    target("w5", POSTGRES, 500, EXECUTIONS, least(900.0, 1_500.0)).under(Ceiling::CommitRate(1.0)),
+    target("w5", POSTGRES, 10_000, EXECUTIONS, least(900.0, 1_500.0)).under(Ceiling::CommitRate(1.0)),
+    target("w6", POSTGRES, 1, P99, most(50.0, 10.0)),
+    target("w6", POSTGRES, 1_000, P99, most(400.0, 100.0)),
+    target("w6", POSTGRES, 1_000, EARLY, at_most(0.0)),
+    target("w6", POSTGRES, 100_000, P99, Goal::None),
+    target("w6", POSTGRES, 100_000, EARLY, at_most(0.0)),
+    target("w7", POSTGRES, 1, P50, most(3.0, 1.5)).under(Ceiling::Commits(1.0)),
+    target("w7", POSTGRES, 500, P99, most(120.0, 45.0)),
+    target("w8", POSTGRES, 200, CHILDREN, times(10.0, 20.0, None)),
+    target("w8", POSTGRES, 5_000, CHILDREN, times(10.0, 20.0, None)),
+    target("w9", POSTGRES, 0, IDLE_BOTH, at_most(0.05)),
+    target("w9", POSTGRES, 0, plain("statements_per_second", "statements/s"), Goal::None),
+    target("w9", POSTGRES, 100_000, IDLE_BOTH, at_most(0.05)),
+    target("w10", POSTGRES, 1, P99, at_most(50.0)),
+    target("w10", POSTGRES, 1, Figure::Elsewhere { what: "on another node" }, most(200.0, 20.0)),
+    target("w11", POSTGRES, 10_000, FIRST, at_most(5.0)),
+    target("w11", POSTGRES, 10_000, DONE, Goal::None),
+    target(
+        "w12",
+        POSTGRES,
+        1_000,
+        Figure::Nodes { name: ROWS_PER_SECOND, nodes: 4, activity_ms: 0 },
+        at_least(0.9),
+    ),
+    target(
+        "w12",
+        POSTGRES,
+        1_000,
+        Figure::Nodes { name: ROWS_PER_SECOND, nodes: 4, activity_ms: 20 },
+        at_least(3.0),
+    ),
+    target("all", POSTGRES, 0, Figure::Deadlocks, at_most(0.0)),
+    target("all", POSTGRES, 0, Figure::Failures, at_most(0.0)),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::super::plan::{Extent, Request, Who};
+    use super::*;
+
+    #[test]
+    fn everything_that_is_judged_is_measured() {
+        let (only, stores) = (vec![], vec![]);
+        let (size, slots, limit) = (None, None, None);
+        let request = Request { extent: Extent::Full, who: Who::Both, only, stores, size, slots, limit };
+        let cases = request.cases();
+        for target in TARGETS.iter().filter(|target| target.workload != "all") {
+            let same = (target.workload, target.store, target.size);
+            let found = cases.iter().any(|case| (case.workload, case.store, case.size) == same);
+            assert!(found, "{target:?} is not in the plan");
+        }
+    }
+}

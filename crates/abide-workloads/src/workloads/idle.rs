@@ -1,0 +1,59 @@
+//! W9: what a runtime uses that has nothing to do, alone or with instances that sleep.
+
+use std::time::Duration;
+
+use futures::StreamExt as _;
+use futures::stream;
+use serde_json::Value;
+
+use crate::arguments::Arguments;
+use crate::bench::{Bench, PAUSE};
+use crate::clock;
+use crate::machine::{self, Machine};
+use crate::notes::Moment;
+use crate::program::Fallible;
+use crate::report::{Outcome, number};
+
+/// The size is the number of those that sleep.
+pub(crate) async fn idle(arguments: &Arguments) -> Fallible<Outcome> {
+    let bench = Bench::start(arguments, arguments.size).await?;
+    let mut outcome = Outcome::default();
+    put_to_sleep(&bench, arguments.size, &mut outcome).await;
+    // What began goes to its end: connections, copies of the log.
+    clock::sleep(PAUSE * 200).await;
+    let (before, counted_before) = (Machine::now(arguments.server.as_deref()), bench.counted());
+    clock::sleep(arguments.seconds).await;
+    let (after, counted_after) = (Machine::now(arguments.server.as_deref()), bench.counted());
+    let time = after.at - before.at;
+    outcome.set("seconds", time.as_secs_f64());
+    let in_20 = |cpu: Duration| cpu.as_secs_f64() * 20.0 / time.as_secs_f64();
+    outcome.set("cpu_seconds_in_20", in_20(after.cpu_since(&before)));
+    if let Some(server) = after.server_since(&before) {
+        outcome.set("cpu_seconds_in_20_with_server", in_20(after.cpu_since(&before) + server));
+    }
+    for (name, value) in counted_after.as_object().into_iter().flatten() {
+        let of = |counted: &Value| counted.get(name).and_then(Value::as_u64).unwrap_or_default();
+        let done = value.as_u64().unwrap_or_default().saturating_sub(of(&counted_before));
+        outcome.set(&format!("{name}_per_second"), number(done) / time.as_secs_f64());
+    }
+    if let (_, Some(now)) = machine::memory() {
+        outcome.set("rss_mb", now);
+    }
+    bench.stop(&mut outcome).await;
+    Ok(outcome)
+}
+
+async fn put_to_sleep(bench: &Bench, count: u64, outcome: &mut Outcome) {
+    const AT_ONCE: usize = 500;
+    let starts = (0..count).map(|which| {
+        let caller = &bench.caller;
+        async move { caller.start(&format!("sleeper-{which}"), "Sleeper", &which.to_string()).await }
+    });
+    let mut started = stream::iter(starts).buffer_unordered(AT_ONCE);
+    while let Some(started) = started.next().await {
+        outcome.note(started);
+    }
+    while bench.notes.count(Moment::Begun) + outcome.failures < count {
+        clock::sleep(PAUSE).await;
+    }
+}
