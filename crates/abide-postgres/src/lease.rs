@@ -32,6 +32,10 @@ use crate::waiters::{Interest, Ours, Waiter};
 /// How soon to look again if another held what there is.
 const SOON: Duration = Duration::from_millis(20);
 
+/// A look that took all there was is followed by a pause, unless something is heard of: whoever works one thing after the other makes
+/// the next one itself, and a look before that would be in vain.
+const LULL: Duration = Duration::from_millis(2);
+
 /// How often one call looks again because something had to be sorted out first.
 const ROUNDS: usize = 1_000;
 
@@ -42,12 +46,13 @@ pub(crate) struct Looked {
     now: i64,
     /// When it was sent, in monotonic time.
     sent_at: Duration,
-    /// When its answer was there, in monotonic time.
-    arrived_at: Duration,
     /// When to look again, if nothing was leased.
     due: Option<i64>,
     shared: Arc<Shared>,
 }
+
+/// A time in whole milliseconds is up to this much later.
+const ROUNDED_DOWN: Duration = Duration::from_millis(1);
 
 /// What was leased, as it came.
 #[derive(Debug, Default)]
@@ -85,18 +90,14 @@ impl Looked {
             shared.note_lease(work.token());
         }
         let (now, due) = (row.try_get("now")?, row.try_get("due_at")?);
-        let arrived_at = shared.settings.clock.monotonic();
-        Ok(Self { found, now, sent_at, arrived_at, due, shared: Arc::clone(shared) })
+        Ok(Self { found, now, sent_at, due, shared: Arc::clone(shared) })
     }
 
-    /// The server's time by now, but for what the answer took on its way. Never later than the server's: a turn that counted from a time to
-    /// come could be recorded as later than the next one, on another node. Not that of the grant either: if the caller's thread was busy
-    /// since, its timers would be that much too early.
+    /// The server's time by now, or a little later: it looked after the question was sent, and says whole milliseconds. Never earlier,
+    /// because timers that count from it would be too early by what the answer took on its way, which is long on a busy machine.
     pub(crate) fn server_time(&self) -> Timestamp {
-        let passed = self.shared.settings.clock.monotonic().saturating_sub(self.arrived_at);
-        // Whole milliseconds, rounded down: not later than the server's.
-        let passed = Duration::from_millis(u64::try_from(passed.as_millis()).unwrap_or(u64::MAX));
-        Timestamp::from_millis(number(self.now)).saturating_add(passed)
+        let passed = self.shared.settings.clock.monotonic().saturating_sub(self.sent_at);
+        Timestamp::from_millis(number(self.now)).saturating_add(passed + ROUNDED_DOWN)
     }
 
     fn times(&self) -> Times {
@@ -275,10 +276,16 @@ impl PostgresProvider {
     ) -> Result<Vec<S::Lease>, StoreError> {
         let clock = &*self.shared.settings.clock;
         let deadline = clock.monotonic().saturating_add(wait);
-        let mut errand = Errand::begin(&self.shared, search.interest(), search.hint());
+        let interest = search.interest();
+        let mut errand = Errand::begin(&self.shared, interest.clone(), search.hint());
         let mut rounds = 0;
+        if wait > LULL && self.shared.waiters.is_drained(&interest) {
+            let over = clock.monotonic().saturating_add(LULL);
+            self.wait_for_news(&errand.waiter, |_| over).await;
+        }
         loop {
             errand.take_note();
+            let before = self.shared.waiters.heard_of(&interest);
             let looked = self.look(operation, search.sql(), search.values(&self.shared)).await?;
             let times = looked.times();
             let leases = match search.take(self, looked).await? {
@@ -293,13 +300,15 @@ impl PostgresProvider {
             // What this node was told of and cannot use, or not all of it, is for others.
             if !leases.is_empty() && leases.len() < search.limit() {
                 errand.done();
+                self.shared.waiters.note_drained(interest.clone(), before);
             } else {
                 errand.tell();
             }
             if !leases.is_empty() || clock.monotonic() >= deadline {
                 return Ok(leases);
             }
-            self.wait_for_news(&errand.waiter, times, deadline).await;
+            let until = |announced| times.look_again_at(announced).min(deadline);
+            self.wait_for_news(&errand.waiter, until).await;
             if clock.monotonic() >= deadline {
                 return Ok(Vec::new());
             }
@@ -315,11 +324,11 @@ impl PostgresProvider {
         answer_of(operation, answer).await
     }
 
-    /// Waits until there is a reason to look.
-    async fn wait_for_news(&self, waiter: &Waiter<'_>, times: Times, deadline: Duration) {
+    /// Waits until there is a reason to look, or it is time, given what was announced.
+    async fn wait_for_news(&self, waiter: &Waiter<'_>, until: impl Fn(Option<i64>) -> Duration) {
         let clock = &*self.shared.settings.clock;
         while !waiter.is_called() {
-            let until = times.look_again_at(waiter.announced()).min(deadline);
+            let until = until(waiter.announced());
             if clock.monotonic() >= until {
                 return;
             }

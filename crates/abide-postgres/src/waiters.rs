@@ -2,7 +2,7 @@
 //!
 //! Whoever waits is registered before it looks, so that nothing can come in between.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
@@ -15,7 +15,20 @@ pub(crate) struct Waiters(Mutex<Register>);
 struct Register {
     last: u64,
     waiting: BTreeMap<u64, Entry>,
+    /// How often anything was heard of, by whoever waited, and also if nobody did.
+    heard_of: HeardOf,
+    /// What a look took all of, and what had been heard of before it.
+    drained: VecDeque<(Interest, u64)>,
 }
+
+#[derive(Debug, Default)]
+struct HeardOf {
+    instances: u64,
+    work: u64,
+}
+
+/// So many kinds of searches are remembered: as many as there are runtimes on one store with different tags, and then some.
+const REMEMBERED: usize = 8;
 
 #[derive(Debug)]
 struct Entry {
@@ -78,6 +91,26 @@ impl Waiters {
         Waiter { waiters: self, number, heard }
     }
 
+    /// How often anything of this kind was heard of.
+    pub(crate) fn heard_of(&self, interest: &Interest) -> u64 {
+        lock(&self.0).heard_of.count(interest)
+    }
+
+    /// A look took all there was, after so much was heard of.
+    pub(crate) fn note_drained(&self, interest: Interest, heard_of: u64) {
+        let mut register = lock(&self.0);
+        register.drained.retain(|(other, _)| *other != interest);
+        register.drained.truncate(REMEMBERED - 1);
+        register.drained.push_front((interest, heard_of));
+    }
+
+    /// Whether the last look that found something took all there was, and nothing was heard of since.
+    pub(crate) fn is_drained(&self, interest: &Interest) -> bool {
+        let register = lock(&self.0);
+        let count = register.heard_of.count(interest);
+        register.drained.iter().any(|(other, heard_of)| other == interest && *heard_of == count)
+    }
+
     /// An instance can be leased, by what this node did: says whether somebody here will look for it.
     pub(crate) fn call_for_instances(&self) -> bool {
         let concerned = self.concerned(Lane::Instances);
@@ -89,7 +122,8 @@ impl Waiters {
 
     /// There is work under these tags, by what this node did: says which of them somebody here will look for.
     pub(crate) fn call_for_work(&self, tags: &BTreeSet<String>) -> BTreeSet<String> {
-        let register = lock(&self.0);
+        let mut register = lock(&self.0);
+        register.heard_of.count_one(Lane::Work(tags));
         let wanting = register.waiting.values().filter_map(|entry| {
             let wanted = entry.interest.tags_among(tags);
             (!wanted.is_empty()).then(|| (Arc::clone(&entry.heard), wanted))
@@ -132,8 +166,10 @@ impl Waiters {
 
     /// Everybody looks: something may have been missed.
     pub(crate) fn call_all(&self) {
-        let all: Vec<Arc<Heard>> =
-            lock(&self.0).waiting.values().map(|entry| Arc::clone(&entry.heard)).collect();
+        let mut register = lock(&self.0);
+        register.drained.clear();
+        let all: Vec<Arc<Heard>> = register.waiting.values().map(|entry| Arc::clone(&entry.heard)).collect();
+        drop(register);
         for heard in all {
             heard.call();
         }
@@ -145,9 +181,27 @@ impl Waiters {
     }
 
     fn concerned(&self, lane: Lane<'_>) -> Vec<Arc<Heard>> {
-        let register = lock(&self.0);
+        let mut register = lock(&self.0);
+        register.heard_of.count_one(lane);
         let concerned = register.waiting.values().filter(|entry| entry.interest.is_in(lane));
         concerned.map(|entry| Arc::clone(&entry.heard)).collect()
+    }
+}
+
+impl HeardOf {
+    const fn count(&self, interest: &Interest) -> u64 {
+        match interest {
+            Interest::Instances => self.instances,
+            Interest::Work(_) => self.work,
+        }
+    }
+
+    const fn count_one(&mut self, lane: Lane<'_>) {
+        let count = match lane {
+            Lane::Instances => &mut self.instances,
+            Lane::Work(_) => &mut self.work,
+        };
+        *count = count.wrapping_add(1);
     }
 }
 

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use abide_engine::Execution;
-use abide_model::{Event, EventKind, INITIAL_EVENT_ID};
+use abide_model::{Event, EventKind, INITIAL_EVENT_ID, KvEntry, Timestamp};
 use abide_provider::Position;
 use tokio::sync::oneshot;
 
@@ -48,6 +48,10 @@ pub(crate) struct Life {
     /// When it began, in milliseconds since the epoch.
     pub(crate) started_at_ms: u64,
     pub(crate) turns: u64,
+    /// Whether it has, or ever had, a value in its key-value store.
+    pub(crate) has_values: bool,
+    /// The time of its latest event, in milliseconds since the epoch.
+    latest_at_ms: u64,
     /// Its children that have not answered: what they run, and since when.
     children: BTreeMap<u64, (String, u64)>,
 }
@@ -61,6 +65,11 @@ pub(crate) struct Answered {
 }
 
 impl Life {
+    /// Of an execution that begins with these values.
+    pub(crate) fn beginning_with(values: &BTreeMap<String, KvEntry>) -> Self {
+        Self { has_values: !values.is_empty(), ..Self::default() }
+    }
+
     /// Takes note of events that were committed, or are about to be, by turns that are told of elsewhere.
     pub(crate) fn relive(&mut self, history: &[Event]) {
         for event in history {
@@ -71,8 +80,16 @@ impl Life {
         self.turns = self.turns.saturating_add(u64::try_from(turns).unwrap_or(u64::MAX));
     }
 
+    /// A time for its next turn: not before its latest event. What time it is for the store is an estimate, and that of another node
+    /// may have been a little ahead of ours.
+    pub(crate) fn not_before_latest(&self, now: Timestamp) -> Timestamp {
+        now.max(Timestamp::from_millis(self.latest_at_ms))
+    }
+
     /// Takes note of an event; says which child it is the answer of.
     pub(crate) fn note(&mut self, event: &Event) -> Option<Answered> {
+        self.latest_at_ms = self.latest_at_ms.max(event.timestamp_ms);
+        self.has_values |= matches!(event.kind, EventKind::KeyValueSet { .. });
         if event.event_id == INITIAL_EVENT_ID {
             self.started_at_ms = event.timestamp_ms;
         }

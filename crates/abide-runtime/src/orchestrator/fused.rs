@@ -75,7 +75,7 @@ impl Orchestrator {
     ) -> Fused {
         crate::test_hooks::delay(&*self.core.clock, &who.instance).await;
         let mail = vec![Mail { id: THE_RESULT, item: result.clone() }];
-        let now = step.store_time.now(&*self.core.clock);
+        let now = resident.life.not_before_latest(step.store_time.now(&*self.core.clock));
         let Ok(Step::Done(mut output)) = resident.execution.turn(mail, now) else { return Fused::No };
         output.prune = self.prune_with_commit(&who, &output, &Promises::default(), now);
         let prunes = output.prune.is_some();

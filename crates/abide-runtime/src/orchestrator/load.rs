@@ -42,15 +42,26 @@ impl Orchestrator {
         who: Identity,
         code: Arc<dyn OrchestrationHandler>,
     ) -> Result<Box<Resident>, Hindrance> {
-        // An instance that never ran has no values.
-        let kv = match lease.status {
-            None => BTreeMap::new(),
-            Some(_) => Box::pin(self.read_values(lease)).await?,
+        let kv = if self.has_no_values(lease).await {
+            BTreeMap::new()
+        } else {
+            Box::pin(self.read_values(lease)).await?
         };
+        let life = Life::beginning_with(&kv);
         let position = Position { execution_id: who.execution_id, last_event_id: 0, ..lease.position };
         let execution = Execution::new_with_listener(who.clone(), kv, code, tell_of_foreign(&who));
         let away = Some(self.cache.in_use(&lease.instance));
-        Ok(Box::new(Resident { execution, position, weight: Weight::default(), life: Life::default(), away }))
+        Ok(Box::new(Resident { execution, position, weight: Weight::default(), life, away }))
+    }
+
+    /// Whether it is known that an instance, of which an execution begins, has no values: it never ran, or the execution before ended
+    /// here and left none.
+    async fn has_no_values(&self, lease: &InstanceLease) -> bool {
+        if lease.status.is_none() {
+            return true;
+        }
+        let ended = self.take_if(&lease.instance, |kept| kept.position == lease.position).await;
+        ended.is_some_and(|ended| !ended.life.has_values)
     }
 
     /// An execution that goes on: kept, or replayed.
@@ -68,11 +79,12 @@ impl Orchestrator {
         let away = Some(self.cache.in_use(&lease.instance));
         let history = Box::pin(self.read_compatible_history(lease)).await?;
         let kv = Box::pin(self.read_values(lease)).await?;
+        let life = Life::beginning_with(&kv);
         let mut cold = Box::new(Resident {
             execution: Execution::new_with_listener(who.clone(), kv, code, tell_of_foreign(&who)),
             position: Position { last_event_id: 0, ..lease.position },
             weight: Weight::default(),
-            life: Life::default(),
+            life,
             away,
         });
         relive(&mut cold, history);

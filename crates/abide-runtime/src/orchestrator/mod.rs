@@ -170,7 +170,8 @@ impl Orchestrator {
     async fn run_turn(&self, held: &Held, who: Identity, mut resident: Box<Resident>) {
         let lease = &held.lease;
         let mail = mail_of(&lease.messages);
-        let mut step = resident.execution.turn(mail, self.now(held));
+        let now = resident.life.not_before_latest(self.now(held));
+        let mut step = resident.execution.turn(mail, now);
         let mut promises = Promises::default();
         let mut output = loop {
             match step {
@@ -218,7 +219,8 @@ impl Orchestrator {
             self.core.new_work.notify_one();
         }
         decided.told.tell(&self.core, &who, committed);
-        if decided.told.is_running() {
+        // What continues as new is kept, too: it is known what it leaves to the execution that begins.
+        if decided.told.goes_on() {
             self.keep(who.instance, resident);
         }
     }

@@ -16,7 +16,7 @@ pub(crate) struct Told {
     started_by: Option<&'static str>,
     ended: Option<Ended>,
     children: Vec<Answered>,
-    is_running: bool,
+    goes_on: bool,
 }
 
 #[derive(Debug)]
@@ -47,7 +47,7 @@ impl Told {
                 events,
             }),
             children: Vec::new(),
-            is_running: matches!(output.outcome, Outcome::Running),
+            goes_on: matches!(output.outcome, Outcome::Running | Outcome::ContinuedAsNew { .. }),
         }
     }
 
@@ -58,8 +58,8 @@ impl Told {
     }
 
     /// Whether the execution goes on.
-    pub(crate) const fn is_running(&self) -> bool {
-        self.is_running
+    pub(crate) const fn goes_on(&self) -> bool {
+        self.goes_on
     }
 
     pub(crate) fn tell(&self, core: &Core, who: &Identity, committed: &Committed) {
