@@ -242,3 +242,7 @@ impl Kept {
         evicted
     }
 }
+
+#[cfg(test)]
+#[path = "cache_tests.rs"]
+mod tests;
