@@ -1,8 +1,9 @@
 //! What a turn can come to, it comes to in a fused step too.
 
 use abide_model::{EventKind, OrchestrationStatus};
-use abide_provider::{Operation, ProviderAdmin as _};
+use abide_provider::{Operation, ProviderAdmin as _, Rejection};
 use abide_runtime::{AutoPruneConfig, AutoPrunePolicy};
+use abide_sim::{Fault, FaultPlan};
 use tracing::subscriber::set_default;
 
 use super::{Written, written};
@@ -15,6 +16,11 @@ fn again(code: Code) -> Code {
         let said = ctx.schedule_activity("Echo", format!("{input}.")).await?;
         if ctx.execution_id() < 4 { ctx.continue_as_new(said).await } else { Ok(said) }
     })
+}
+
+fn keeps_one() -> AutoPruneConfig {
+    let policy = AutoPrunePolicy { keep_last: 1, ..AutoPrunePolicy::default() };
+    AutoPruneConfig { default_policy: Some(policy), ..AutoPruneConfig::default() }
 }
 
 #[test]
@@ -38,9 +44,7 @@ fn what_a_policy_prunes_goes_with_it_and_is_told() {
     ways(&[Way::Fused], |scene| async move {
         let listener = Listener::default();
         let hearing = set_default(listener.clone());
-        let policy = AutoPrunePolicy { keep_last: 1, ..AutoPrunePolicy::default() };
-        let config = AutoPruneConfig { default_policy: Some(policy), ..AutoPruneConfig::default() };
-        scene.node(again(Code::bare()).options(|options| options.auto_prune = config)).await;
+        scene.node(again(Code::bare()).options(|options| options.auto_prune = keeps_one())).await;
         assert_eq!(scene.run("i", "Again", "").await.unwrap(), "....");
         drop(hearing);
         // When the third ended, the two before it went.
@@ -48,6 +52,26 @@ fn what_a_policy_prunes_goes_with_it_and_is_told() {
         assert_eq!(written(&scene), Written { commits: 8, results: 0 });
         assert_eq!(scene.faults.count(Operation::PruneExecutions), 0);
         assert_eq!(listener.count("earlier executions were pruned"), 2, "{:#?}", listener.lines());
+    });
+}
+
+/// Fused or not, no prune keeps an orchestration from going on.
+#[test]
+fn a_prune_that_the_store_refuses_holds_up_nothing() {
+    ways(&[Way::Fused], |scene| async move {
+        let listener = Listener::of_warnings();
+        let hearing = set_default(listener.clone());
+        let refused = Fault::Rejected(Rejection::Invalid);
+        // With the result, and then by itself.
+        let commit = Operation::CommitTurn;
+        scene.faults.set_plan(FaultPlan::none().at(commit, 2, refused).at(commit, 3, refused));
+        scene.node(again(Code::bare()).options(|options| options.auto_prune = keeps_one())).await;
+        assert_eq!(scene.run("i", "Again", "").await.unwrap(), "....");
+        drop(hearing);
+        assert_eq!(listener.count("earlier executions could not be pruned"), 1, "{:#?}", listener.lines());
+        assert_eq!(scene.world.memory.list_executions("i").await.unwrap(), [3, 4]);
+        // The first execution has four commits, and nothing is fused any more.
+        assert_eq!(written(&scene), Written { commits: 10, results: 4 });
     });
 }
 

@@ -227,7 +227,7 @@ fn time_and_count_must_both_allow_it() {
 fn every_form_is_counted() {
     let shown = Shown::default();
     with_local_recorder(&shown, || {
-        ways(&[Way::Fused, Way::Resident], |scene| async move {
+        ways(&[Way::Fused], |scene| async move {
             let code = Code::bare()
                 .orchestration("InCode", |ctx, input| async move {
                     ctx.prune_history(keep(1)).await?;
