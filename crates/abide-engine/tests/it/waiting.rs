@@ -30,8 +30,8 @@ fn after_each(code: &Code, turns: &[Turn]) -> Vec<Vec<u64>> {
 }
 
 #[track_caller]
-fn check<const N: usize>(code: &Code, turns: [Vec<WorkItem>; N], expected: [&[u64]; N]) {
-    assert_eq!(after_each(code, &turns), expected);
+fn check<const N: usize>(code: &Code, turns: &[Vec<WorkItem>; N], expected: [&[u64]; N]) {
+    assert_eq!(after_each(code, turns), expected);
 }
 
 #[test]
@@ -43,7 +43,7 @@ fn one_activity_after_another() {
     });
     check(
         &code,
-        [vec![start("")], vec![done(2, "")], vec![failed(4, "")], vec![done(6, "")]],
+        &[vec![start("")], vec![done(2, "")], vec![failed(4, "")], vec![done(6, "")]],
         [&[2], &[4], &[6], &[]],
     );
 }
@@ -55,8 +55,8 @@ fn several_at_once_until_one_is_left() {
         ctx.join(all.into()).await;
         Ok(String::new())
     });
-    check(&code, [vec![start("")], vec![done(3, "")], vec![done(2, "")]], [&[], &[], &[4]]);
-    check(&code, [vec![start("")], vec![done(2, ""), done(4, "")], vec![done(3, "")]], [&[], &[3], &[]]);
+    check(&code, &[vec![start("")], vec![done(3, "")], vec![done(2, "")]], [&[], &[], &[4]]);
+    check(&code, &[vec![start("")], vec![done(2, ""), done(4, "")], vec![done(3, "")]], [&[], &[3], &[]]);
 }
 
 #[test]
@@ -65,8 +65,8 @@ fn an_activity_beside_a_child() {
         let child = ctx.schedule_sub_orchestration("C", "");
         ctx.join2(child, ctx.schedule_activity("a", "")).await.1
     });
-    check(&code, [vec![start("")], vec![child_done(2, "")], vec![done(3, "")]], [&[], &[3], &[]]);
-    check(&code, [vec![start("")], vec![done(3, "")], vec![child_done(2, "")]], [&[], &[], &[]]);
+    check(&code, &[vec![start("")], vec![child_done(2, "")], vec![done(3, "")]], [&[], &[3], &[]]);
+    check(&code, &[vec![start("")], vec![done(3, "")], vec![child_done(2, "")]], [&[], &[], &[]]);
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn what_comes_by_itself_is_no_work() {
         Ok(signal.await + &message.await)
     });
     // The timer, the two waits and the start of somebody else come before it.
-    check(&code, [vec![start("")], vec![signal("s", "")], vec![done(6, "")]], [&[6], &[6], &[]]);
+    check(&code, &[vec![start("")], vec![signal("s", "")], vec![done(6, "")]], [&[6], &[6], &[]]);
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn a_timer_alone_is_nothing_to_be_told() {
         ctx.schedule_timer(Duration::from_secs(9)).await;
         Ok(String::new())
     });
-    check(&code, [vec![start("")], vec![fired(2, 10_000)]], [&[], &[]]);
+    check(&code, &[vec![start("")], vec![fired(2, 10_000)]], [&[], &[]]);
 }
 
 #[test]
@@ -122,9 +122,9 @@ fn an_end_of_any_kind_waits_for_nothing() {
         }
     });
     for how in ["return", "fail", "panic", "again"] {
-        check(&open, [vec![start("")], vec![signal("s", how)]], [&[2], &[]]);
+        check(&open, &[vec![start("")], vec![signal("s", how)]], [&[2], &[]]);
     }
-    check(&open, [vec![start("")], vec![cancel("enough")]], [&[2], &[]]);
+    check(&open, &[vec![start("")], vec![cancel("enough")]], [&[2], &[]]);
 }
 
 #[test]

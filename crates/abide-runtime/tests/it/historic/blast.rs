@@ -138,12 +138,12 @@ fn w12_a_message_that_cannot_be_read_stops_nobody_and_is_put_aside() {
         scene.until(|dump| dump.dead_letters == 1).await;
         assert!(scene.world.memory.dump().messages.is_empty());
         let leased = node.metrics_snapshot().unwrap().orch_dispatcher_items_fetched;
-        let (turns, leases) = (40, if scene.way == Way::Fused { 20 } else { 40 });
+        let expected = if scene.way == Way::Fused { 20 } else { 40 };
         assert_eq!(
-            leased, leases,
+            leased, expected,
             "one for each turn of those that can be read, unless its result is its lease"
         );
-        assert_eq!(scene.faults.count(scene.way.commit()), turns);
+        assert_eq!(scene.faults.count(scene.way.commit()), 40);
     });
 }
 

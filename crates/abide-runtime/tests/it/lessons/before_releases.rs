@@ -42,7 +42,7 @@ fn lesson_07_earlier_a_two_timers_in_sequence_fire_at_their_own_times() {
 fn lesson_07_earlier_b_what_is_acknowledged_before_its_effect_is_durable_is_done_again() {
     every_way(|scene| async move {
         // Fused, a result is in one of the four commits.
-        let results = if scene.way == Way::Fused { 0 } else { 1 };
+        let results = u64::from(scene.way != Way::Fused);
         let (commit, finish) = (scene.way.commit(), scene.way.finish());
         let code = || {
             Code::new().orchestration("Steps", |ctx, _| async move {

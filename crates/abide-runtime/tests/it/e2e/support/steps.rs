@@ -32,7 +32,7 @@ impl World {
 
     /// How many messages a result is in this world.
     pub(crate) fn messages_of_a_result(&self, steps: Steps) -> usize {
-        let can_fuse = self.store.abilities().has(Ability::FusedSteps);
-        if can_fuse && steps == Steps::Fused { 0 } else { 1 }
+        let is_fused = steps == Steps::Fused && self.store.abilities().has(Ability::FusedSteps);
+        usize::from(!is_fused)
     }
 }
