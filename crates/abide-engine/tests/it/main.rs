@@ -32,6 +32,7 @@ mod people_state;
 mod resident;
 mod spinning;
 mod threads;
+mod waiting;
 
 mod coverage;
 mod mutants;

@@ -259,3 +259,7 @@ impl Kept {
         evicted
     }
 }
+
+#[cfg(test)]
+#[path = "cache_tests.rs"]
+mod tests;

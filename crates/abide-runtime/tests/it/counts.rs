@@ -28,7 +28,7 @@ fn calls(scene: &Scene) -> usize {
 
 #[test]
 fn an_idle_hour_costs_two_looks_at_each_lane_a_minute_and_the_gauges_every_ten() {
-    ways(&[Way::Resident], |scene| async move {
+    ways(&[Way::Fused, Way::Resident], |scene| async move {
         scene.node(chain()).await;
         scene.pass(HOUR).await;
         for (operation, most) in [
@@ -60,8 +60,23 @@ fn a_step_is_one_commit_and_one_result() {
 }
 
 #[test]
+fn a_fused_step_is_one_commit() {
+    ways(&[Way::Fused], |scene| async move {
+        scene.node(chain()).await;
+        assert_eq!(scene.run("i", "Chain", "").await.unwrap(), "done");
+        assert_eq!(scene.faults.count(Operation::CommitTurn), STEPS + 1);
+        assert_eq!(scene.faults.count(Operation::FinishWork), 0);
+        assert_eq!(scene.faults.count(Operation::ReadHistoryAfter), 0);
+        // Only the first turn has a lease: that one, and the look that waits for more.
+        assert_eq!(scene.faults.count(Operation::LeaseInstances), 2);
+        // Beside the commit, a look for activities.
+        assert!(calls(&scene) <= 210, "{:?}", scene.faults.calls());
+    });
+}
+
+#[test]
 fn an_instance_that_is_heavier_than_all_room_together_is_not_replayed_at_every_turn() {
-    ways(&[Way::Resident], |scene| async move {
+    ways(&[Way::Fused, Way::Resident], |scene| async move {
         scene.node(chain().options(|options| options.instance_cache_bytes = 1_000)).await;
         assert_eq!(scene.run("i", "Chain", "").await.unwrap(), "done");
         assert_eq!(scene.faults.count(Operation::ReadHistoryAfter), 0);
@@ -70,7 +85,7 @@ fn an_instance_that_is_heavier_than_all_room_together_is_not_replayed_at_every_t
 
 #[test]
 fn results_that_the_store_does_not_take_hold_their_slots_when_there_are_four_for_each() {
-    ways(&[Way::Resident, Way::Plain], |scene| async move {
+    ways(&[Way::Fused, Way::Resident, Way::Plain], |scene| async move {
         let runs = Arc::new(AtomicU64::new(0));
         let code = Code::bare()
             .activity("Count", {

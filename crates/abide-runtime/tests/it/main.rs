@@ -19,6 +19,7 @@ mod cancellation;
 mod counts;
 mod e2e;
 mod faults;
+mod fused;
 mod health;
 mod historic;
 mod instrumented;

@@ -52,18 +52,18 @@ fn calls_without_an_answer_do_not_pile_up() {
 fn an_answer_that_comes_late_counts() {
     every_way(|scene| async move {
         let runs = Arc::new(AtomicU64::new(0));
-        scene.faults.set_plan(
-            FaultPlan::none().at(scene.way.finish(), 1, Fault::DelayAnswer(Duration::from_millis(5_010))).at(
-                scene.way.finish(),
-                2,
-                Fault::HangBefore,
-            ),
-        );
+        let (operation, ordinal) = scene.way.first_result();
+        let late = Fault::DelayAnswer(Duration::from_secs(7));
+        let plan = FaultPlan::none().at(operation, ordinal, late);
+        scene.faults.set_plan(plan.at(operation, ordinal + 1, Fault::HangBefore));
         scene.node(counting(&runs)).await;
         assert_eq!(scene.run("i", "Counts", "x").await.unwrap(), "x");
         assert_eq!(runs.load(Ordering::Relaxed), 1);
         // While the second try hangs, the first is heard of.
         assert!(scene.time() < Duration::from_secs(6), "{:?}", scene.time());
+        scene.pass(Duration::from_secs(60)).await;
+        assert_eq!(scene.faults.injected().len(), 2);
+        assert_eq!(scene.faults.count(operation), ordinal + 1, "there is no third try");
     });
 }
 
@@ -83,7 +83,8 @@ fn what_is_about_to_be_written_when_a_runtime_gives_up_is_waited_for() {
     every_way(|scene| async move {
         let runs = Arc::new(AtomicU64::new(0));
         let slow = Fault::Delay(Duration::from_millis(500));
-        scene.faults.set_plan(FaultPlan::none().at(scene.way.finish(), 1, slow));
+        let (operation, ordinal) = scene.way.first_result();
+        scene.faults.set_plan(FaultPlan::none().at(operation, ordinal, slow));
         let node = scene.node(counting(&runs)).await;
         scene.start("i", "Counts", "x").await;
         while !scene.faults.fired() {
@@ -156,9 +157,15 @@ async fn an_outage(scene: Scene) {
 
 #[test]
 fn silence_is_counted_and_told_when_it_begins_and_ends() {
+    for way in [Way::Fused, Way::Resident] {
+        is_counted_and_told(way);
+    }
+}
+
+fn is_counted_and_told(way: Way) {
     let (listener, shown) = (Listener::default(), Shown::default());
     with_local_recorder(&shown, || {
-        with_default(listener.clone(), || ways(&[Way::Resident], an_outage));
+        with_default(listener.clone(), || ways(&[way], an_outage));
     });
     let text = shown.text();
     assert!(text.contains("abide_storage_errors_total{operation=lease_work, kind=unknown}"), "{text}");
@@ -173,7 +180,7 @@ fn silence_is_counted_and_told_when_it_begins_and_ends() {
 #[test]
 fn a_shutdown_does_not_wait_for_one_lease_after_the_other() {
     const MANY: usize = 40;
-    ways(&[Way::Resident], |scene| async move {
+    ways(&[Way::Fused, Way::Resident], |scene| async move {
         let without_waiting = Abilities::ALL.without(Ability::Parking);
         let clock = scene.world.clock.clone();
         let store =
@@ -223,7 +230,7 @@ fn a_shutdown_blames_no_store_that_answers() {
 fn a_failure_without_its_code_has_a_duration_too() {
     let shown = Shown::default();
     with_local_recorder(&shown, || {
-        ways(&[Way::Resident, Way::Cold], |scene| async move {
+        ways(&[Way::Fused, Way::Resident, Way::Cold], |scene| async move {
             scene.node(Code::new()).await;
             scene.start("i", "Wait", "").await;
             scene.until_idle("i").await;

@@ -13,7 +13,7 @@ const TOO_LATE: &str = "the activity did not stop in time and is dropped";
 /// How soon an activity hears that it is cancelled: at once, or by its next renewal where the store tells nothing.
 fn heard_within(way: Way) -> std::time::Duration {
     match way {
-        Way::Resident | Way::Cold => ms(1),
+        Way::Fused | Way::Resident | Way::Cold => ms(1),
         Way::Plain => seconds(10),
     }
 }
@@ -100,7 +100,7 @@ fn a_slot_whose_activity_ignores_its_token_is_free_after_the_grace_and_the_log_n
 
 #[test]
 fn it_is_a_warning() {
-    ways(&[Way::Resident], |scene| async move {
+    ways(&[Way::Fused, Way::Resident], |scene| async move {
         let listener = Listener::of_warnings();
         let hearing = set_default(listener.clone());
         blocked(&scene).await;
@@ -122,11 +122,13 @@ fn whatever_a_cancelled_activity_comes_to_is_nobodys() {
             cancel(&scene, "i").await;
             assert_eq!(scene.end_of("i").await.unwrap_err(), "canceled: enough");
             let ended = scene.events("i", 1).await;
+            let commits = scene.faults.count(scene.way.commit());
             scene.pass(seconds(60)).await;
             assert_eq!(scene.events("i", 1).await, ended, "{how}");
             let dump = scene.world.memory.dump();
             assert!(dump.work.is_empty() && dump.messages.is_empty(), "{how}: {dump:?}");
             assert_eq!(scene.faults.count(scene.way.finish()), 0, "{how}: nobody tries to have it written");
+            assert_eq!(scene.faults.count(scene.way.commit()), commits, "{how}: nor in a turn");
         });
     }
 }

@@ -69,7 +69,7 @@ fn what_waits_when_its_instance_is_cancelled_or_deleted_never_starts() {
 /// It was leased, and the answer of the store is on its way, when it is cancelled: word of it comes first.
 #[test]
 fn what_is_cancelled_on_its_way_to_the_worker_does_not_begin() {
-    ways(&[Way::Resident, Way::Cold], |scene| async move {
+    ways(&[Way::Fused, Way::Resident, Way::Cold], |scene| async move {
         let (code, begun) = counting(Code::new());
         let gate = Gate::closed();
         scene.faults.hold_answers(scene.way.lease_work(), &gate);

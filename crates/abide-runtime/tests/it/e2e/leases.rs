@@ -8,7 +8,7 @@ use abide_provider::{Operation, Provider};
 use abide_runtime::{InvalidOptions, Runtime, RuntimeOptions, StartError};
 use abide_sim::{Fault, FaultPlan, FaultStore, Gate};
 
-use super::support::{Log, Node, World, millis, on_every_store, on_own_stores, seconds, virtually};
+use super::support::{Log, Node, Steps, World, millis, on_every_store, on_own_stores, seconds, virtually};
 
 /// When a call was made, by the clock of the store.
 #[derive(Clone, Default)]
@@ -192,38 +192,44 @@ fn a_lost_lease_is_told_and_the_work_runs_again() {
 
 #[test]
 fn renewal_goes_on_through_the_acknowledgement_and_through_a_shutdown() {
-    virtually(async |world: World| {
-        let (log, gate, acknowledging) = (Log::new(), Gate::closed(), Gate::closed());
-        let store = Arc::new(FaultStore::new(world.store.clone(), world.clock.clone()));
-        for operation in [Operation::FinishWork, Operation::AckWorkItem] {
-            store.hold(operation, &acknowledging);
-        }
-        let node = asks(Node::new().held("Held", &log, &gate)).with(|options| {
-            options.worker_lock_timeout = seconds(3);
+    for steps in Steps::BOTH {
+        virtually(async |world: World| {
+            let (log, gate, acknowledging) = (Log::new(), Gate::closed(), Gate::closed());
+            let store = world.faulty(steps, FaultPlan::none());
+            let node = asks(Node::new().held("Held", &log, &gate)).with(|options| {
+                options.worker_lock_timeout = seconds(3);
+            });
+            let runtime = world.run_on(store.clone(), node).await;
+            world.start("i", "Main", "x").await;
+            log.has(1).await;
+            // The turn that asked for it is committed: what comes now is its result, in a turn or by itself.
+            for operation in [Operation::CommitTurn, Operation::FinishWork, Operation::AckWorkItem] {
+                store.hold(operation, &acknowledging);
+            }
+            let commits = store.count(Operation::CommitTurn);
+            let stopping = runtime.shutdown(Some(3_600_000));
+            let watching = async {
+                world.pass(seconds(12)).await;
+                gate.open();
+                acknowledging.waiting().await;
+                // The store takes longer than the lease lasts to answer.
+                world.pass(seconds(4)).await;
+                acknowledging.open();
+            };
+            futures::join!(stopping, watching);
+            assert!(
+                store.count(Operation::RenewWorkItemLock) >= 12,
+                "{}",
+                store.count(Operation::RenewWorkItemLock)
+            );
+            let fused = u64::from(world.messages_of_a_result(steps) == 0);
+            assert_eq!(store.count(Operation::CommitTurn) - commits, fused);
+            assert_eq!(log.len(), 1);
+            let runtime = world.run(asks(Node::new())).await;
+            assert_eq!(world.end("i").await.unwrap(), "x");
+            runtime.shutdown(None).await;
         });
-        let runtime = world.run_on(store.clone(), node).await;
-        world.start("i", "Main", "x").await;
-        log.has(1).await;
-        let stopping = runtime.shutdown(Some(3_600_000));
-        let watching = async {
-            world.pass(seconds(12)).await;
-            gate.open();
-            acknowledging.waiting().await;
-            // The store takes longer than the lease lasts to answer.
-            world.pass(seconds(4)).await;
-            acknowledging.open();
-        };
-        futures::join!(stopping, watching);
-        assert!(
-            store.count(Operation::RenewWorkItemLock) >= 12,
-            "{}",
-            store.count(Operation::RenewWorkItemLock)
-        );
-        assert_eq!(log.len(), 1);
-        let runtime = world.run(asks(Node::new())).await;
-        assert_eq!(world.end("i").await.unwrap(), "x");
-        runtime.shutdown(None).await;
-    });
+    }
 }
 
 #[test]

@@ -5,10 +5,12 @@ use std::sync::{Arc, Mutex, mpsc};
 use abide_client::Client;
 use abide_provider::Operation;
 use abide_runtime::Runtime;
-use abide_sim::{FaultStore, Gate, RequiredOnly};
+use abide_sim::{FaultPlan, FaultStore, Gate, RequiredOnly};
 use futures::FutureExt as _;
 
-use super::support::{Left, Log, Node, World, in_real_time, millis, on_every_store, seconds, virtually};
+use super::support::{
+    Left, Log, Node, Steps, World, in_real_time, millis, on_every_store, seconds, virtually,
+};
 
 fn asks(node: Node) -> Node {
     node.orchestration("Main", |ctx, input| async move { ctx.schedule_activity("Activity", input).await })
@@ -68,22 +70,56 @@ fn an_idle_runtime_stops_soon_in_real_time() {
 
 #[test]
 fn what_was_begun_is_finished_within_the_grace() {
-    on_every_store(async |world: World| {
-        let (log, gate) = (Log::new(), Gate::closed());
-        let runtime = world.run(asks(Node::new().held("Activity", &log, &gate))).await;
-        world.start("i", "Main", "x").await;
-        log.has(1).await;
-        let stopping = runtime.shutdown(Some(20_000));
-        // The shutdown is polled first: it has begun.
-        let finishing = async { gate.open() };
-        futures::join!(stopping, finishing);
-        // Its result is in the queue, and nothing is leased.
-        world.leaves(Left { messages: 1, work: 0, leases: 0 }).await;
-        let runtime = world.run(asks(Node::new())).await;
-        assert_eq!(world.end("i").await.unwrap(), "x");
-        assert_eq!(log.len(), 1);
-        runtime.shutdown(None).await;
-    });
+    for steps in Steps::BOTH {
+        on_every_store(async |world: World| {
+            let (log, gate) = (Log::new(), Gate::closed());
+            let store = world.faulty(steps, FaultPlan::none());
+            let runtime = world.run_on(store, asks(Node::new().held("Activity", &log, &gate))).await;
+            world.start("i", "Main", "x").await;
+            log.has(1).await;
+            let stopping = runtime.shutdown(Some(20_000));
+            // The shutdown is polled first: it has begun.
+            let finishing = async { gate.open() };
+            futures::join!(stopping, finishing);
+            // Its result is in the queue or was taken in, and nothing is leased.
+            let messages = world.messages_of_a_result(steps);
+            world.leaves(Left { messages, work: 0, leases: 0 }).await;
+            assert_eq!(world.history("i").await.len(), if messages == 0 { 4 } else { 2 });
+            let runtime = world.run(asks(Node::new())).await;
+            assert_eq!(world.end("i").await.unwrap(), "x");
+            assert_eq!(log.len(), 1);
+            runtime.shutdown(None).await;
+        });
+    }
+}
+
+/// A turn that comes with a result is the last: what it asks for is nobody's until another runtime comes.
+#[test]
+fn what_a_last_result_leads_to_is_left_to_others() {
+    for steps in Steps::BOTH {
+        on_every_store(async |world: World| {
+            let (log, gate) = (Log::new(), Gate::closed());
+            let twice = |node: Node| {
+                node.orchestration("Main", |ctx, input| async move {
+                    let once = ctx.schedule_activity("Activity", input).await?;
+                    ctx.schedule_activity("Echo", once).await
+                })
+            };
+            let store = world.faulty(steps, FaultPlan::none());
+            let runtime = world.run_on(store, twice(Node::new().held("Activity", &log, &gate))).await;
+            world.start("i", "Main", "x").await;
+            log.has(1).await;
+            let stopping = runtime.shutdown(Some(20_000));
+            let finishing = async { gate.open() };
+            futures::join!(stopping, finishing);
+            let messages = world.messages_of_a_result(steps);
+            world.leaves(Left { messages, work: 1 - messages, leases: 0 }).await;
+            let runtime = world.run(twice(Node::new())).await;
+            assert_eq!(world.end("i").await.unwrap(), "x");
+            assert_eq!(log.len(), 1);
+            runtime.shutdown(None).await;
+        });
+    }
 }
 
 #[test]
@@ -206,16 +242,20 @@ fn stopping_twice_is_stopping_once() {
 
 #[test]
 fn several_may_wait_for_one_shutdown() {
-    on_every_store(async |world: World| {
-        let (log, gate) = (Log::new(), Gate::closed());
-        let runtime = world.run(asks(Node::new().held("Activity", &log, &gate))).await;
-        world.start("i", "Main", "x").await;
-        log.has(1).await;
-        let stops = (0..3).map(|_| runtime.clone().shutdown(Some(20_000)));
-        let opening = async { gate.open() };
-        futures::join!(futures::future::join_all(stops), opening);
-        world.leaves(Left { messages: 1, work: 0, leases: 0 }).await;
-    });
+    for steps in Steps::BOTH {
+        on_every_store(async |world: World| {
+            let (log, gate) = (Log::new(), Gate::closed());
+            let store = world.faulty(steps, FaultPlan::none());
+            let runtime = world.run_on(store, asks(Node::new().held("Activity", &log, &gate))).await;
+            world.start("i", "Main", "x").await;
+            log.has(1).await;
+            let stops = (0..3).map(|_| runtime.clone().shutdown(Some(20_000)));
+            let opening = async { gate.open() };
+            futures::join!(futures::future::join_all(stops), opening);
+            let messages = world.messages_of_a_result(steps);
+            world.leaves(Left { messages, work: 0, leases: 0 }).await;
+        });
+    }
 }
 
 #[test]
@@ -237,22 +277,27 @@ fn the_shortest_patience_counts() {
 
 #[test]
 fn a_shutdown_that_nobody_waits_for_goes_on_and_can_be_taken_up_again() {
-    on_every_store(async |world: World| {
-        let before = Arc::strong_count(&world.store);
-        let (log, gate) = (Log::new(), Gate::closed());
-        let runtime = world.run(asks(Node::new().held("Activity", &log, &gate))).await;
-        world.start("i", "Main", "x").await;
-        log.has(1).await;
-        assert_eq!(runtime.clone().shutdown(Some(60_000)).now_or_never(), None);
-        // It has begun: nothing more is fetched.
-        world.start("j", "Main", "y").await;
-        world.pass(millis(20)).await;
-        assert!(world.history("j").await.is_empty());
-        gate.open();
-        runtime.shutdown(Some(60_000)).await;
-        assert_eq!(Arc::strong_count(&world.store), before);
-        world.leaves(Left { messages: 2, work: 0, leases: 0 }).await;
-    });
+    for steps in Steps::BOTH {
+        on_every_store(async |world: World| {
+            let before = Arc::strong_count(&world.store);
+            let (log, gate) = (Log::new(), Gate::closed());
+            let store = world.faulty(steps, FaultPlan::none());
+            let runtime = world.run_on(store, asks(Node::new().held("Activity", &log, &gate))).await;
+            world.start("i", "Main", "x").await;
+            log.has(1).await;
+            assert_eq!(runtime.clone().shutdown(Some(60_000)).now_or_never(), None);
+            // It has begun: nothing more is fetched.
+            world.start("j", "Main", "y").await;
+            world.pass(millis(20)).await;
+            assert!(world.history("j").await.is_empty());
+            gate.open();
+            runtime.shutdown(Some(60_000)).await;
+            assert_eq!(Arc::strong_count(&world.store), before);
+            // The start of the other one is left, and the result if it is a message.
+            let messages = 1 + world.messages_of_a_result(steps);
+            world.leaves(Left { messages, work: 0, leases: 0 }).await;
+        });
+    }
 }
 
 #[test]

@@ -8,7 +8,9 @@ use abide_model::{EventKind, OrchestrationStatus};
 use abide_provider::{Operation, Provider, Rejection};
 use abide_sim::{Fault, FaultPlan, FaultStore, RequiredOnly};
 
-use super::support::{Filter, Log, Node, Past, ThirdParty, World, names, on_every_store, seconds, virtually};
+use super::support::{
+    Filter, Log, Node, Past, Steps, ThirdParty, World, names, on_every_store, seconds, virtually,
+};
 
 fn node(log: &Log) -> Node {
     let log = log.clone();
@@ -79,24 +81,26 @@ fn the_attempts_that_a_provider_tells_are_believed() {
     });
 }
 
+/// One call has its effect and is said to have failed, in a run of `node`.
+async fn is_said_to_have_failed(world: &World, steps: Steps, calls: [Operation; 2], ordinal: u64) {
+    let log = Log::new();
+    let plan = calls.into_iter().fold(FaultPlan::none(), |plan, call| plan.at(call, ordinal, Fault::Unknown));
+    let store = world.faulty(steps, plan);
+    let runtime = world.run_on(store.clone(), node(&log)).await;
+    assert_eq!(world.start_and_end("i", "Main", "x").await.unwrap(), "x");
+    assert!(store.fired());
+    assert_eq!(names(&world.history("i").await).len(), 4);
+    assert_eq!(log.lines(), ["x"]);
+    runtime.shutdown(None).await;
+}
+
 #[test]
 fn a_commit_that_is_said_to_have_failed_but_did_not_counts_once() {
-    // With and without the provided methods, at every commit of a run.
-    for ordinal in 1..=2 {
+    // With and without the provided methods, at every commit of a run; the second brings the result with it, or follows it.
+    for (steps, ordinal) in Steps::BOTH.into_iter().flat_map(|steps| [(steps, 1), (steps, 2)]) {
         virtually(async |world: World| {
-            let log = Log::new();
-            let plan = FaultPlan::none().at(Operation::CommitTurn, ordinal, Fault::Unknown).at(
-                Operation::AckOrchestrationItem,
-                ordinal,
-                Fault::Unknown,
-            );
-            let store = Arc::new(FaultStore::new(world.store.clone(), world.clock.clone()).with_plan(plan));
-            let runtime = world.run_on(store.clone(), node(&log)).await;
-            assert_eq!(world.start_and_end("i", "Main", "x").await.unwrap(), "x");
-            assert!(store.fired());
-            assert_eq!(names(&world.history("i").await).len(), 4);
-            assert_eq!(log.lines(), ["x"]);
-            runtime.shutdown(None).await;
+            let commits = [Operation::CommitTurn, Operation::AckOrchestrationItem];
+            is_said_to_have_failed(&world, steps, commits, ordinal).await;
         });
     }
 }
@@ -104,19 +108,8 @@ fn a_commit_that_is_said_to_have_failed_but_did_not_counts_once() {
 #[test]
 fn an_acknowledgement_that_is_said_to_have_failed_but_did_not_counts_once() {
     virtually(async |world: World| {
-        let log = Log::new();
-        let plan = FaultPlan::none().at(Operation::FinishWork, 1, Fault::Unknown).at(
-            Operation::AckWorkItem,
-            1,
-            Fault::Unknown,
-        );
-        let store = Arc::new(FaultStore::new(world.store.clone(), world.clock.clone()).with_plan(plan));
-        let runtime = world.run_on(store.clone(), node(&log)).await;
-        assert_eq!(world.start_and_end("i", "Main", "x").await.unwrap(), "x");
-        assert!(store.fired());
-        assert_eq!(names(&world.history("i").await).len(), 4);
-        assert_eq!(log.lines(), ["x"]);
-        runtime.shutdown(None).await;
+        let acknowledgements = [Operation::FinishWork, Operation::AckWorkItem];
+        is_said_to_have_failed(&world, Steps::Told, acknowledgements, 1).await;
     });
 }
 

@@ -17,7 +17,7 @@ use super::trial::{LIMIT, LONGEST_LEASE, Setting, Sight, Trial};
 fn at_every_call() {
     let mut campaign = Campaign::default();
     for program in ALL {
-        for sight in Sight::BOTH {
+        for sight in Sight::ALL {
             let learned = Trial::new(program).seeing(sight).run();
             let calls = u64::try_from(learned.calls.len()).expect("a number");
             for number in 1..=calls {

@@ -1,7 +1,7 @@
 //! What came of a program: everything that a fault must not change, and nothing else.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 use abide_memory::Dump;
 use abide_model::{Event, EventKind};
@@ -48,6 +48,19 @@ impl Digest {
         }
         digest
     }
+}
+
+/// The events of all executions, without the times at which they were written.
+pub(super) fn histories(dump: &Dump) -> String {
+    let mut text = String::new();
+    for ((instance, number), execution) in &dump.executions {
+        let _infallible = writeln!(text, "{instance} {number}");
+        for event in execution.events.iter().map(|json| event(json)) {
+            let (id, answers) = (event.event_id, event.source_event_id);
+            let _infallible = writeln!(text, "  {id} {answers:?} {:?}", event.kind);
+        }
+    }
+    text
 }
 
 fn event(json: &str) -> Event {

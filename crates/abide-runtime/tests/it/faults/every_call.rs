@@ -15,10 +15,22 @@ fn without_faults_programs_end_as_expected() {
     for program in ALL {
         let report = Trial::new(program).run();
         write!(texts, "--- {}\n{}", program.name, report.digest).expect("written");
-        let plain = Trial::new(program).seeing(Sight::RequiredOnly).run();
-        assert_eq!(plain.digest, report.digest, "{program:?}, with required methods only");
+        for sight in [Sight::Unfused, Sight::RequiredOnly] {
+            let other = Trial::new(program).seeing(sight).run();
+            assert_eq!(other.digest, report.digest, "{program:?}, {sight:?}");
+        }
     }
     expect_test::expect_file!["outcomes.txt"].assert_eq(&texts);
+}
+
+/// A step that is fused is recorded as one that is not.
+#[test]
+fn fused_steps_leave_the_same_histories() {
+    for program in ALL {
+        let fused = Trial::new(program).run();
+        let told = Trial::new(program).seeing(Sight::Unfused).run();
+        assert_eq!(fused.histories, told.histories, "{program:?}");
+    }
 }
 
 #[test]
@@ -26,6 +38,15 @@ fn every_call_of_the_runtime() {
     let mut campaign = Campaign::default();
     for program in ALL {
         each_call(&mut campaign, program, Sight::Everything);
+    }
+    campaign.end();
+}
+
+#[test]
+fn every_call_of_a_runtime_that_fuses_nothing() {
+    let mut campaign = Campaign::default();
+    for program in ALL {
+        each_call(&mut campaign, program, Sight::Unfused);
     }
     campaign.end();
 }

@@ -88,7 +88,7 @@ fn is_renewal(operation: Operation) -> bool {
 fn ten_minutes_of_any_trouble_change_nothing_but_the_time() {
     let mut campaign = Campaign::default();
     for program in ALL {
-        for sight in Sight::BOTH {
+        for sight in Sight::ALL {
             let learned = Trial::new(program).seeing(sight).run();
             for trouble in Trouble::ALL {
                 let name = || format!("{program:?}, {sight:?}: {trouble:?}");

@@ -57,17 +57,21 @@ fn passing_refusals() -> impl Iterator<Item = (Operation, Rejection)> {
 /// One turn that the store will never take fails its instance, with the reason; whoever waits for it hears of it.
 #[test]
 fn a_turn_that_is_never_taken_fails_its_instance() {
-    let fails = |program: &str, sight: Sight, operation: Operation, ordinal: u64| {
-        let plan = FaultPlan::none().at(operation, ordinal, Fault::Rejected(Rejection::Invalid));
-        Trial::new(Program::named(program)).seeing(sight).with(plan).run().digest.to_string()
-    };
+    // A turn that came with a result is refused with it and then by itself.
+    let every_way = [
+        (Sight::Everything, Operation::CommitTurn, 2),
+        (Sight::Unfused, Operation::CommitTurn, 1),
+        (Sight::RequiredOnly, Operation::AckOrchestrationItem, 1),
+    ];
     let mut texts = String::new();
-    for (sight, operation) in
-        [(Sight::Everything, Operation::CommitTurn), (Sight::RequiredOnly, Operation::AckOrchestrationItem)]
-    {
-        for (program, ordinal) in [("chain", 1), ("chain", 3), ("failing child", 2)] {
-            let came = fails(program, sight, operation, ordinal);
-            write!(texts, "--- {program}, {sight:?}: turn {ordinal}\n{came}").expect("written");
+    for (sight, operation, tries) in every_way {
+        // The first turn of anything comes with no result.
+        for (program, turn, tries) in [("chain", 1, 1), ("chain", 3, tries), ("failing child", 2, 1)] {
+            let plan = (turn..turn + tries).fold(FaultPlan::none(), |plan, ordinal| {
+                plan.at(operation, ordinal, Fault::Rejected(Rejection::Invalid))
+            });
+            let report = Trial::new(Program::named(program)).seeing(sight).with(plan).run();
+            write!(texts, "--- {program}, {sight:?}: turn {turn}\n{}", report.digest).expect("written");
         }
     }
     expect_test::expect![[r#"
@@ -80,6 +84,15 @@ fn a_turn_that_is_never_taken_fails_its_instance() {
         --- failing child, Everything: turn 2
         parent: Failed "infrastructure:commit_turn: an injected refusal: Invalid"
         parent::sub::2: Failed "infrastructure:commit_turn: an injected refusal: Invalid"
+        --- chain, Unfused: turn 1
+        chain: Failed "infrastructure:commit_turn: an injected refusal: Invalid"
+        --- chain, Unfused: turn 3
+        chain: Failed "infrastructure:commit_turn: an injected refusal: Invalid"
+          Double(1) completed
+          Double(2) cancelled
+        --- failing child, Unfused: turn 2
+        parent: Failed "infrastructure:commit_turn: an injected refusal: Invalid"
+        parent::sub::2: Failed "infrastructure:commit_turn: an injected refusal: Invalid"
         --- chain, RequiredOnly: turn 1
         chain: Failed "infrastructure:commit_turn: ack_orchestration_item: an injected refusal: Invalid"
         --- chain, RequiredOnly: turn 3
@@ -89,5 +102,20 @@ fn a_turn_that_is_never_taken_fails_its_instance() {
         --- failing child, RequiredOnly: turn 2
         parent: Failed "infrastructure:commit_turn: ack_orchestration_item: an injected refusal: Invalid"
         parent::sub::2: Failed "infrastructure:commit_turn: ack_orchestration_item: an injected refusal: Invalid"
-    "#]].assert_eq(&texts);
+    "#]]
+    .assert_eq(&texts);
+}
+
+/// What is refused of a fused step may be that it is fused.
+#[test]
+fn a_refusal_of_a_fused_step_is_none_of_its_turn() {
+    let learned = Trial::new(Program::named("chain")).run();
+    let rejections =
+        [Rejection::Invalid, Rejection::Corrupt, Rejection::NotFound, Rejection::Conflict, Rejection::Busy];
+    for (rejection, ordinal) in rejections.into_iter().flat_map(|why| (2..=4).map(move |nth| (why, nth))) {
+        let plan = FaultPlan::none().at(Operation::CommitTurn, ordinal, Fault::Rejected(rejection));
+        let report = Trial::new(Program::named("chain")).with(plan).run();
+        assert_eq!(report.digest, learned.digest, "{rejection:?} of commit {ordinal}");
+        assert_eq!(report.runs.into_values().collect::<Vec<_>>(), [1, 1, 1], "{rejection:?} {ordinal}");
+    }
 }

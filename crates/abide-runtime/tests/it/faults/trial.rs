@@ -9,14 +9,14 @@ use std::time::Duration;
 
 use abide_client::Client;
 use abide_model::Clock as _;
-use abide_provider::{Operation, Provider, TagFilter};
+use abide_provider::{Abilities, Ability, Operation, Provider, TagFilter};
 use abide_runtime::{Runtime, RuntimeOptions};
 use abide_sim::{
     Call, Fault, FaultPlan, FaultStore, LocalTasks, RequiredOnly, SeededEntropy, VirtualClock, World,
     simulate,
 };
 
-use super::digest::Digest;
+use super::digest::{Digest, histories};
 use super::programs::{Program, Stage, activities};
 
 /// More than any run takes: one that takes longer hangs.
@@ -32,12 +32,14 @@ pub(super) const LONGEST_LEASE: Duration = Duration::from_secs(30);
 pub(super) enum Sight {
     /// All of it.
     Everything,
+    /// All of it, but no fused steps: every result is told by itself.
+    Unfused,
     /// The required methods.
     RequiredOnly,
 }
 
 impl Sight {
-    pub(super) const BOTH: [Self; 2] = [Self::Everything, Self::RequiredOnly];
+    pub(super) const ALL: [Self; 3] = [Self::Everything, Self::Unfused, Self::RequiredOnly];
 }
 
 /// One run of one runtime.
@@ -67,6 +69,8 @@ pub(super) enum Replays {
 #[derive(Debug)]
 pub(super) struct Report {
     pub(super) digest: Digest,
+    /// Every history, without its times.
+    pub(super) histories: String,
     /// The runtime's calls.
     pub(super) calls: Vec<(Operation, u64)>,
     /// The client's calls.
@@ -127,6 +131,7 @@ impl Trial {
             }
             Report {
                 digest: setting.digest(),
+                histories: histories(&setting.world.memory.dump()),
                 calls: store.calls(),
                 client_calls: client_store.calls(),
                 injected: [store.injected(), client_store.injected()].concat(),
@@ -168,6 +173,10 @@ impl Setting {
     fn seen(&self, store: &Arc<FaultStore>) -> Arc<dyn Provider> {
         match self.sight {
             Sight::Everything => store.clone(),
+            Sight::Unfused => {
+                let unfused = Abilities::ALL.without(Ability::FusedSteps);
+                Arc::new(FaultStore::new(store.clone(), self.world.clock.clone()).with_abilities(unfused))
+            }
             Sight::RequiredOnly => Arc::new(RequiredOnly::new(store.clone())),
         }
     }

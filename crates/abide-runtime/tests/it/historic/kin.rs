@@ -30,7 +30,7 @@ fn s09_joins_of_every_size_complete_and_replay() {
 
 #[test]
 fn s09_a_join_of_ten_thousand_completes() {
-    ways(&[Way::Resident], |scene| async move {
+    ways(&[Way::Fused, Way::Resident], |scene| async move {
         scene.node(joins()).await;
         let sum = scene.run("joins", "Joins", "10000").await.unwrap();
         assert_eq!(sum, (10_000 * 10_001 / 2).to_string());

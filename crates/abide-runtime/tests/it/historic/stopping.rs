@@ -58,7 +58,7 @@ async fn stopped_at(scene: &Scene, number: u64, grace: u64) {
 
 #[test]
 fn w19_no_lease_is_left_behind_whenever_a_node_is_shut_down() {
-    for way in [Way::Resident, Way::Cold, Way::Plain] {
+    for way in Way::ALL {
         let calls = simulate(LONG, async {
             let scene = Scene::new(way);
             scene.node(program()).await;
@@ -137,7 +137,7 @@ fn s20_leases_are_renewed_while_a_node_drains() {
 
 #[test]
 fn s24_ids_are_unique_across_nodes_and_follow_no_clock() {
-    ways(&[Way::Resident], |scene| async move {
+    ways(&[Way::Fused, Way::Resident], |scene| async move {
         let mut nodes = Vec::new();
         for _ in 0..16 {
             let code = Code::bare().orchestration("Draws", |ctx, _| async move {

@@ -124,11 +124,11 @@ fn lesson_03_30_durations_and_turns_are_those_of_the_whole_execution() {
     let about: Vec<_> = about.into_iter().filter(|line| !line.contains("dispatcher")).collect();
     expect![[r#"
         [
-            "abide_orchestration_completions_total{orchestration_name=Long, version=1.0.0, status=success, final_turn_count=1-5} 3",
-            "abide_orchestration_duration_seconds{orchestration_name=Long, version=1.0.0, status=success} [60.0, 60.0, 60.0]",
-            "abide_orchestration_history_size{orchestration_name=Long} [6.0, 6.0, 6.0]",
-            "abide_orchestration_starts_total{orchestration_name=Long, version=1.0.0, initiated_by=client} 3",
-            "abide_orchestration_turns{orchestration_name=Long} [3.0, 3.0, 3.0]",
+            "abide_orchestration_completions_total{orchestration_name=Long, version=1.0.0, status=success, final_turn_count=1-5} 4",
+            "abide_orchestration_duration_seconds{orchestration_name=Long, version=1.0.0, status=success} [60.0, 60.0, 60.0, 60.0]",
+            "abide_orchestration_history_size{orchestration_name=Long} [6.0, 6.0, 6.0, 6.0]",
+            "abide_orchestration_starts_total{orchestration_name=Long, version=1.0.0, initiated_by=client} 4",
+            "abide_orchestration_turns{orchestration_name=Long} [3.0, 3.0, 3.0, 3.0]",
         ]
     "#]]
     .assert_debug_eq(&about);

@@ -45,7 +45,7 @@ fn lesson_03_22_what_code_holds_is_released_when_it_ends() {
 
 #[test]
 fn lesson_03_22_what_waiting_code_holds_is_released_when_it_is_evicted() {
-    ways(&[Way::Resident], |scene| async move {
+    ways(&[Way::Fused, Way::Resident], |scene| async move {
         let probe = Arc::new(());
         // Room for four: none counts for more than a quarter.
         scene.node(holding(&probe).options(|options| options.instance_cache_bytes = 12_000)).await;
@@ -132,7 +132,7 @@ fn lesson_03_25_a_payload_that_cannot_be_read_fails_one_orchestration_readably()
 
 #[test]
 fn lesson_03_26_what_has_no_json_form_is_an_error_of_the_call() {
-    ways(&[Way::Resident], |scene| async move {
+    ways(&[Way::Fused, Way::Resident], |scene| async move {
         // Keys of JSON objects are strings.
         let odd = BTreeMap::from([((1, 2), 3)]);
         scene.node(Code::new()).await;

@@ -1,4 +1,4 @@
-//! A store in which things can go wrong, a client, and nodes that work in one of three ways.
+//! A store in which things can go wrong, a client, and nodes that work in one of four ways.
 //!
 //! [`every_way`] runs a test once for each [`Way`], in virtual time. Nodes that a test leaves running are shut down after it,
 //! and then nothing of them may be left.
@@ -13,7 +13,7 @@ use abide_memory::Dump;
 use abide_model::{
     BUILD_VERSION, Clock, Event, EventKind, INITIAL_EXECUTION_ID, OrchestrationStatus, WorkItem,
 };
-use abide_provider::{Operation, Provider};
+use abide_provider::{Abilities, Ability, Operation, Provider};
 use abide_runtime::registry::{ActivityRegistryBuilder, OrchestrationRegistryBuilder};
 use abide_runtime::{ActivityContext, Runtime, RuntimeOptions};
 use abide_sim::{FaultPlan, FaultStore, LocalTasks, RequiredOnly, VirtualClock, World, simulate};
@@ -24,7 +24,9 @@ pub(crate) const LONG: Duration = Duration::from_secs(24 * 60 * 60);
 /// How nodes work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Way {
-    /// Instances stay in memory between their turns.
+    /// Instances stay in memory between their turns, and a result that nothing else is waited for beside is committed with its turn.
+    Fused,
+    /// Instances stay in memory between their turns, and every result is told by itself.
     Resident,
     /// Every turn replays its history.
     Cold,
@@ -33,12 +35,12 @@ pub(crate) enum Way {
 }
 
 impl Way {
-    const ALL: [Self; 3] = [Self::Resident, Self::Cold, Self::Plain];
+    pub(crate) const ALL: [Self; 4] = [Self::Fused, Self::Resident, Self::Cold, Self::Plain];
 
     /// The call that commits a turn.
     pub(crate) fn commit(self) -> Operation {
         match self {
-            Self::Resident | Self::Cold => Operation::CommitTurn,
+            Self::Fused | Self::Resident | Self::Cold => Operation::CommitTurn,
             Self::Plain => Operation::AckOrchestrationItem,
         }
     }
@@ -46,7 +48,7 @@ impl Way {
     /// The call that leases instances.
     pub(crate) fn lease(self) -> Operation {
         match self {
-            Self::Resident | Self::Cold => Operation::LeaseInstances,
+            Self::Fused | Self::Resident | Self::Cold => Operation::LeaseInstances,
             Self::Plain => Operation::FetchOrchestrationItem,
         }
     }
@@ -54,16 +56,26 @@ impl Way {
     /// The call that leases activities.
     pub(crate) fn lease_work(self) -> Operation {
         match self {
-            Self::Resident | Self::Cold => Operation::LeaseWork,
+            Self::Fused | Self::Resident | Self::Cold => Operation::LeaseWork,
             Self::Plain => Operation::FetchWorkItem,
         }
     }
 
-    /// The call that tells the result of an activity.
+    /// The call that tells the result of an activity by itself. Where steps are fused, those of which nothing else is under way are
+    /// told by a commit.
     pub(crate) fn finish(self) -> Operation {
         match self {
-            Self::Resident | Self::Cold => Operation::FinishWork,
+            Self::Fused | Self::Resident | Self::Cold => Operation::FinishWork,
             Self::Plain => Operation::AckWorkItem,
+        }
+    }
+
+    /// The call that tells the result of an activity for which the first turn of an instance waits, and its number if there was
+    /// nothing before.
+    pub(crate) fn first_result(self) -> (Operation, u64) {
+        match self {
+            Self::Fused => (self.commit(), 2),
+            Self::Resident | Self::Cold | Self::Plain => (self.finish(), 1),
         }
     }
 }
@@ -110,7 +122,11 @@ impl Scene {
     /// The same store, through other faults.
     pub(crate) fn through(&self, faults: Arc<FaultStore>) -> Arc<dyn Provider> {
         match self.way {
-            Way::Resident | Way::Cold => faults,
+            Way::Fused | Way::Cold => faults,
+            Way::Resident => {
+                let unfused = Abilities::ALL.without(Ability::FusedSteps);
+                Arc::new(FaultStore::new(faults, self.world.clock.clone()).with_abilities(unfused))
+            }
             Way::Plain => Arc::new(RequiredOnly::new(faults)),
         }
     }
@@ -162,8 +178,9 @@ impl Scene {
         tasks: Arc<LocalTasks>,
         mut code: Code,
     ) -> Arc<Runtime> {
-        if self.way != Way::Resident {
-            code.options.instance_cache_bytes = 0;
+        match self.way {
+            Way::Fused | Way::Resident => {}
+            Way::Cold | Way::Plain => code.options.instance_cache_bytes = 0,
         }
         let builder = Runtime::builder()
             .with_provider(store)

@@ -76,7 +76,7 @@ fn a_tree_goes_as_a_whole_and_an_eternal_instance_never() {
 
 #[test]
 fn a_round_that_fails_is_told_once_and_a_later_one_catches_up() {
-    ways(&[Way::Resident, Way::Cold], |scene| async move {
+    ways(&[Way::Fused, Way::Resident, Way::Cold], |scene| async move {
         let listener = Listener::of_warnings();
         let hearing = set_default(listener.clone());
         let refused = Fault::Rejected(Rejection::Invalid);
@@ -101,7 +101,7 @@ fn a_round_that_fails_is_told_once_and_a_later_one_catches_up() {
 
 #[test]
 fn the_first_round_comes_soon_after_the_start() {
-    ways(&[Way::Resident, Way::Cold], |scene| async move {
+    ways(&[Way::Fused, Way::Resident, Way::Cold], |scene| async move {
         scene.node(Code::new()).await;
         scene.run("i", "Hello", "you").await.unwrap();
         scene.pass(HOUR).await;
@@ -117,7 +117,7 @@ fn the_first_round_comes_soon_after_the_start() {
 
 #[test]
 fn who_asks_for_retention_where_there_is_none_is_told() {
-    ways(&[Way::Resident], |scene| async move {
+    ways(&[Way::Fused, Way::Resident], |scene| async move {
         let listener = Listener::of_warnings();
         let hearing = set_default(listener.clone());
         let store = Arc::new(ThirdParty::new(scene.store()));
@@ -132,7 +132,7 @@ fn who_asks_for_retention_where_there_is_none_is_told() {
 
 #[test]
 fn retention_that_makes_no_sense_is_refused() {
-    ways(&[Way::Resident], |scene| async move {
+    ways(&[Way::Fused, Way::Resident], |scene| async move {
         let refused = |retention: RetentionConfig| {
             let options = abide_runtime::RuntimeOptions {
                 retention: Some(retention),

@@ -239,7 +239,7 @@ fn outcome_of(case: &Case, way: Way) -> (Vec<u64>, Answers) {
 #[test]
 fn policies_and_code_prune_and_hear_what_the_model_says() {
     let property = |case: Case| {
-        for way in [Way::Resident, Way::Plain] {
+        for way in [Way::Fused, Way::Resident, Way::Plain] {
             prop_assert_eq!(outcome_of(&case, way), case.outcome(), "{:?}", way);
         }
         Ok(())

@@ -46,7 +46,7 @@ type Wrong = Arc<Mutex<Vec<String>>>;
 
 fn at_every_call(program: &'static Program) {
     let mut cases = 0;
-    for way in [Way::Resident, Way::Cold, Way::Plain] {
+    for way in Way::ALL {
         let calls = play(program, way, None);
         for call in 1..=calls {
             for at in [Fault::HangBefore, Fault::HangAfter] {
@@ -126,7 +126,7 @@ fn continued_and_pruned(dump: &Dump, way: Way) -> Result<(), String> {
     past.whole()?;
     let (ids, expected) = (past.ids(), past.expected(u64::from(KEEP)));
     let is_right = match way {
-        Way::Resident | Way::Cold => ids == expected,
+        Way::Fused | Way::Resident | Way::Cold => ids == expected,
         Way::Plain => ids.ends_with(&expected),
     };
     require(is_right, || format!("{ids:?} instead of {expected:?}"))
@@ -238,7 +238,7 @@ fn prune_before_anything_else() {
 /// The one moment in which something is pruned and nothing says so. It is asked for again, and there is nothing left to do.
 #[test]
 fn between_the_prune_and_its_record() {
-    for way in [Way::Resident, Way::Cold, Way::Plain] {
+    for way in Way::ALL {
         simulate(LONG, async {
             let scene = Scene::new(way);
             let code = || {

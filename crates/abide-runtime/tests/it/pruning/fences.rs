@@ -95,7 +95,7 @@ fn a_holder_that_lost_its_lease_takes_nothing_that_came_after_it() {
 /// What ended by a clock that was an hour ahead did not end before half an hour from now, whatever its number.
 #[test]
 fn a_promise_is_kept_by_its_time_and_takes_nothing_that_ended_later() {
-    ways(&[Way::Resident, Way::Cold], |scene| async move {
+    ways(&[Way::Fused, Way::Resident, Way::Cold], |scene| async move {
         let soon = VirtualClock::EPOCH.as_millis() + 1_800_000;
         let code = Code::bare().orchestration("Main", move |ctx, input| async move {
             match ctx.execution_id() {

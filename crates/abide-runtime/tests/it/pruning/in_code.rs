@@ -137,7 +137,7 @@ fn the_first_turn_of_an_execution_prunes_like_any_other() {
 
 #[test]
 fn pruning_and_continuing_are_one_commit() {
-    ways(&[Way::Resident, Way::Cold], |scene| async move {
+    ways(&[Way::Fused, Way::Resident, Way::Cold], |scene| async move {
         let code = Code::bare().orchestration("Main", |ctx, input| async move {
             if ctx.execution_id() < 3 { ctx.continue_as_new_pruned(input, keep(1)).await } else { Ok(input) }
         });
@@ -227,7 +227,7 @@ fn time_and_count_must_both_allow_it() {
 fn every_form_is_counted() {
     let shown = Shown::default();
     with_local_recorder(&shown, || {
-        ways(&[Way::Resident], |scene| async move {
+        ways(&[Way::Fused], |scene| async move {
             let code = Code::bare()
                 .orchestration("InCode", |ctx, input| async move {
                     ctx.prune_history(keep(1)).await?;

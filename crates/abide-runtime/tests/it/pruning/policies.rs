@@ -56,7 +56,7 @@ fn what_ended_a_short_time_ago_is_kept_by_the_clock_of_the_store() {
 /// The clock of the node is a day ahead: for it, all of them ended long ago.
 #[test]
 fn what_ended_a_short_time_ago_is_kept_by_the_clock_of_the_store_whatever_time_it_is_elsewhere() {
-    ways(&[Way::Resident, Way::Cold], |scene| async move {
+    ways(&[Way::Fused, Way::Resident, Way::Cold], |scene| async move {
         let policy = AutoPrunePolicy { keep_for: Some(3 * MINUTE + MINUTE / 2), ..keeps(1) };
         let ahead = Arc::new(scene.world.clock.skewed(Offset::Ahead(24 * 60 * MINUTE)));
         scene.node_on(scene.store(), ahead, registered(policy)).await;
@@ -161,7 +161,7 @@ const NOT_PRUNED: &str = "earlier executions could not be pruned";
 fn a_store_without_an_administrative_side_prunes_nothing_and_that_is_told_once() {
     let shown = Shown::default();
     with_local_recorder(&shown, || {
-        ways(&[Way::Resident], |scene| async move {
+        ways(&[Way::Fused], |scene| async move {
             let listener = Listener::of_warnings();
             let hearing = set_default(listener.clone());
             let store = Arc::new(ThirdParty::new(scene.store()));
@@ -239,7 +239,7 @@ fn a_policy_that_never_prunes_is_a_mistake() {
     assert_eq!(listener.count("a registration has a mistake"), 1);
 
     let overrides = BTreeMap::from([("Repeats".to_owned(), never)]);
-    ways(&[Way::Resident], |scene| async {
+    ways(&[Way::Fused, Way::Resident], |scene| async {
         let overrides = overrides.clone();
         let scene = scene;
         let options = abide_runtime::RuntimeOptions {
@@ -264,7 +264,7 @@ async fn refused_once(scene: &Scene, code: Code) {
     let hearing = set_default(listener.clone());
     // The second turn of the first execution continues as new: its commit prunes, or a call behind it.
     let (operation, ordinal) = match scene.way {
-        Way::Resident | Way::Cold => (Operation::CommitTurn, 2),
+        Way::Fused | Way::Resident | Way::Cold => (Operation::CommitTurn, 2),
         Way::Plain => (Operation::PruneExecutions, 1),
     };
     let refused = Fault::Rejected(Rejection::Invalid);
@@ -284,8 +284,9 @@ fn a_store_that_refuses_to_prune_does_not_hold_up_the_orchestration() {
         every_way(|scene| async move { refused_once(&scene, registered(keeps(1))).await });
     });
     let text = shown.text();
-    assert!(text.contains("abide_prunes_refused_total{} 3"), "{text}");
-    assert!(text.contains("abide_executions_pruned_total{} 3"), "{text}");
+    // One in each of the four ways.
+    assert!(text.contains("abide_prunes_refused_total{} 4"), "{text}");
+    assert!(text.contains("abide_executions_pruned_total{} 4"), "{text}");
 }
 
 #[test]
@@ -305,15 +306,16 @@ fn a_store_that_refuses_what_the_code_prunes_does_not_hold_up_the_orchestration(
         });
     });
     let text = shown.text();
-    assert!(text.contains("abide_prunes_refused_total{} 3"), "{text}");
-    assert!(text.contains("abide_executions_pruned_total{} 3"), "{text}");
+    // One in each of the four ways.
+    assert!(text.contains("abide_prunes_refused_total{} 4"), "{text}");
+    assert!(text.contains("abide_executions_pruned_total{} 4"), "{text}");
 }
 
 #[test]
 fn what_is_refused_anyway_is_not_blamed_on_the_prune() {
     let shown = Shown::default();
     with_local_recorder(&shown, || {
-        ways(&[Way::Resident, Way::Cold], |scene| async move {
+        ways(&[Way::Fused, Way::Resident, Way::Cold], |scene| async move {
             let refused = Fault::Rejected(Rejection::Invalid);
             let plan =
                 FaultPlan::none().at(Operation::CommitTurn, 2, refused).at(Operation::CommitTurn, 3, refused);
@@ -329,7 +331,7 @@ fn what_is_refused_anyway_is_not_blamed_on_the_prune() {
 
 #[test]
 fn a_store_that_cannot_prune_now_is_asked_until_it_can() {
-    ways(&[Way::Resident, Way::Cold], |scene| async move {
+    ways(&[Way::Fused, Way::Resident, Way::Cold], |scene| async move {
         let plan = FaultPlan::none().at(Operation::CommitTurn, 4, Fault::NotApplied).at(
             Operation::CommitTurn,
             5,

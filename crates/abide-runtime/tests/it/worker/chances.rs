@@ -93,7 +93,7 @@ fn work_of_a_session_waits_for_its_handler_after_trouble_too() {
 
 #[test]
 fn a_history_that_is_another_than_ours_is_no_try() {
-    ways(&[Way::Resident, Way::Cold], |scene| async move {
+    ways(&[Way::Fused, Way::Resident, Way::Cold], |scene| async move {
         scene.start("i", "Hello", "you").await;
         mail_leased_in_vain(&scene, IN_VAIN).await;
         let plan = FaultPlan::none().when(|call| {
@@ -119,7 +119,7 @@ fn what_was_really_tried_is_poison_after_as_many_tries_again() {
 
 #[test]
 fn an_instance_is_not_taken_for_an_activity_that_is_called_alike() {
-    ways(&[Way::Resident, Way::Cold], |scene| async move {
+    ways(&[Way::Fused, Way::Resident, Way::Cold], |scene| async move {
         let code = || Code::new().options(|options| options.max_attempts = 2);
         // Its activity is the second event of its first execution.
         scene.start("a", "Hello", "you").await;

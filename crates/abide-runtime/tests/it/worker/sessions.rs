@@ -42,7 +42,7 @@ fn open() -> Gate {
 
 #[test]
 fn a_node_that_serves_no_sessions_looks_for_work_as_often_as_any_other() {
-    ways(&[Way::Resident, Way::Cold], |scene| async move {
+    ways(&[Way::Fused, Way::Resident, Way::Cold], |scene| async move {
         scene.node(code(&open()).options(|options| options.max_sessions_per_runtime = 0)).await;
         scene.start("i", "Session", "").await;
         scene.pass(HOUR).await;
@@ -60,7 +60,7 @@ fn a_node_that_serves_no_sessions_looks_for_work_as_often_as_any_other() {
 
 #[test]
 fn sessions_of_long_ago_do_not_make_calls_for_work_smaller() {
-    ways(&[Way::Resident, Way::Cold], |scene| async move {
+    ways(&[Way::Fused, Way::Resident, Way::Cold], |scene| async move {
         scene.node(code(&open())).await;
         scene.start("i", "Session", "").await;
         scene.until_idle("i").await;
@@ -80,7 +80,7 @@ fn sessions_of_long_ago_do_not_make_calls_for_work_smaller() {
 
 #[test]
 fn a_call_for_less_than_there_are_slots_does_not_show_that_nothing_waits() {
-    ways(&[Way::Resident, Way::Cold], |scene| async move {
+    ways(&[Way::Fused, Way::Resident, Way::Cold], |scene| async move {
         let gate = Gate::closed();
         let code = code(&gate).options(|options| {
             options.worker_concurrency = 15;
@@ -175,12 +175,12 @@ fn a_renewal_of_sessions_without_an_answer_is_told_and_made_again() {
             assert!(times[1] - times[0] < seconds(21), "{times:?}");
         });
     });
-    assert_eq!(listener.count("failure=renew_session_lock"), 3);
+    assert_eq!(listener.count("failure=renew_session_lock"), Way::ALL.len());
 }
 
 #[test]
 fn a_runtime_that_could_not_renew_sessions_has_met_trouble() {
-    ways(&[Way::Resident], |scene| async move {
+    ways(&[Way::Fused, Way::Resident], |scene| async move {
         let (plan, _) = sessions_fail(seconds(5), seconds(15), Fault::NotApplied);
         scene.faults.set_plan(plan);
         let code = Code::bare()
@@ -201,7 +201,7 @@ fn a_runtime_that_could_not_renew_sessions_has_met_trouble() {
 fn renews_without_a_session(name: Option<&'static str>) -> bool {
     let renewed = Arc::new(Mutex::new(false));
     let noted = renewed.clone();
-    ways(&[Way::Resident], move |scene| {
+    ways(&[Way::Fused], move |scene| {
         let noted = noted.clone();
         async move {
             let code = code(&open()).options(|options| options.worker_node_id = name.map(ToOwned::to_owned));

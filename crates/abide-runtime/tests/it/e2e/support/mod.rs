@@ -6,6 +6,7 @@ mod look;
 mod node;
 mod past;
 mod postgres;
+mod steps;
 mod third_party;
 mod trace;
 mod world;
@@ -15,6 +16,7 @@ pub(crate) use self::log::Log;
 pub(crate) use self::look::Left;
 pub(crate) use self::node::Node;
 pub(crate) use self::past::Past;
+pub(crate) use self::steps::Steps;
 pub(crate) use self::third_party::{Filter, ThirdParty};
 pub(crate) use self::trace::{names, trace};
 pub(crate) use self::world::{
