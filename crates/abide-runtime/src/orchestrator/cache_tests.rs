@@ -7,7 +7,7 @@ use super::*;
 
 const ROOM: usize = 1 << 20;
 
-fn resident(last_event_id: u64) -> Resident {
+fn resident(last_event_id: u64) -> Box<Resident> {
     let who = Identity {
         instance: "i".to_owned(),
         execution_id: 1,
@@ -15,13 +15,13 @@ fn resident(last_event_id: u64) -> Resident {
         version: "1.0.0".to_owned(),
     };
     let code = Arc::new(FnOrchestration(|_, input: String| async move { Ok::<_, String>(input) }));
-    Resident {
+    Box::new(Resident {
         execution: Execution::new(who, BTreeMap::new(), code),
         position: Position { incarnation: 1, execution_id: 1, last_event_id },
         weight: Weight::default(),
         life: Life::default(),
         away: None,
-    }
+    })
 }
 
 /// What is there of `i`, whatever it is.
@@ -30,9 +30,9 @@ fn take(cache: &Cache) -> Found {
 }
 
 #[track_caller]
-fn here(found: Found) -> Resident {
+fn here(found: Found) -> Box<Resident> {
     match found {
-        Found::Here(resident) => *resident,
+        Found::Here(resident) => resident,
         other @ (Found::InUse(_) | Found::Nothing) => panic!("it is not here: {other:?}"),
     }
 }
