@@ -34,6 +34,8 @@ and 5,000 callers, and with one (the latency of a lone commit, and of an fsync i
 const COMMITS: u64 = 6;
 const CALLERS: [u64; 3] = [200, 1_000, 5_000];
 const LONE: u64 = 300;
+/// Enough to take a second or so.
+const ORCHESTRATIONS: u64 = 30_000;
 /// As large as a turn with an activity in it.
 pub(crate) const ROW_BYTES: usize = 300;
 
@@ -114,7 +116,7 @@ async fn measure(
     inbox: mpsc::UnboundedSender<Row>,
     folder: &Path,
 ) -> Fallible<Line> {
-    let rows = if callers == 1 { LONE } else { COMMITS };
+    let rows = if callers == 1 { LONE } else { ORCHESTRATIONS.div_ceil(callers) * COMMITS };
     // What happens only once happens before.
     let _warm = caller(0, 10, inbox.clone()).await?;
     let watch = Stopwatch::start();
@@ -137,7 +139,7 @@ async fn measure(
     } else {
         set("seconds", elapsed.as_secs_f64());
         set("rows_per_second", rate(callers * rows, elapsed));
-        set("orchestrations_per_second", rate(callers, elapsed).max(number(1)));
+        set("orchestrations_per_second", rate(callers * rows, elapsed) / number(COMMITS));
     }
     let (workload, store, side) = ("ceiling".to_owned(), store.to_owned(), Side::Ceiling);
     let subject = Subject { workload, size: callers, store, slots: None, nodes: 1, activity_ms: 0, side };

@@ -135,12 +135,13 @@ fn some_of(option: &str, value: &str, known: &[&'static str]) -> Result<Vec<&'st
 /// Without what only says where programs and files are.
 fn typed(words: &[String]) -> String {
     let mut kept = vec!["cargo xtask bench".to_owned()];
-    let mut words = words.iter();
-    while let Some(word) = words.next() {
-        match word.as_str() {
-            "--ours" | "--reference" | "--json" | "--from" => drop(words.next()),
-            _ => kept.push(word.clone()),
+    let mut is_place = false;
+    for word in words {
+        let names_place = matches!(word.as_str(), "--ours" | "--reference" | "--json" | "--from");
+        if !is_place && !names_place {
+            kept.push(word.clone());
         }
+        is_place = names_place;
     }
     kept.join(" ")
 }

@@ -24,9 +24,7 @@ pub(crate) fn page(origin: &Origin, rows: &[Row], lines: &[Line], notes: &str) -
     text += "\n## Targets\n\n![Ratio to the reference](benchmarks.svg)\n\n";
     text += COLUMNS;
     text += &markdown(&HEADINGS, rows.iter().map(|row| cells(row).to_vec()));
-    text += &format!("\n{}\n", summary(rows));
-    text += "\n## What dominates where a target is not met\n\n";
-    text += notes.trim();
+    text.extend(["\n", &summary(rows), "\n\n## What dominates where a target is not met\n\n", notes.trim()]);
     text += "\n\n## Everything that was measured\n\nMedians over the repetitions, with default options unless slots are named.\n\n";
     text += &markdown(&["who", "workload", "store", "slots", "figures"], all(lines));
     text
@@ -62,13 +60,13 @@ fn all(lines: &[Line]) -> Vec<Vec<String>> {
     subjects.dedup();
     let row = |subject: &super::line::Subject| {
         let same: Vec<&Line> = lines.iter().filter(|line| line.subject == *subject).collect();
-        let mut size = thousands(subject.size);
+        let mut what = format!("{} {}", subject.workload, thousands(subject.size));
         if subject.workload == "w12" {
-            size += &format!(", {} nodes, {} ms", subject.nodes, subject.activity_ms);
+            what = format!("{what}, {} nodes, {} ms", subject.nodes, subject.activity_ms);
         }
         vec![
             subject.side.name().to_owned(),
-            format!("{} {size}", subject.workload),
+            what,
             store_title(&subject.store).to_owned(),
             subject.slots.map_or_else(String::new, |slots| slots.to_string()),
             figures(&same),

@@ -91,10 +91,10 @@ impl Case {
     pub(crate) fn title(&self) -> String {
         let mut title = format!("{} {} on {}", self.workload, self.size, self.store);
         if let Some(slots) = self.slots {
-            title += &format!(", {slots} slots");
+            title = format!("{title}, {slots} slots");
         }
         if self.workload == "w12" {
-            title += &format!(", {} nodes, activities of {} ms", self.nodes, self.activity_ms);
+            title = format!("{title}, {} nodes, activities of {} ms", self.nodes, self.activity_ms);
         }
         title
     }
@@ -123,14 +123,20 @@ impl Request {
         let mut cases: Vec<Case> = cases.into_iter().filter(|case| self.wants(case)).collect();
         if let Some(slots) = self.slots {
             cases.retain(|case| case.slots.is_none());
-            cases.iter_mut().for_each(|case| case.slots = Some(slots));
+            for case in &mut cases {
+                case.slots = Some(slots);
+            }
         }
         if let Some(size) = self.size {
-            cases.iter_mut().for_each(|case| case.size = size);
+            for case in &mut cases {
+                case.size = size;
+            }
             cases.dedup();
         }
         if let Some(limit) = self.limit {
-            cases.iter_mut().for_each(|case| case.limit = Duration::from_secs(limit));
+            for case in &mut cases {
+                case.limit = Duration::from_secs(limit);
+            }
         }
         cases
     }
