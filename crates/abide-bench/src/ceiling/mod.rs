@@ -133,7 +133,7 @@ async fn measure(
     set("p50_ms", millis(times.median()));
     set("p99_ms", millis(times.permille(990)));
     if callers == 1 {
-        let syncs = fsyncs(folder)?;
+        let syncs = fsyncs(folder, LONE)?;
         set("fsync_p50_ms", millis(syncs.median()));
         set("fsync_p99_ms", millis(syncs.permille(990)));
     } else {
@@ -179,11 +179,11 @@ pub(crate) fn tell_all(group: Vec<Row>) {
 }
 
 /// How long it takes to append a page to a file and have it on the disk.
-fn fsyncs(folder: &Path) -> Fallible<Times> {
+pub(crate) fn fsyncs(folder: &Path, count: u64) -> Fallible<Times> {
     let path = folder.join(format!("abide-bench-{}.fsync", std::process::id()));
     let mut file = File::create(&path)?;
     let mut times = Vec::new();
-    for _ in 0..LONE {
+    for _ in 0..count {
         let watch = Stopwatch::start();
         file.write_all(&[7; 4_096])?;
         file.sync_data()?;

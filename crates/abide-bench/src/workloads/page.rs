@@ -1,5 +1,7 @@
 //! The page `docs/benchmarks.md`. Pure: what people wrote about the results is handed in, and is kept.
 
+use serde_json::{Value, json};
+
 use super::line::{Ended, Line, Side};
 use super::rows::{Row, Verdict};
 use super::show::{HEADINGS, cells, number, store_title, thousands};
@@ -10,6 +12,18 @@ pub(crate) struct Origin {
     pub(crate) command: String,
     pub(crate) commit: String,
     pub(crate) machine: String,
+}
+
+impl Origin {
+    /// The first line of a file of results.
+    pub(crate) fn to_json(&self) -> Value {
+        json!({ "origin": { "command": self.command, "commit": self.commit, "machine": self.machine } })
+    }
+
+    pub(crate) fn from_json(value: &Value) -> Option<Self> {
+        let text = |name: &str| value.get("origin")?.get(name)?.as_str().map(str::to_owned);
+        Some(Self { command: text("command")?, commit: text("commit")?, machine: text("machine")? })
+    }
 }
 
 pub(crate) fn page(origin: &Origin, rows: &[Row], lines: &[Line], notes: &str) -> String {
@@ -158,6 +172,13 @@ mod tests {
         assert!(text.contains("| abide | w2 1 | SQLite |  | p50_ms 1.5 |"));
         let verdicts = text.lines().filter(|line| line.ends_with(" | not measured |")).count();
         assert!(verdicts > 40, "{verdicts}");
+    }
+
+    #[test]
+    fn the_origin_comes_back_as_it_was() {
+        let (command, commit, machine) = ("a".to_owned(), "b".to_owned(), "c".to_owned());
+        let origin = Origin { command, commit, machine };
+        assert_eq!(Origin::from_json(&origin.to_json()), Some(origin));
     }
 
     #[test]
