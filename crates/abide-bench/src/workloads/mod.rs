@@ -151,11 +151,7 @@ async fn measure_all(arguments: &Arguments) -> Fallible<(Origin, Vec<Line>)> {
     let version = bench.databases.as_ref().map(Databases::version);
     let origin = origin::origin(&arguments.typed, version.as_deref());
     bench.write(&origin.to_json())?;
-    for store in ["sqlite-full", "postgres"] {
-        if cases.iter().any(|case| case.store == store) {
-            bench.ceiling(store).await?;
-        }
-    }
+    bench.ceilings(&cases).await?;
     for case in &cases {
         let repeat = if case.repeat == Repeat::Once { 1 } else { arguments.repeat };
         for repetition in 1..=repeat {
@@ -165,6 +161,7 @@ async fn measure_all(arguments: &Arguments) -> Fallible<(Origin, Vec<Line>)> {
             }
         }
     }
+    bench.ceilings(&cases).await?;
     Ok((origin, bench.lines))
 }
 
@@ -179,6 +176,15 @@ fn beside_us(name: &str) -> Fallible<PathBuf> {
 }
 
 impl Bench {
+    async fn ceilings(&mut self, cases: &[Case]) -> Fallible<()> {
+        for store in ["sqlite-full", "postgres"] {
+            if cases.iter().any(|case| case.store == store) {
+                self.ceiling(store).await?;
+            }
+        }
+        Ok(())
+    }
+
     /// What this store allows, in the same minutes.
     async fn ceiling(&mut self, store: &str) -> Fallible<()> {
         eprintln!("the ceiling of {store} ...");
