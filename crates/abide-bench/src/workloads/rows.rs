@@ -15,7 +15,9 @@ impl Spread {
     pub(crate) fn of(values: impl IntoIterator<Item = f64>) -> Option<Self> {
         let mut values: Vec<f64> = values.into_iter().collect();
         values.sort_by(f64::total_cmp);
-        let median = *values.get(values.len() / 2)?;
+        let last = values.len().checked_sub(1)?;
+        // With an even number of them, between the two in the middle: neither the better nor the worse.
+        let median = f64::midpoint(*values.get(last / 2)?, *values.get(values.len() / 2)?);
         Some(Self { least: *values.first()?, median, most: *values.last()? })
     }
 }

@@ -47,6 +47,13 @@ fn a_ratio_is_taken_repetition_by_repetition() {
 }
 
 #[test]
+fn a_median_of_two_is_between_them() {
+    let spread = Spread::of([4.0, 1.0]);
+    assert_eq!(spread, Some(Spread { least: 1.0, median: 2.5, most: 4.0 }));
+    assert_eq!(Spread::of([]), None);
+}
+
+#[test]
 fn without_a_reference_the_figure_stands_alone() {
     let lines = [rate(Side::Ours, 1_000, 1, 2_500.0)];
     assert_eq!(row(&W1, &lines).verdict, Verdict::Aim);
