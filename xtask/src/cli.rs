@@ -21,7 +21,9 @@ Commands:
                              differential-postgres, flat-postgres of the stores, runtime; kill and
                              nodes, of processes, for N seconds each way; starts (default: all, 60 s;
                              about an hour and a quarter)
-  bench [OPTION…]            what is measured; options go to the benchmark (`bench --help` lists them)
+  bench [OPTION…]            how long users wait: a few minutes; --full for everything, --compare for the
+                             reference as well, --write for docs/benchmarks.md; `bench --help` lists the
+                             options and the smaller benchmarks
   help                       this text";
 
 #[derive(Debug, PartialEq, Eq)]

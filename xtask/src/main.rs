@@ -37,7 +37,7 @@ fn main() -> ExitCode {
         }
     };
     match run(command) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(failure) => {
             eprintln!("\nxtask: {failure:#}");
             ExitCode::from(FAILED)
@@ -45,7 +45,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(command: Command) -> anyhow::Result<()> {
+fn run(command: Command) -> anyhow::Result<ExitCode> {
     let workspace = Workspace::locate()?;
     match command {
         Command::Help => println!("{USAGE}"),
@@ -54,7 +54,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Planted(request) => planted::run(&workspace, &request)?,
         Command::Soak(soak) => soak::run(&workspace, soak)?,
         Command::Torture(torture) => torture::run(&workspace, &torture)?,
-        Command::Bench { options } => bench::run(&workspace, &options)?,
+        Command::Bench { options } => return bench::run(&workspace, &options),
     }
-    Ok(())
+    Ok(ExitCode::SUCCESS)
 }

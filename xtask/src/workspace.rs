@@ -34,6 +34,15 @@ impl Workspace {
     pub(crate) fn cargo(&self, arguments: &[&str]) -> Command {
         let mut command = cargo();
         command.args(arguments).current_dir(&self.root);
+        // What the cargo that runs us says about us. Build scripts take it for news, and much would be built again.
+        for (name, _) in env::vars_os() {
+            if name
+                .to_str()
+                .is_some_and(|name| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_"))
+            {
+                command.env_remove(name);
+            }
+        }
         if env::var_os("CI").is_some() {
             // What is built once and thrown away is built faster, and a third smaller, without a memory of it.
             command.env("CARGO_INCREMENTAL", "0");

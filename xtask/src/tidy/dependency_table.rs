@@ -270,10 +270,31 @@ pub(crate) const DIRECT: &[CrateRows] = &[
             row("abide-model", "what it measures"),
             row("abide-provider", "what it measures"),
             row("abide-sqlite", "what it measures"),
+            row("abide-throwaway", "the PostgreSQL server that it measures on"),
             row("futures", "drives the store's lanes on one thread"),
             row("rusqlite", "the file beneath a store, measured without one"),
             row("serde_json", "results are written as JSON"),
             without_defaults("tokio", "what the runtime runs on"),
+            row("tokio-postgres", "a database per measurement, and what the server allows without a store"),
+        ],
+    },
+    CrateRows {
+        name: "abide-workloads",
+        may_depend_on: &[
+            row("abide", "what it measures, by a name that the reference can have as well"),
+            row("futures", "callers beside each other"),
+            row("serde_json", "results are written as JSON"),
+            without_defaults("tokio", "what the runtime runs on"),
+        ],
+    },
+    CrateRows {
+        name: "reference-workloads",
+        may_depend_on: &[
+            row("duroxide", "what abide is compared with, outside of the workspace"),
+            row("duroxide-pg", "its store on PostgreSQL"),
+            row("futures", "as abide-workloads, whose files it builds"),
+            row("serde_json", "as abide-workloads"),
+            without_defaults("tokio", "as abide-workloads"),
         ],
     },
     CrateRows {

@@ -34,6 +34,8 @@ and 5,000 callers, and with one (the latency of a lone commit, and of an fsync i
 const COMMITS: u64 = 6;
 const CALLERS: [u64; 3] = [200, 1_000, 5_000];
 const LONE: u64 = 300;
+/// Enough to take a second or so.
+const ORCHESTRATIONS: u64 = 30_000;
 /// As large as a turn with an activity in it.
 pub(crate) const ROW_BYTES: usize = 300;
 
@@ -114,7 +116,7 @@ async fn measure(
     inbox: mpsc::UnboundedSender<Row>,
     folder: &Path,
 ) -> Fallible<Line> {
-    let rows = if callers == 1 { LONE } else { COMMITS };
+    let rows = if callers == 1 { LONE } else { ORCHESTRATIONS.div_ceil(callers) * COMMITS };
     // What happens only once happens before.
     let _warm = caller(0, 10, inbox.clone()).await?;
     let watch = Stopwatch::start();
@@ -131,13 +133,13 @@ async fn measure(
     set("p50_ms", millis(times.median()));
     set("p99_ms", millis(times.permille(990)));
     if callers == 1 {
-        let syncs = fsyncs(folder)?;
+        let syncs = fsyncs(folder, LONE)?;
         set("fsync_p50_ms", millis(syncs.median()));
         set("fsync_p99_ms", millis(syncs.permille(990)));
     } else {
         set("seconds", elapsed.as_secs_f64());
         set("rows_per_second", rate(callers * rows, elapsed));
-        set("orchestrations_per_second", rate(callers, elapsed).max(number(1)));
+        set("orchestrations_per_second", rate(callers * rows, elapsed) / number(COMMITS));
     }
     let (workload, store, side) = ("ceiling".to_owned(), store.to_owned(), Side::Ceiling);
     let subject = Subject { workload, size: callers, store, slots: None, nodes: 1, activity_ms: 0, side };
@@ -177,11 +179,11 @@ pub(crate) fn tell_all(group: Vec<Row>) {
 }
 
 /// How long it takes to append a page to a file and have it on the disk.
-fn fsyncs(folder: &Path) -> Fallible<Times> {
+pub(crate) fn fsyncs(folder: &Path, count: u64) -> Fallible<Times> {
     let path = folder.join(format!("abide-bench-{}.fsync", std::process::id()));
     let mut file = File::create(&path)?;
     let mut times = Vec::new();
-    for _ in 0..LONE {
+    for _ in 0..count {
         let watch = Stopwatch::start();
         file.write_all(&[7; 4_096])?;
         file.sync_data()?;

@@ -12,7 +12,7 @@ usage: abide-bench [workloads] [--full] [--compare] [--repeat N] [--only LIST] [
        abide-bench ceiling | replay | store | steps | flat | list | cancel (each with --help)
 
   (nothing)        every workload at small sizes, on a SQLite file and on PostgreSQL: a few minutes
-  --full           all stores, all sizes, 1 to 64 slots: hours
+  --full           all stores, all sizes, 1 to 64 slots: an hour or two
   --compare        the reference in turn with ours, where it gets to an end: about half an hour
   --repeat N       how often each is measured (default 1; 3 with --full or --compare)
   --only LIST      some workloads, such as w1,w2-busy
@@ -21,7 +21,7 @@ usage: abide-bench [workloads] [--full] [--compare] [--repeat N] [--only LIST] [
   --slots N        this many slots of both kinds instead of the default
   --limit SECONDS  how long one measurement may take before it counts as hanging (default 120, more for large ones)
   --json FILE      adds each result to this file, as a line
-  --from FILE      measures nothing: what was added to such a file is shown
+  --from FILE      measures nothing: what was added to such a file, by one run or several, is shown
   --write          also writes docs/benchmarks.md and docs/benchmarks.svg
   --check          only says whether the options are understood
 
@@ -135,12 +135,13 @@ fn some_of(option: &str, value: &str, known: &[&'static str]) -> Result<Vec<&'st
 /// Without what only says where programs and files are.
 fn typed(words: &[String]) -> String {
     let mut kept = vec!["cargo xtask bench".to_owned()];
-    let mut words = words.iter();
-    while let Some(word) = words.next() {
-        match word.as_str() {
-            "--ours" | "--reference" | "--json" | "--from" => drop(words.next()),
-            _ => kept.push(word.clone()),
+    let mut is_place = false;
+    for word in words {
+        let names_place = matches!(word.as_str(), "--ours" | "--reference" | "--json" | "--from");
+        if !is_place && !names_place {
+            kept.push(word.clone());
         }
+        is_place = names_place;
     }
     kept.join(" ")
 }

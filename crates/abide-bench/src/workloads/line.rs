@@ -97,8 +97,10 @@ impl Line {
             }
             _ => Ended::Good,
         };
-        let figures = value.get("figures")?.as_object()?;
-        let figures = figures.iter().filter_map(|(name, value)| Some((name.clone(), value.as_f64()?)));
+        // What the store counted is a figure like any other.
+        let counters = value.get("counters").and_then(Value::as_object);
+        let figures = value.get("figures")?.as_object()?.iter().chain(counters.into_iter().flatten());
+        let figures = figures.filter_map(|(name, value)| Some((name.clone(), value.as_f64()?)));
         Some(Self {
             subject,
             repetition: count("repetition").unwrap_or_default(),
@@ -130,5 +132,13 @@ mod tests {
             assert_eq!(Line::from_json(&line.to_json()), Some(line));
         }
         assert_eq!(Line::from_json(&json!({ "bench": "store" })), None);
+    }
+
+    #[test]
+    fn counts_of_the_store_are_figures() {
+        let printed = json!({ "workload": "w1", "size": 1, "store": "memory", "side": "abide",
+            "figures": { "seconds": 2.0 }, "counters": { "transactions": 7 } });
+        let line = Line::from_json(&printed).unwrap();
+        assert_eq!((line.figure("seconds"), line.figure("transactions")), (Some(2.0), Some(7.0)));
     }
 }

@@ -22,14 +22,16 @@ use std::process::ExitCode;
 
 use arguments::Arguments;
 use line::{Ended, Line, Side};
+use page::Origin;
 use place::{Databases, Folder};
-use plan::{Case, Repeat, Who};
+use plan::{Case, Repeat, STORES, WORKLOADS, Who};
 use run::{Place, Program};
 use serde_json::Value;
-use targets::TARGETS;
+use targets::{TARGETS, Target};
 
 use crate::ceiling;
 use crate::store::Fallible;
+use crate::store::clock::millis;
 
 pub(crate) fn main(words: impl Iterator<Item = String>) -> ExitCode {
     let arguments = match Arguments::parse(words) {
@@ -57,15 +59,17 @@ pub(crate) fn main(words: impl Iterator<Item = String>) -> ExitCode {
 }
 
 async fn run_all(arguments: &Arguments) -> Fallible<ExitCode> {
-    let (lines, postgres) = match &arguments.from {
-        Some(file) => (read(file)?, None),
+    let (origin, lines) = match &arguments.from {
+        Some(file) => read(file)?,
         None => measure_all(arguments).await?,
     };
     let rows = rows::rows(TARGETS, &lines);
-    let shown: Vec<_> = rows.iter().filter(|row| row.ours.is_some()).cloned().collect();
+    let is_measured = |row: &rows::Row| row.ours.is_some() || row.trouble.is_some();
+    let mut shown: Vec<_> = rows.iter().filter(|row| is_measured(row)).cloned().collect();
+    shown.extend(rows::rows(&without_target(&lines), &lines));
     println!("\n{}", show::table(&shown));
     if arguments.writes {
-        write_page(arguments, &rows, &lines, postgres.as_deref())?;
+        write_page(&origin, &rows, &lines)?;
     }
     let is_bad =
         |line: &&Line| line.subject.side == Side::Ours && (line.failures > 0 || line.ended != Ended::Good);
@@ -76,26 +80,46 @@ async fn run_all(arguments: &Arguments) -> Fallible<ExitCode> {
     Ok(if bad.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn read(file: &Path) -> Fallible<Vec<Line>> {
-    let text = fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
-    let values = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    Ok(values.filter_map(|value| Line::from_json(&value)).collect())
+/// What was measured with default options at sizes that have no target.
+fn without_target(lines: &[Line]) -> Vec<Target> {
+    let mut targets: Vec<Target> = Vec::new();
+    for subject in lines.iter().map(|line| &line.subject) {
+        let workload = WORKLOADS.into_iter().find(|known| *known == subject.workload);
+        let store = STORES.into_iter().find(|known| *known == subject.store);
+        let Some((workload, store)) = workload.zip(store) else { continue };
+        let same = |target: &&Target| {
+            (target.workload, target.store, target.size) == (workload, store, subject.size)
+        };
+        let is_plain = subject.slots.is_none() && subject.nodes == 1 && subject.side == Side::Ours;
+        if is_plain && !TARGETS.iter().chain(&targets).any(|target| same(&target)) {
+            targets.push(targets::without_goal(workload, store, subject.size));
+        }
+    }
+    targets
 }
 
-fn write_page(
-    arguments: &Arguments,
-    rows: &[rows::Row],
-    lines: &[Line],
-    postgres: Option<&str>,
-) -> Fallible<()> {
+/// Several runs may have added to the file; it is of the commit and the machine of the last.
+fn read(file: &Path) -> Fallible<(Origin, Vec<Line>)> {
+    let text = fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
+    let values = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let (mut origin, mut lines) = (Origin::default(), Vec::new());
+    for value in values {
+        if let Some(known) = Origin::from_json(&value) {
+            origin = known;
+        }
+        lines.extend(Line::from_json(&value));
+    }
+    Ok((origin, lines))
+}
+
+fn write_page(origin: &Origin, rows: &[rows::Row], lines: &[Line]) -> Fallible<()> {
     if !page::is_worth_writing(lines) {
         return Err("nothing was measured, so nothing is written".into());
     }
     let notes = fs::read_to_string("docs/benchmarks-notes.md").unwrap_or_default();
     // Its title is for those who read it by itself.
     let notes = notes.split_once("\n\n").map_or("", |(_, notes)| notes);
-    let origin = origin::origin(&arguments.typed, postgres);
-    fs::write("docs/benchmarks.md", page::page(&origin, rows, lines, notes))?;
+    fs::write("docs/benchmarks.md", page::page(origin, rows, lines, notes))?;
     fs::write("docs/benchmarks.svg", chart::chart(rows))?;
     println!("written: docs/benchmarks.md, docs/benchmarks.svg");
     Ok(())
@@ -109,7 +133,7 @@ struct Bench {
     lines: Vec<Line>,
 }
 
-async fn measure_all(arguments: &Arguments) -> Fallible<(Vec<Line>, Option<String>)> {
+async fn measure_all(arguments: &Arguments) -> Fallible<(Origin, Vec<Line>)> {
     let cases = arguments.request.cases();
     let ours = arguments.ours.clone().map_or_else(|| beside_us("abide-workloads"), Ok)?;
     let reference = match (arguments.request.who, &arguments.reference) {
@@ -125,11 +149,9 @@ async fn measure_all(arguments: &Arguments) -> Fallible<(Vec<Line>, Option<Strin
     let json = arguments.json.as_ref().map(|path| File::options().create(true).append(true).open(path));
     let mut bench = Bench { folder: Folder::new()?, databases, json: json.transpose()?, lines: vec![] };
     let version = bench.databases.as_ref().map(Databases::version);
-    for store in ["sqlite-full", "postgres"] {
-        if cases.iter().any(|case| case.store == store) {
-            bench.ceiling(store).await?;
-        }
-    }
+    let origin = origin::origin(&arguments.typed, version.as_deref());
+    bench.write(&origin.to_json())?;
+    bench.ceilings(&cases).await?;
     for case in &cases {
         let repeat = if case.repeat == Repeat::Once { 1 } else { arguments.repeat };
         for repetition in 1..=repeat {
@@ -139,7 +161,8 @@ async fn measure_all(arguments: &Arguments) -> Fallible<(Vec<Line>, Option<Strin
             }
         }
     }
-    Ok((bench.lines, version))
+    bench.ceilings(&cases).await?;
+    Ok((origin, bench.lines))
 }
 
 fn beside_us(name: &str) -> Fallible<PathBuf> {
@@ -153,6 +176,15 @@ fn beside_us(name: &str) -> Fallible<PathBuf> {
 }
 
 impl Bench {
+    async fn ceilings(&mut self, cases: &[Case]) -> Fallible<()> {
+        for store in ["sqlite-full", "postgres"] {
+            if cases.iter().any(|case| case.store == store) {
+                self.ceiling(store).await?;
+            }
+        }
+        Ok(())
+    }
+
     /// What this store allows, in the same minutes.
     async fn ceiling(&mut self, store: &str) -> Fallible<()> {
         eprintln!("the ceiling of {store} ...");
@@ -171,6 +203,7 @@ impl Bench {
 
     async fn measure(&mut self, program: Program<'_>, case: &Case, repetition: u64) -> Fallible<()> {
         eprint!("{}, {} ({repetition}) ... ", case.title(), program.side.name());
+        let fsync = millis(ceiling::fsyncs(self.folder.path(), 20)?.median());
         let mut line = match &mut self.databases {
             Some(databases) if case.store == "postgres" => {
                 let url = databases.make().await?;
@@ -183,15 +216,21 @@ impl Bench {
         };
         self.folder.clear()?;
         line.repetition = repetition;
+        line.figures.insert("fsync_p50_ms".to_owned(), fsync);
         eprintln!("{}", in_short(&line));
         self.keep(line)
     }
 
     fn keep(&mut self, line: Line) -> Fallible<()> {
-        if let Some(file) = &mut self.json {
-            writeln!(file, "{}", line.to_json())?;
-        }
+        self.write(&line.to_json())?;
         self.lines.push(line);
+        Ok(())
+    }
+
+    fn write(&mut self, value: &Value) -> Fallible<()> {
+        if let Some(file) = &mut self.json {
+            writeln!(file, "{value}")?;
+        }
         Ok(())
     }
 }

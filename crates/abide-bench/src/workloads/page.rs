@@ -1,5 +1,7 @@
 //! The page `docs/benchmarks.md`. Pure: what people wrote about the results is handed in, and is kept.
 
+use serde_json::{Value, json};
+
 use super::line::{Ended, Line, Side};
 use super::rows::{Row, Verdict};
 use super::show::{HEADINGS, cells, number, store_title, thousands};
@@ -10,6 +12,18 @@ pub(crate) struct Origin {
     pub(crate) command: String,
     pub(crate) commit: String,
     pub(crate) machine: String,
+}
+
+impl Origin {
+    /// The first line of a file of results.
+    pub(crate) fn to_json(&self) -> Value {
+        json!({ "origin": { "command": self.command, "commit": self.commit, "machine": self.machine } })
+    }
+
+    pub(crate) fn from_json(value: &Value) -> Option<Self> {
+        let text = |name: &str| value.get("origin")?.get(name)?.as_str().map(str::to_owned);
+        Some(Self { command: text("command")?, commit: text("commit")?, machine: text("machine")? })
+    }
 }
 
 pub(crate) fn page(origin: &Origin, rows: &[Row], lines: &[Line], notes: &str) -> String {
@@ -24,9 +38,7 @@ pub(crate) fn page(origin: &Origin, rows: &[Row], lines: &[Line], notes: &str) -
     text += "\n## Targets\n\n![Ratio to the reference](benchmarks.svg)\n\n";
     text += COLUMNS;
     text += &markdown(&HEADINGS, rows.iter().map(|row| cells(row).to_vec()));
-    text += &format!("\n{}\n", summary(rows));
-    text += "\n## What dominates where a target is not met\n\n";
-    text += notes.trim();
+    text.extend(["\n", &summary(rows), "\n\n## What dominates where a target is not met\n\n", notes.trim()]);
     text += "\n\n## Everything that was measured\n\nMedians over the repetitions, with default options unless slots are named.\n\n";
     text += &markdown(&["who", "workload", "store", "slots", "figures"], all(lines));
     text
@@ -51,8 +63,8 @@ with the defaults of both libraries. Figures are medians, with the least and the
 
 const COLUMNS: &str = "\
 *Ratio*: how many times better than the reference; where it does not get to the end of a size, its rate at the largest size that it \
-finishes. *Of aim*: 1 is there. *Of ceiling*: what the store allows if nothing is done but the durable writes, measured in the same \
-run by `abide-bench ceiling`: for W1 groups of whatever waits, one commit per step; for W2 two commits, for W4, W5 and W7 \
+finishes. *Of aim*: 1 is there. *Of ceiling*: what the store allows if nothing is done but the durable writes, measured \
+before and after everything else as `abide-bench ceiling` does, the better of both: for W1 groups of whatever waits, one commit per step; for W2 two commits, for W4, W5 and W7 \
 one, with nobody else there; for W3 as many rows in groups.\n\n";
 
 /// Of each thing that was measured, the medians.
@@ -62,13 +74,13 @@ fn all(lines: &[Line]) -> Vec<Vec<String>> {
     subjects.dedup();
     let row = |subject: &super::line::Subject| {
         let same: Vec<&Line> = lines.iter().filter(|line| line.subject == *subject).collect();
-        let mut size = thousands(subject.size);
+        let mut what = format!("{} {}", subject.workload, thousands(subject.size));
         if subject.workload == "w12" {
-            size += &format!(", {} nodes, {} ms", subject.nodes, subject.activity_ms);
+            what = format!("{what}, {} nodes, {} ms", subject.nodes, subject.activity_ms);
         }
         vec![
             subject.side.name().to_owned(),
-            format!("{} {size}", subject.workload),
+            what,
             store_title(&subject.store).to_owned(),
             subject.slots.map_or_else(String::new, |slots| slots.to_string()),
             figures(&same),
@@ -160,6 +172,13 @@ mod tests {
         assert!(text.contains("| abide | w2 1 | SQLite |  | p50_ms 1.5 |"));
         let verdicts = text.lines().filter(|line| line.ends_with(" | not measured |")).count();
         assert!(verdicts > 40, "{verdicts}");
+    }
+
+    #[test]
+    fn the_origin_comes_back_as_it_was() {
+        let (command, commit, machine) = ("a".to_owned(), "b".to_owned(), "c".to_owned());
+        let origin = Origin { command, commit, machine };
+        assert_eq!(Origin::from_json(&origin.to_json()), Some(origin));
     }
 
     #[test]

@@ -54,7 +54,7 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        drop(self.keeper.stdin.take());
+        self.keeper.stdin = None;
         // Without a keeper to wait for there is nothing to wait for.
         self.keeper.wait().ok();
     }
@@ -73,7 +73,8 @@ impl Databases {
         let settings = Settings::durable().set("shared_preload_libraries", "").set("log_lock_waits", "off");
         let Some(server) = abide_throwaway::own(&settings)? else { return Ok(None) };
         let (client, connection) = tokio_postgres::connect(&server.url(), NoTls).await?;
-        drop(spawn(connection));
+        // It ends with the client.
+        let _connection = spawn(connection);
         Ok(Some(Self { server, client, made: 0 }))
     }
 
@@ -87,7 +88,7 @@ impl Databases {
         Ok(format!("{server}/{name}"))
     }
 
-    /// How many deadlocks the last one has seen; then it is removed, and the server's log is copied.
+    /// How many deadlocks the last one has seen; then it is removed, and what it left is on the disk.
     pub(crate) async fn finish(&self) -> Fallible<f64> {
         let name = self.name();
         let query = "SELECT deadlocks::float8 FROM pg_stat_database WHERE datname = $1";

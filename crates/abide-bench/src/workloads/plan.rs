@@ -91,10 +91,10 @@ impl Case {
     pub(crate) fn title(&self) -> String {
         let mut title = format!("{} {} on {}", self.workload, self.size, self.store);
         if let Some(slots) = self.slots {
-            title += &format!(", {slots} slots");
+            title = format!("{title}, {slots} slots");
         }
         if self.workload == "w12" {
-            title += &format!(", {} nodes, activities of {} ms", self.nodes, self.activity_ms);
+            title = format!("{title}, {} nodes, activities of {} ms", self.nodes, self.activity_ms);
         }
         title
     }
@@ -117,20 +117,35 @@ impl Request {
             }
         }
         if self.who == Who::Both {
-            let sensible = |store: &&&str| matches!(**store, "sqlite-full" | "postgres");
-            compare(&mut cases, stores.iter().filter(sensible).copied());
+            compare(&mut cases, stores.iter().copied().filter(|store| has_reference(store)));
         }
         let mut cases: Vec<Case> = cases.into_iter().filter(|case| self.wants(case)).collect();
         if let Some(slots) = self.slots {
             cases.retain(|case| case.slots.is_none());
-            cases.iter_mut().for_each(|case| case.slots = Some(slots));
+            for case in &mut cases {
+                case.slots = Some(slots);
+            }
         }
         if let Some(size) = self.size {
-            cases.iter_mut().for_each(|case| case.size = size);
-            cases.dedup();
+            for case in &mut cases {
+                case.size = size;
+                // Whoever names a size knows whether the reference gets there.
+                if self.who == Who::Both && case.slots.is_none() && has_reference(case.store) {
+                    case.who = Who::Both;
+                }
+            }
+            let mut once = Vec::new();
+            for case in cases {
+                if !once.contains(&case) {
+                    once.push(case);
+                }
+            }
+            cases = once;
         }
         if let Some(limit) = self.limit {
-            cases.iter_mut().for_each(|case| case.limit = Duration::from_secs(limit));
+            for case in &mut cases {
+                case.limit = Duration::from_secs(limit);
+            }
         }
         cases
     }
@@ -229,6 +244,11 @@ fn slots(store: &'static str) -> Vec<Case> {
     SLOTS.into_iter().flat_map(with).collect()
 }
 
+/// Its file and its PostgreSQL; what it has in memory nobody would use.
+fn has_reference(store: &str) -> bool {
+    matches!(store, "sqlite-full" | "postgres")
+}
+
 /// Lets the reference take part where it gets to an end, and adds sizes at which it does.
 fn compare(cases: &mut Vec<Case>, stores: impl Iterator<Item = &'static str>) {
     const FINISHES: [(&str, u64); 12] = [
@@ -247,7 +267,7 @@ fn compare(cases: &mut Vec<Case>, stores: impl Iterator<Item = &'static str>) {
     ];
     for case in cases.iter_mut() {
         let finishes = FINISHES.contains(&(case.workload, case.size)) && case.slots.is_none();
-        if finishes && matches!(case.store, "sqlite-full" | "postgres") {
+        if finishes && has_reference(case.store) {
             case.who = Who::Both;
         }
     }
@@ -314,5 +334,13 @@ mod tests {
         assert_eq!(cases.len(), 1);
         assert_eq!((cases[0].size, cases[0].slots, cases[0].store), (7, Some(3), "memory"));
         assert_eq!(cases[0].limit, Duration::from_secs(9));
+        let compared = Request {
+            only: vec!["w1"],
+            stores: vec!["postgres"],
+            size: Some(50),
+            ..request(Extent::Bounded, Who::Both)
+        };
+        let cases = compared.cases();
+        assert_eq!((cases.len(), cases[0].who), (1, Who::Both));
     }
 }

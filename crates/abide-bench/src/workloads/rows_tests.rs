@@ -4,16 +4,16 @@ use std::collections::BTreeMap;
 
 use super::*;
 
-fn line(side: Side, size: u64, repetition: u64, figures: &[(&str, f64)]) -> Line {
+fn line(who: Side, size: u64, repetition: u64, figures: &[(&str, f64)]) -> Line {
     let figures: BTreeMap<String, f64> =
         figures.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
     let (workload, store) = ("w1".to_owned(), "sqlite-full".to_owned());
-    let subject = Subject { workload, size, store, slots: None, nodes: 1, activity_ms: 0, side };
+    let subject = Subject { workload, size, store, slots: None, nodes: 1, activity_ms: 0, side: who };
     Line { subject, repetition, ended: Ended::Good, failures: 0, figures }
 }
 
-fn rate(side: Side, size: u64, repetition: u64, rate: f64) -> Line {
-    line(side, size, repetition, &[("orchestrations_per_second", rate)])
+fn rate(who: Side, size: u64, repetition: u64, rate: f64) -> Line {
+    line(who, size, repetition, &[("orchestrations_per_second", rate)])
 }
 
 const RATE: Figure = Figure::Plain { name: "orchestrations_per_second", unit: "orchestrations/s" };
@@ -44,6 +44,13 @@ fn a_ratio_is_taken_repetition_by_repetition() {
     assert_eq!(row.reference.map(|it| it.median), Some(30.0));
     assert_eq!((row.verdict, row.of_aim), (Verdict::Met, Some(0.6)));
     assert_eq!((row.ceiling, row.of_ceiling), (Some(4_000.0), Some(0.25)));
+}
+
+#[test]
+fn a_median_of_two_is_between_them() {
+    let spread = Spread::of([4.0, 1.0]);
+    assert_eq!(spread, Some(Spread { least: 1.0, median: 2.5, most: 4.0 }));
+    assert_eq!(Spread::of([]), None);
 }
 
 #[test]

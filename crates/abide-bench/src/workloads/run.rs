@@ -87,14 +87,12 @@ pub(crate) fn run(program: Program<'_>, case: &Case, place: Place<'_>) -> Fallib
     };
     let status = child.wait()?;
     let line = result.and_then(|text| serde_json::from_str::<Value>(&text).ok());
-    match line.as_ref().and_then(Line::from_json) {
-        Some(line) => Ok(Line { subject: empty.subject, ..line }),
-        None => {
-            let said = complaint.recv().ok().flatten();
-            let complaint = said.unwrap_or_else(|| format!("it ended with {status}"));
-            Ok(Line { ended: Ended::Broken(complaint), ..empty })
-        }
+    if let Some(line) = line.as_ref().and_then(Line::from_json) {
+        return Ok(Line { subject: empty.subject, ..line });
     }
+    let said = complaint.recv().ok().flatten();
+    let complaint = said.unwrap_or_else(|| format!("it ended with {status}"));
+    Ok(Line { ended: Ended::Broken(complaint), ..empty })
 }
 
 /// Reads everything, so that the program never has to wait, and keeps the last line that is of interest.

@@ -241,6 +241,21 @@ pub(crate) const TARGETS: &[Target] = &[
     target("all", POSTGRES, 0, Figure::Failures, at_most(0.0)),
 ];
 
+/// What is shown of a workload at a size for which there is no target.
+pub(crate) fn without_goal(workload: &'static str, store: &'static str, size: u64) -> Target {
+    let figure = match workload {
+        "w1" | "w12" => RATE,
+        "w3" => SECONDS,
+        "w4" => STEP,
+        "w5" => EXECUTIONS,
+        "w8" => CHILDREN,
+        "w9" => IDLE,
+        "w11" => DONE,
+        _ => P50,
+    };
+    target(workload, store, size, figure, Goal::None)
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::plan::{Extent, Request, Who};

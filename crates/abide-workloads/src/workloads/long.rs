@@ -42,6 +42,7 @@ pub(crate) async fn sequence(arguments: &Arguments) -> Fallible<Outcome> {
     Ok(outcome)
 }
 
+#[derive(Debug, Clone, Copy)]
 enum End {
     First,
     Last,
