@@ -130,7 +130,7 @@ impl Default for RuntimeOptions {
             max_sessions_per_runtime: 10,
             worker_node_id: None,
             worker_tag_filter: TagFilter::default(),
-            instance_cache_bytes: 64 * 1024 * 1024,
+            instance_cache_bytes: 256 * 1024 * 1024,
             auto_prune: AutoPruneConfig::default(),
             retention: None,
         }
