@@ -22,7 +22,8 @@ use crate::skew::SkewedClock;
 use crate::store::{Store, StoreOpenError};
 
 /// What a worker is told on its command line:
-/// `--db FILE-OR-URL [--schema NAME] --journal FILE --label NAME --gate FILE [--lease-ms N] [--clock-ahead-ms N]`.
+/// `--db FILE-OR-URL [--schema NAME] --journal FILE --label NAME --gate FILE [--lease-ms N] [--clock-ahead-ms N]
+/// [--cache-bytes N]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
     /// Where everything is kept.
@@ -37,6 +38,8 @@ pub struct Options {
     pub lease: Option<Duration>,
     /// How wrong its clock is.
     pub clock_ahead_ms: i64,
+    /// How much of its instances it keeps in memory; the runtime's default unless told.
+    pub cache_bytes: Option<usize>,
 }
 
 /// Why a worker did not do its work.
@@ -77,13 +80,15 @@ impl Options {
     }
 
     fn runtime_options(&self) -> RuntimeOptions {
-        let options = RuntimeOptions::default();
-        match self.lease {
-            None => options,
-            Some(lease) => {
-                RuntimeOptions { orchestrator_lock_timeout: lease, worker_lock_timeout: lease, ..options }
-            }
+        let mut options = RuntimeOptions::default();
+        if let Some(lease) = self.lease {
+            options.orchestrator_lock_timeout = lease;
+            options.worker_lock_timeout = lease;
         }
+        if let Some(bytes) = self.cache_bytes {
+            options.instance_cache_bytes = bytes;
+        }
+        options
     }
 }
 
@@ -97,6 +102,7 @@ struct Told {
     gate: Option<PathBuf>,
     lease: Option<Duration>,
     clock_ahead_ms: i64,
+    cache_bytes: Option<usize>,
 }
 
 impl Told {
@@ -109,6 +115,7 @@ impl Told {
             "--gate" => self.gate = Some(value.into()),
             "--lease-ms" => self.lease = Some(Duration::from_millis(number(option, &value)?)),
             "--clock-ahead-ms" => self.clock_ahead_ms = number(option, &value)?,
+            "--cache-bytes" => self.cache_bytes = Some(number(option, &value)?),
             unknown => return Err(WorkerError::Usage(format!("there is no option {unknown}"))),
         }
         Ok(())
@@ -123,6 +130,7 @@ impl Told {
             gate: self.gate.ok_or_else(|| missing("--gate"))?,
             lease: self.lease,
             clock_ahead_ms: self.clock_ahead_ms,
+            cache_bytes: self.cache_bytes,
         })
     }
 }

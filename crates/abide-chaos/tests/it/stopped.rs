@@ -15,7 +15,7 @@ use futures::executor::block_on;
 use crate::support::load::{place, wait_for_all};
 use crate::support::site::Site;
 use crate::support::wait::{PATIENCE, now_ms, until};
-use crate::support::worker::{Manner, Worker};
+use crate::support::worker::{Manner, Steps, Worker};
 
 const LEASE: Duration = Duration::from_secs(1);
 
@@ -24,19 +24,33 @@ const AT_LEAST: u64 = 500;
 
 #[test]
 fn a_worker_stopped_in_an_activity_records_nothing_late() {
-    stop_in_an_activity(Site::new("activity"), [0, 0]);
+    stop_in_an_activity(Site::new("activity"), [0, 0], Steps::Fused);
+}
+
+#[test]
+fn a_worker_stopped_in_an_activity_tells_nothing_late() {
+    stop_in_an_activity(Site::new("activity-told"), [0, 0], Steps::Told);
 }
 
 #[test]
 fn a_worker_stopped_in_a_turn_commits_nothing_late() {
-    stop_in_a_turn(Site::new("turn"), [0, 0]);
+    stop_in_a_turn(Site::new("turn"), [0, 0], Steps::Told);
+}
+
+#[test]
+fn a_worker_stopped_in_a_fused_turn_commits_nothing_late() {
+    stop_in_a_turn(Site::new("turn-fused"), [0, 0], Steps::Fused);
 }
 
 /// The two workers' clocks are wrong by so many milliseconds.
-pub(crate) fn stop_in_an_activity(site: Site, clocks_ahead_ms: [i64; 2]) {
+pub(crate) fn stop_in_an_activity(site: Site, clocks_ahead_ms: [i64; 2], steps: Steps) {
     let held = order(Program::HeldActivity, 1);
     let in_activity = began(&held);
-    let scene = Scene::play(Stage { site, clocks_ahead_ms }, &held, in_activity, Operation::FinishWork);
+    let refused = match steps {
+        Steps::Fused => Operation::CommitTurn,
+        Steps::Told => Operation::FinishWork,
+    };
+    let scene = Scene::play(Stage { site, clocks_ahead_ms, steps }, &held, in_activity, refused);
 
     assert_eq!(output(&scene.past), "second", "the one that took over");
     let returned = scene.first.wait_for(
@@ -50,15 +64,21 @@ pub(crate) fn stop_in_an_activity(site: Site, clocks_ahead_ms: [i64; 2]) {
     scene.goes_on(held);
 }
 
-pub(crate) fn stop_in_a_turn(site: Site, clocks_ahead_ms: [i64; 2]) {
+pub(crate) fn stop_in_a_turn(site: Site, clocks_ahead_ms: [i64; 2], steps: Steps) {
     let held = order(Program::HeldTurn, 2);
-    let scene = Scene::play(Stage { site, clocks_ahead_ms }, &held, at_the_gate, Operation::CommitTurn);
+    let stage = Stage { site, clocks_ahead_ms, steps };
+    let scene = Scene::play(stage, &held, at_the_gate, Operation::CommitTurn);
 
     assert_eq!(Some(Ending::Output(output(&scene.past))), held.ending());
-    // What follows the turn was asked for once: by the one whose commit counted.
-    let followed = [&scene.first, &scene.second].into_iter().flat_map(Worker::lines).filter(began(&held));
-    let followed: Vec<Activity> = followed.filter_map(activity_of).collect();
-    assert_eq!(followed.len(), 2, "{followed:?}");
+    // What follows the turn was asked for once: by the one whose commit counted. What comes before it ran again if its result was
+    // to be written with the turn.
+    let ran = [&scene.first, &scene.second].into_iter().flat_map(Worker::lines).filter(began(&held));
+    let mut ran: Vec<u64> = ran.filter_map(activity_of).map(|activity| activity.event).collect();
+    ran.sort_unstable();
+    match steps {
+        Steps::Fused => assert_eq!(ran, [2, 2, 4]),
+        Steps::Told => assert_eq!(ran, [2, 4]),
+    }
     scene.goes_on(held);
 }
 
@@ -67,6 +87,7 @@ struct Stage {
     site: Site,
     /// How wrong the clocks of the two workers are.
     clocks_ahead_ms: [i64; 2],
+    steps: Steps,
 }
 
 /// One worker is stopped in the middle of something, the other does it, and the first one goes on.
@@ -84,8 +105,9 @@ impl Scene {
     /// `is_there` tells the line with which a worker notes that it is where it is to be stopped; `refused` is what it will be
     /// refused when it goes on.
     fn play(stage: Stage, held: &Order, is_there: impl Fn(&Line) -> bool, refused: Operation) -> Self {
-        let Stage { site, clocks_ahead_ms } = stage;
-        let manners = clocks_ahead_ms.map(|clock_ahead_ms| Manner { lease: Some(LEASE), clock_ahead_ms });
+        let Stage { site, clocks_ahead_ms, steps } = stage;
+        let manner = |clock_ahead_ms| Manner { lease: Some(LEASE), clock_ahead_ms, steps };
+        let manners = clocks_ahead_ms.map(manner);
         let client = site.client();
         let first = Worker::start_as(&site, "first", manners[0]);
         first.wait_until_ready();

@@ -79,16 +79,22 @@ fn what_is_let_go_of_is_no_longer_in_use() {
     assert!(matches!(take(&cache), Found::Nothing));
 }
 
+/// What the bound goes by: the weight of all, and who came when.
+fn reckoned(cache: &Cache) -> (usize, BTreeMap<u64, String>) {
+    let kept = lock(&cache.kept);
+    (kept.weight, kept.by_age.clone())
+}
+
 #[test]
 fn what_is_not_as_wanted_stays_with_its_weight_and_its_age() {
     let cache = Cache::new(ROOM);
     cache.put("i".to_owned(), resident(3));
-    let (weight, ages) = (lock(&cache.kept).weight, lock(&cache.kept).by_age.clone());
+    let before = reckoned(&cache);
     assert!(matches!(cache.take_if("i", |kept| kept.position.last_event_id == 4), Found::Nothing));
-    assert_eq!((lock(&cache.kept).weight, lock(&cache.kept).by_age.clone()), (weight, ages));
+    assert_eq!(reckoned(&cache), before);
     assert_eq!(cache.len(), 1);
     assert_eq!(here(cache.take_if("i", |kept| kept.position.last_event_id == 3)).position.last_event_id, 3);
-    assert_eq!((lock(&cache.kept).weight, lock(&cache.kept).by_age.len()), (0, 0));
+    assert_eq!(reckoned(&cache), (0, BTreeMap::new()));
 }
 
 #[test]

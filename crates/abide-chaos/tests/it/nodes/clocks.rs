@@ -13,6 +13,7 @@ use crate::support::fleet::Fleet;
 use crate::support::site::Site;
 use crate::support::wait::now_ms;
 use crate::support::weather::{hit_something, weather};
+use crate::support::worker::Steps;
 
 const HOUR_MS: i64 = 3_600_000;
 const UTC_NOW: &str = "__duroxide_syscall:utc_now_ms";
@@ -69,10 +70,17 @@ fn key_of(event: &Event, event_id: u64) -> (&str, u64, u64) {
 
 #[test]
 fn a_lease_lasts_as_long_as_it_should_between_wrong_clocks() {
-    for clocks in [[HOUR_MS, -HOUR_MS], [-HOUR_MS, HOUR_MS]] {
+    for (clocks, steps) in [
+        ([HOUR_MS, -HOUR_MS], Steps::Fused),
+        ([-HOUR_MS, HOUR_MS], Steps::Fused),
+        ([HOUR_MS, -HOUR_MS], Steps::Told),
+        ([-HOUR_MS, HOUR_MS], Steps::Told),
+    ] {
         let Some(database) = Database::shared() else { return };
-        stop_in_an_activity(Site::on("clocks-activity", database), clocks);
+        stop_in_an_activity(Site::on("clocks-activity", database), clocks, steps);
     }
-    let Some(database) = Database::shared() else { return };
-    stop_in_a_turn(Site::on("clocks-turn", database), [-HOUR_MS, HOUR_MS]);
+    for steps in [Steps::Fused, Steps::Told] {
+        let Some(database) = Database::shared() else { return };
+        stop_in_a_turn(Site::on("clocks-turn", database), [-HOUR_MS, HOUR_MS], steps);
+    }
 }

@@ -70,7 +70,8 @@ impl Fleet {
     fn start(&mut self) {
         let label = format!("worker-{}", self.started.len());
         let clock_ahead_ms = self.clocks_ahead_ms[self.started.len() % self.clocks_ahead_ms.len()];
-        let worker = Worker::start_as(&self.site, &label, Manner { lease: self.lease, clock_ahead_ms });
+        let manner = Manner { lease: self.lease, clock_ahead_ms, ..Manner::default() };
+        let worker = Worker::start_as(&self.site, &label, manner);
         self.started.push((label, worker.started_ms));
         self.workers.push(worker);
     }

@@ -25,6 +25,18 @@ pub(crate) struct Manner {
     pub(crate) lease: Option<Duration>,
     /// How wrong its clock is.
     pub(crate) clock_ahead_ms: i64,
+    /// How results come to their orchestrations.
+    pub(crate) steps: Steps,
+}
+
+/// How the result of an activity comes to its orchestration, if that waits for nothing else.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Steps {
+    /// In the commit of its next turn, where it is in memory.
+    #[default]
+    Fused,
+    /// As a message, because it is not: nothing stays in memory.
+    Told,
 }
 
 impl Worker {
@@ -50,6 +62,12 @@ impl Worker {
         }
         if let Some(lease) = manner.lease {
             command.args(["--lease-ms", &lease.as_millis().to_string()]);
+        }
+        match manner.steps {
+            Steps::Fused => {}
+            Steps::Told => {
+                command.args(["--cache-bytes", "0"]);
+            }
         }
         command.stdin(Stdio::piped()).stdout(Stdio::null());
         let started_ms = now_ms();
