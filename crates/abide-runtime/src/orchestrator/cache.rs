@@ -246,14 +246,14 @@ impl Kept {
         if is_it { self.away.remove(instance) } else { None }
     }
 
-    fn evict_down_to(&mut self, limit: usize) -> Vec<Box<Resident>> {
+    fn evict_down_to(&mut self, limit: usize) -> Vec<Place> {
         let mut evicted = Vec::new();
         while self.weight > limit
             && let Some((_, oldest)) = self.by_age.pop_first()
         {
             if let Some(place) = self.residents.remove(&oldest) {
                 self.weight = self.weight.saturating_sub(place.weight);
-                evicted.push(place.resident);
+                evicted.push(place);
             }
         }
         evicted
