@@ -47,6 +47,8 @@ pub(crate) enum Found {
 pub(crate) struct Life {
     /// When it began, in milliseconds since the epoch.
     pub(crate) started_at_ms: u64,
+    /// When its latest turn was, in milliseconds since the epoch.
+    pub(crate) latest_ms: u64,
     pub(crate) turns: u64,
     /// Its children that have not answered: what they run, and since when.
     children: BTreeMap<u64, (String, u64)>,
@@ -76,6 +78,7 @@ impl Life {
         if event.event_id == INITIAL_EVENT_ID {
             self.started_at_ms = event.timestamp_ms;
         }
+        self.latest_ms = self.latest_ms.max(event.timestamp_ms);
         if let EventKind::SubOrchestrationScheduled { name, .. } = &event.kind {
             self.children.insert(event.event_id, (name.clone(), event.timestamp_ms));
             return None;

@@ -8,7 +8,7 @@
 //! Deliberately absent: turns that stop for their host. They have a lease.
 
 use abide_engine::{Identity, Mail, MailId, Step};
-use abide_model::{EventId, WorkItem};
+use abide_model::{EventId, Timestamp, WorkItem};
 use abide_provider::{Ability, Authority, Rejection};
 use tracing::{Instrument, debug, info_span};
 
@@ -75,7 +75,10 @@ impl Orchestrator {
     ) -> Fused {
         crate::test_hooks::delay(&*self.core.clock, &who.instance).await;
         let mail = vec![Mail { id: THE_RESULT, item: result.clone() }];
-        let now = step.store_time.now(&*self.core.clock);
+        // The time is reckoned from the activity's lease, and is behind if the answer to that was slow; turns that came since know
+        // better, and nothing is recorded as earlier than them.
+        let latest = Timestamp::from_millis(resident.life.latest_ms);
+        let now = step.store_time.now(&*self.core.clock).max(latest);
         let Ok(Step::Done(mut output)) = resident.execution.turn(mail, now) else { return Fused::No };
         output.prune = self.prune_with_commit(&who, &output, &Promises::default(), now);
         let prunes = output.prune.is_some();
