@@ -1,5 +1,7 @@
 //! What a turn can come to, it comes to in a fused step too.
 
+use std::time::Duration;
+
 use abide_model::{EventKind, OrchestrationStatus};
 use abide_provider::{Operation, ProviderAdmin as _, Rejection};
 use abide_runtime::{AutoPruneConfig, AutoPrunePolicy};
@@ -160,5 +162,29 @@ fn what_it_says_is_told() {
         assert_eq!(scene.end_of("i").await.unwrap(), "now");
         drop(hearing);
         assert_eq!(listener.count("half the way"), 1, "not again by a replay");
+    });
+}
+
+/// The lease of an activity is old when it ends, and its answer may have been slow: what time it is, is known less well than in a
+/// turn that came between.
+#[test]
+fn time_never_goes_back() {
+    ways(&Way::ALL, |scene| async move {
+        let code = Code::bare().orchestration("Both", |ctx, _| async move {
+            let slept = ctx.schedule_activity("Sleep", "10000");
+            let signal = ctx.schedule_wait("go").await;
+            ctx.set_custom_status(signal);
+            slept.await
+        });
+        let late = Fault::DelayAnswer(Duration::from_secs(2));
+        scene.faults.set_plan(FaultPlan::none().at(scene.way.lease_work(), 1, late));
+        scene.node(code).await;
+        scene.start("i", "Both", "").await;
+        scene.pass(Duration::from_millis(11_500)).await;
+        scene.client().raise_event("i", "go", "now").await.unwrap();
+        assert_eq!(scene.end_of("i").await.unwrap(), "10000");
+        assert!(scene.faults.fired());
+        let times: Vec<_> = scene.events("i", 1).await.iter().map(|event| event.timestamp_ms).collect();
+        assert!(times.is_sorted(), "{times:?}");
     });
 }
