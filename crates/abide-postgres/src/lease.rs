@@ -46,13 +46,12 @@ pub(crate) struct Looked {
     now: i64,
     /// When it was sent, in monotonic time.
     sent_at: Duration,
+    /// When its answer was there, in monotonic time.
+    arrived_at: Duration,
     /// When to look again, if nothing was leased.
     due: Option<i64>,
     shared: Arc<Shared>,
 }
-
-/// A time in whole milliseconds is up to this much later.
-const ROUNDED_DOWN: Duration = Duration::from_millis(1);
 
 /// What was leased, as it came.
 #[derive(Debug, Default)]
@@ -90,14 +89,18 @@ impl Looked {
             shared.note_lease(work.token());
         }
         let (now, due) = (row.try_get("now")?, row.try_get("due_at")?);
-        Ok(Self { found, now, sent_at, due, shared: Arc::clone(shared) })
+        let arrived_at = shared.settings.clock.monotonic();
+        Ok(Self { found, now, sent_at, arrived_at, due, shared: Arc::clone(shared) })
     }
 
-    /// The server's time by now, or a little later: it looked after the question was sent, and says whole milliseconds. Never earlier,
-    /// because timers that count from it would be too early by what the answer took on its way, which is long on a busy machine.
+    /// The server's time by now, but for what the answer took on its way. Never later than the server's: a turn that counted from a time to
+    /// come could be recorded as later than the next one, on another node. Not that of the grant either: if the caller's thread was busy
+    /// since, its timers would be that much too early.
     pub(crate) fn server_time(&self) -> Timestamp {
-        let passed = self.shared.settings.clock.monotonic().saturating_sub(self.sent_at);
-        Timestamp::from_millis(number(self.now)).saturating_add(passed + ROUNDED_DOWN)
+        let passed = self.shared.settings.clock.monotonic().saturating_sub(self.arrived_at);
+        // Whole milliseconds, rounded down: not later than the server's.
+        let passed = Duration::from_millis(u64::try_from(passed.as_millis()).unwrap_or(u64::MAX));
+        Timestamp::from_millis(number(self.now)).saturating_add(passed)
     }
 
     fn times(&self) -> Times {

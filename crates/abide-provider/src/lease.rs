@@ -39,8 +39,7 @@ pub struct InstanceLease {
     pub token: String,
     /// How often its messages have been leased, this time included: the most of any of them.
     pub attempt: u32,
-    /// What time it is for the store as the lease is handed over, or a little later: never earlier, or timers that count from it
-    /// would be. `None` if it does not say: then the caller's clock must do.
+    /// When the store granted it, by the store's clock; `None` if it does not say: then the caller's clock must do.
     pub store_time: Option<Timestamp>,
     /// Where the instance stands. Its execution is zero if it has none yet.
     pub position: Position,

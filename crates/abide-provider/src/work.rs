@@ -46,8 +46,7 @@ pub struct WorkLease {
     pub token: String,
     /// How often it has been leased, this time included.
     pub attempt: u32,
-    /// What time it is for the store as the lease is handed over, or a little later: never earlier, or timers that count from it
-    /// would be. `None` if it does not say: then the caller's clock must do.
+    /// When the store granted it, by the store's clock; `None` if it does not say: then the caller's clock must do.
     pub store_time: Option<Timestamp>,
 }
 

@@ -19,7 +19,7 @@ pub struct RuntimeOptions {
     pub dispatcher_min_poll_interval: Duration,
     /// How long a call for work waits in the store before it is made again: the safety net beneath wake-ups.
     pub dispatcher_long_poll_timeout: Duration,
-    /// How many turns run at once.
+    /// How many turns run at once, beside those that take in the result of an activity as soon as it has finished here.
     pub orchestration_concurrency: usize,
     /// How many activities run at once; with 0 this node runs none.
     pub worker_concurrency: usize,
