@@ -49,7 +49,7 @@ fn defaults() {
     assert_eq!(max_sessions_per_runtime, 10);
     assert_eq!(worker_node_id, None);
     assert_eq!(worker_tag_filter, TagFilter::DefaultOnly);
-    assert_eq!(instance_cache_bytes, 64 << 20);
+    assert_eq!(instance_cache_bytes, 256 << 20);
     assert!(auto_prune.enabled && auto_prune.default_policy.is_none() && auto_prune.overrides.is_empty());
     assert_eq!(retention, None);
 
