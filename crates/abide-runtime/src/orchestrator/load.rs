@@ -107,7 +107,10 @@ impl Orchestrator {
             found @ (Found::Here(_) | Found::Nothing) => found,
         };
         match found {
-            Found::Here(kept) => Some(kept),
+            Found::Here(kept) => {
+                self.core.metrics.set_instances_resident(self.cache.len());
+                Some(kept)
+            }
             Found::InUse(_) | Found::Nothing => None,
         }
     }
