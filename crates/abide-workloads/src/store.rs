@@ -1,5 +1,6 @@
 //! Opens a store by its name. The one file that the reference has of its own.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use durable::providers::Provider;
@@ -49,8 +50,9 @@ impl Opened {
             Self::Memory(_) => Value::Null,
             Self::Sqlite(store) => json!({ "transactions": store.transactions() }),
             Self::Postgres(store) => {
-                let statements: u64 = store.statements_sent().iter().map(|(_, times)| times).sum();
-                json!({ "statements": statements })
+                let mut sent: BTreeMap<&str, u64> = store.statements_sent().into_iter().collect();
+                sent.insert("statements", sent.values().sum());
+                json!(sent)
             }
         }
     }
