@@ -110,6 +110,13 @@ impl PostgresProvider {
         self.shared.is_listening.load(Ordering::Acquire)
     }
 
+    /// Whether no other node is there, as far as this one knows, and nobody is told anything. For tests of that.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn is_alone(&self) -> bool {
+        self.shared.outbox.is_silent()
+    }
+
     /// How often each statement was sent. For tests that pin costs.
     #[doc(hidden)]
     #[must_use]

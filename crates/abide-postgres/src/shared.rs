@@ -9,7 +9,7 @@ use abide_provider::{ChangeListeners, StolenBecause, StolenLease};
 
 use crate::news::News;
 use crate::node::desk::Desk;
-use crate::node::notice::Outbox;
+use crate::node::outbox::Outbox;
 use crate::options::Settings;
 use crate::schema::Schema;
 use crate::statements::{Sql, Texts};

@@ -28,6 +28,7 @@ macro_rules! statements {
 statements! {
     AbandonInstances = "abandon_instances",
     AbandonWork = "abandon_work",
+    Alone = "alone",
     Children = "children",
     CommitTurns = "commit_turns",
     CountExecutions = "count_executions",

@@ -48,6 +48,7 @@ pub(crate) const fn patience(sql: Sql) -> Duration {
         | Sql::ReadLeased => MIDDLING,
         Sql::AbandonInstances
         | Sql::AbandonWork
+        | Sql::Alone
         | Sql::Children
         | Sql::CommitTurns
         | Sql::CustomStatus

@@ -1,6 +1,7 @@
 //! The connection on which the nodes tell each other what is new.
 //!
-//! Nothing depends on it. When it is there (again), everybody looks for what may have been missed.
+//! Nothing depends on it. When it is there (again), everybody looks for what may have been missed. A node that is alone tells nobody: see
+//! [`company`](super::company).
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -12,8 +13,9 @@ use futures_util::StreamExt as _;
 use futures_util::future::{Either, select};
 use tokio_postgres::{Client, Notification, Statement};
 
+use super::company::{Company, join, look_around};
 use super::connection::SHORT;
-use super::notice::Notice;
+use super::notice::{HELLO, Notice};
 use super::worker::Pauses;
 use crate::connect::{Driver, Purpose, connect, within};
 use crate::error::CallError;
@@ -24,6 +26,9 @@ use crate::token::WorkToken;
 
 /// A connection that was there for so long was no failure.
 const LASTING: Duration = Duration::from_secs(1);
+
+/// For so long after others were seen or heard of they are told without another look.
+const STAYING: Duration = Duration::from_secs(5);
 
 pub(crate) async fn listen(shared: &Arc<Shared>) {
     let mut pauses = Pauses::new();
@@ -37,6 +42,8 @@ pub(crate) async fn listen(shared: &Arc<Shared>) {
                     pauses = Pauses::new();
                 }
                 shared.is_listening.store(false, Ordering::Release);
+                // Whoever comes now is not heard of: what happens is kept, to be told when we are back.
+                shared.outbox.speak_up();
                 if let Err(error) = ended {
                     tracing::debug!(target: "abide::postgres", error = %error.message,
                         "the connection for notices is gone: connecting again");
@@ -59,6 +66,10 @@ struct Listener {
     notices: mpsc::UnboundedReceiver<Notification>,
     /// Of our own session: what we told ourselves is no news.
     backend: i32,
+    /// When others were last seen or heard of, in monotonic time.
+    met_at: Duration,
+    /// Something may have been missed.
+    is_behind: bool,
 }
 
 impl Listener {
@@ -69,18 +80,25 @@ impl Listener {
         let (client, driver) = connected.await?;
         let (backend, tell) = within(&**clock, SHORT, async {
             client.batch_execute(&format!("LISTEN \"{}\"", shared.schema.channel())).await?;
-            let backend = client.query_one("SELECT pg_backend_pid()", &[]).await?.try_get(0)?;
+            let backend = join(&client, &shared.schema).await?;
             Ok((backend, client.prepare(shared.texts.get(Sql::Tell)).await?))
         })
         .await?;
-        Ok(Self { client, _driver: driver, tell, notices, backend })
+        let met_at = clock.monotonic();
+        Ok(Self { client, _driver: driver, tell, notices, backend, met_at, is_behind: true })
     }
 
     /// Hears and tells until the connection or the store is gone.
     async fn run(&mut self, shared: &Shared) -> Result<(), CallError> {
         self.catch_up(shared).await?;
+        if self.look_around(shared).await == Company::Somebody {
+            self.send(&[HELLO.to_owned()], shared).await?;
+        }
         shared.is_listening.store(true, Ordering::Release);
         while !shared.desk.is_closed() {
+            if self.is_behind {
+                self.catch_up(shared).await?;
+            }
             let filled = std::pin::pin!(shared.outbox.filled());
             match select(self.notices.next(), filled).await {
                 Either::Left((Some(notice), _)) => self.hear(&notice, shared),
@@ -91,8 +109,9 @@ impl Listener {
         Ok(())
     }
 
-    /// What was told while nobody here listened is found by looking.
+    /// What was told while nobody here listened, or was told nobody, is found by looking.
     async fn catch_up(&mut self, shared: &Shared) -> Result<(), CallError> {
+        self.is_behind = false;
         shared.waiters.call_all();
         shared.changes.tell_all();
         let held = shared.held_leases();
@@ -118,18 +137,33 @@ impl Listener {
         Ok(())
     }
 
-    fn hear(&self, notification: &Notification, shared: &Shared) {
+    fn hear(&mut self, notification: &Notification, shared: &Shared) {
         if notification.process_id() == self.backend {
             return;
         }
         let Some(notice) = Notice::parse(notification.payload()) else { return };
+        // Whatever it says, somebody is there.
+        self.met_at = shared.settings.clock.monotonic();
+        shared.outbox.speak_up();
+        self.is_behind |= notice.is_about_everything();
         shared.hear(notice.news());
         if notice.tells_of_changes() {
             shared.changes.tell_those(|instance| notice.is_about(instance));
         }
     }
 
-    async fn tell(&self, shared: &Shared) -> Result<(), CallError> {
+    /// Looks who else is there: if nobody is, nobody is told anything until somebody is heard.
+    async fn look_around(&mut self, shared: &Shared) -> Company {
+        // Whoever comes after this look is heard after it, too: notices are taken in one after the other with it.
+        let company = look_around(&self.client, shared).await;
+        match company {
+            Company::Nobody => shared.outbox.fall_silent(),
+            Company::Somebody => self.met_at = shared.settings.clock.monotonic(),
+        }
+        company
+    }
+
+    async fn tell(&mut self, shared: &Shared) -> Result<(), CallError> {
         let notices = shared.outbox.take();
         if notices.is_empty() {
             return Ok(());
@@ -137,8 +171,13 @@ impl Listener {
         let told = self.send(&notices, shared).await;
         if told.is_err() {
             shared.outbox.put_back(notices);
+            return told;
         }
-        told
+        // Only those who tell something look, so that nobody does who is idle; and not first, so that nobody waits for it.
+        if shared.settings.clock.monotonic().saturating_sub(self.met_at) >= STAYING {
+            self.look_around(shared).await;
+        }
+        Ok(())
     }
 
     async fn send(&self, notices: &[String], shared: &Shared) -> Result<(), CallError> {

@@ -8,6 +8,7 @@
     reason = "a test that cannot go on should say where; clippy exempts the tests but not what they call"
 )]
 
+mod alone;
 mod backup;
 mod broken;
 mod conformance;

@@ -15,18 +15,25 @@ use crate::support::database::Database;
 use crate::support::items::{activity, commit, completed, first_turn, signal, start};
 
 /// Longer than anything here takes; nothing waits for it to pass.
-const LONG: Duration = Duration::from_secs(60);
+pub(crate) const LONG: Duration = Duration::from_secs(60);
 
 /// Within this time one node hears of what another did, where the machine has nothing else to do.
-const AT_ONCE: Duration = Duration::from_millis(50);
+pub(crate) const AT_ONCE: Duration = Duration::from_millis(50);
 
-fn two(database: &Database) -> (PostgresProvider, PostgresProvider) {
-    // So rarely that whatever comes was told.
-    let open = || block_on(database.builder().safety_poll(LONG).open()).unwrap();
-    let (one, other) = (open(), open());
-    // Whoever begins to listen looks for everything once: that is over.
-    wait_until(|| one.is_listening() && other.is_listening());
+pub(crate) fn two(database: &Database) -> (PostgresProvider, PostgresProvider) {
+    let (one, other) = (listening(database), listening(database));
+    // The later one has seen the other, and is heard of.
+    wait_until(|| !one.is_alone());
+    assert!(!other.is_alone());
     (one, other)
+}
+
+/// A node that looks so rarely that whatever comes was told.
+pub(crate) fn listening(database: &Database) -> PostgresProvider {
+    let store = block_on(database.builder().safety_poll(LONG).open()).unwrap();
+    // Whoever begins to listen looks for everything once: that is over.
+    wait_until(|| store.is_listening());
+    store
 }
 
 fn instances(wait: Duration) -> LeaseInstances {
@@ -37,7 +44,7 @@ fn work(wait: Duration) -> LeaseWork {
     LeaseWork { limit: 4, lease_for: LONG, wait, session: None, tags: TagFilter::DefaultOnly }
 }
 
-fn lease(store: &PostgresProvider, wait: Duration) -> InstanceLease {
+pub(crate) fn lease(store: &PostgresProvider, wait: Duration) -> InstanceLease {
     block_on(store.lease_instances(instances(wait))).unwrap().pop().expect("an instance to lease")
 }
 
@@ -46,7 +53,7 @@ fn lease_work(store: &PostgresProvider, wait: Duration) -> WorkLease {
 }
 
 /// The shortest of some tries: the machine may be busy with something else, but not all the time.
-fn quickest(mut attempt: impl FnMut(usize) -> Duration) -> Duration {
+pub(crate) fn quickest(mut attempt: impl FnMut(usize) -> Duration) -> Duration {
     (0..5).map(&mut attempt).min().unwrap()
 }
 
@@ -206,8 +213,8 @@ fn an_idle_node_sends_nothing() {
         ];
         assert_eq!(lanes.map(|lane| lane.join().unwrap()), [0, 0]);
     });
-    // One look each, and nothing while they waited.
-    assert_eq!(store.statements_sent(), [("lease_instances", 1), ("lease_work", 1)]);
+    // One look each, and nothing while they waited; and one, at the beginning, whether others are there.
+    assert_eq!(store.statements_sent(), [("alone", 1), ("lease_instances", 1), ("lease_work", 1)]);
 }
 
 #[test]
@@ -248,7 +255,7 @@ fn held_work(here: &PostgresProvider, there: &PostgresProvider, id: &str) -> (Wo
 }
 
 #[expect(clippy::disallowed_methods, reason = "how long it takes between two nodes is what is asked")]
-fn now() -> Instant {
+pub(crate) fn now() -> Instant {
     Instant::now()
 }
 

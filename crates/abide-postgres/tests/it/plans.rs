@@ -24,9 +24,10 @@ const MAY_SCAN: &[(&str, &str)] = &[
 
 /// Statements that random calls do not send.
 const NOT_SENT: &[(&str, &str)] = &[
+    ("alone", "only when the connection for notices is there, and now and then by a node that is not alone"),
     ("lost_work", "only after the connection for notices was lost"),
     ("table_sizes", "for people"),
-    ("tell", "random calls are made by one node; it is sent, but not necessarily in time to be logged"),
+    ("tell", "random calls are made by one node, which tells nobody"),
 ];
 
 /// What each queue is served by, and cancellation: words of a statement, wherever it is, and the index that it must look into.

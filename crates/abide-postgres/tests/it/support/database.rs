@@ -1,6 +1,6 @@
 //! A schema of one's own, on the server that all tests share; gone when the test is, also if it panics.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -170,8 +170,50 @@ impl Database {
 
     /// Ends the connections on which nodes of this schema listen.
     pub(crate) fn cut_listeners(&self) {
-        let query = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1";
-        assert!(!self.rows(query, &[&self.listener_name()]).is_empty(), "nobody listens");
+        self.cut(&self.listeners());
+    }
+
+    /// Ends these sessions.
+    pub(crate) fn cut(&self, sessions: &BTreeSet<i32>) {
+        assert!(!sessions.is_empty(), "nobody listens");
+        for session in sessions {
+            self.rows("SELECT pg_terminate_backend($1)", &[session]);
+        }
+    }
+
+    /// The sessions in which nodes of this schema listen.
+    pub(crate) fn listeners(&self) -> BTreeSet<i32> {
+        let query = "SELECT pid FROM pg_stat_activity WHERE application_name = $1";
+        self.rows(query, &[&self.listener_name()]).iter().map(|row| row.get(0)).collect()
+    }
+
+    /// From now on what nodes of this schema tell each other waits until it is let go.
+    pub(crate) fn hold_notices(&self) {
+        let barrier = self.barrier();
+        self.run(&format!(
+            "SELECT pg_advisory_lock({barrier});
+             CREATE OR REPLACE FUNCTION abide.tell(p_channel text, p_notices text[]) RETURNS void LANGUAGE plpgsql AS $$
+             BEGIN
+                 PERFORM pg_advisory_xact_lock_shared({barrier});
+                 PERFORM pg_notify(p_channel, n) FROM unnest(p_notices) AS n;
+             END $$"
+        ));
+    }
+
+    /// How many nodes have something to tell that waits.
+    pub(crate) fn held_notices(&self) -> i64 {
+        let query = "SELECT count(*) FROM pg_locks AS l JOIN pg_stat_activity AS a USING (pid)
+                     WHERE a.application_name = $1 AND l.locktype = 'advisory' AND NOT l.granted";
+        self.rows(query, &[&self.listener_name()])[0].get(0)
+    }
+
+    pub(crate) fn let_notices_go(&self) {
+        self.run(&format!("SELECT pg_advisory_unlock({})", self.barrier()));
+    }
+
+    /// A lock of the tests of this schema.
+    fn barrier(&self) -> String {
+        format!("hashtextextended('barrier of {}', 0)", self.schema)
     }
 
     fn listener_name(&self) -> String {
