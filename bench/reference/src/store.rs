@@ -6,8 +6,8 @@ use std::sync::Arc;
 use durable::providers::Provider;
 use durable::providers::sqlite::SqliteProvider;
 use durable_pg::PostgresProvider;
-use serde_json::Value;
 
+use crate::counting::Counters;
 use crate::program::Fallible;
 
 pub(crate) const SIDE: &str = "reference";
@@ -36,7 +36,7 @@ impl Opened {
     }
 
     /// It does not count.
-    pub(crate) fn counters(&self) -> Value {
-        Value::Null
+    pub(crate) fn counters(&self) -> Counters {
+        Counters::new()
     }
 }

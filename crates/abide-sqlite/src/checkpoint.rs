@@ -14,7 +14,7 @@ use rusqlite::Connection;
 
 use crate::connect::several_connections_are_safe;
 use crate::error::OpenError;
-use crate::shared::Shared;
+use crate::shared::{Counts, Shared};
 use crate::statements::{Sql, Statements};
 
 /// The log is copied when it has this many pages.
@@ -48,7 +48,7 @@ impl Checkpoints {
     }
 
     /// To be called by the writer between two transactions.
-    pub(crate) fn after_commit(&self, sql: &Statements<'_>) {
+    pub(crate) fn after_commit(&self, sql: &Statements<'_>, counts: &Counts) {
         if !several_connections_are_safe() {
             return; // that SQLite copies by itself: see `Location::set`
         }
@@ -60,7 +60,10 @@ impl Checkpoints {
             Some(ask) if !self.copied.swap(false, Ordering::AcqRel) => {
                 let _asked_already = ask.try_send(());
             }
-            Some(_) | None => copy_log(sql.connection()),
+            Some(_) | None => {
+                counts.log_copies.one();
+                copy_log(sql.connection());
+            }
         }
     }
 }
@@ -78,6 +81,7 @@ fn copy(shared: &Shared, connection: &Connection, asked: &Receiver<()>, done: &A
     while asked.recv().is_ok() {
         // Under another index the locks are not ours, and copying would harm what others have written.
         if shared.files.check().is_ok() {
+            shared.counts.log_copies.one();
             copy_log(connection);
         }
         done.store(true, Ordering::Release);

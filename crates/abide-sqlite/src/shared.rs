@@ -30,16 +30,21 @@ pub(crate) struct Shared {
 /// Costs that can be counted.
 #[derive(Debug, Default)]
 pub(crate) struct Counts {
-    transactions: AtomicU64,
+    pub(crate) transactions: Count,
+    pub(crate) synced_commits: Count,
+    pub(crate) log_copies: Count,
 }
 
-impl Counts {
-    pub(crate) fn transaction(&self) {
-        self.transactions.fetch_add(1, Ordering::Relaxed);
+#[derive(Debug, Default)]
+pub(crate) struct Count(AtomicU64);
+
+impl Count {
+    pub(crate) fn one(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
     }
 
-    pub(crate) fn transactions(&self) -> u64 {
-        self.transactions.load(Ordering::Relaxed)
+    pub(crate) fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
     }
 }
 

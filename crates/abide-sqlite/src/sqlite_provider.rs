@@ -124,7 +124,22 @@ impl SqliteProvider {
     /// How many write transactions this store has begun. For tests that pin costs.
     #[must_use]
     pub fn transactions(&self) -> u64 {
-        self.shared.counts.transactions()
+        self.shared.counts.transactions.get()
+    }
+
+    /// How many commits waited for the disk: one fsync of the log each. For tests that pin costs.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn synced_commits(&self) -> u64 {
+        self.shared.counts.synced_commits.get()
+    }
+
+    /// How often the log was copied into the file, which is a few more fsyncs each, mostly beside the writer. For tests that
+    /// pin costs.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn log_copies(&self) -> u64 {
+        self.shared.counts.log_copies.get()
     }
 
     /// Per statement of the writer: its name, how often it ran, and how many instructions that took. For tests that

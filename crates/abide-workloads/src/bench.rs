@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use durable::runtime::Runtime;
 use durable::{Client, ClientError, OrchestrationStatus, RuntimeOptions};
-use serde_json::Value;
 
 use crate::arguments::Arguments;
 use crate::clock;
 use crate::code::{activities, orchestrations};
+use crate::counting::{self, Counters};
 use crate::notes::Notes;
 use crate::program::Fallible;
 use crate::report::Outcome;
@@ -33,7 +33,7 @@ pub(crate) struct Bench {
     opened: Opened,
     runtime: Option<Arc<Runtime>>,
     /// What the store had done before anything was asked of it.
-    before: Value,
+    before: Counters,
 }
 
 impl Bench {
@@ -56,32 +56,35 @@ impl Bench {
             }
         };
         bench.runtime = Some(runtime);
-        bench.before = bench.opened.counters();
+        bench.before = bench.counters();
         Ok(bench)
     }
 
     pub(crate) async fn without_runtime(arguments: &Arguments, notes: u64) -> Fallible<Self> {
         let opened = Opened::open(&arguments.store, &arguments.at).await?;
         let caller = Caller { client: Client::new(opened.provider()) };
-        let before = opened.counters();
-        Ok(Self { caller, notes: Arc::new(Notes::new(notes)), opened, runtime: None, before })
+        let notes = Arc::new(Notes::new(notes));
+        let mut bench = Self { caller, notes, opened, runtime: None, before: Counters::new() };
+        bench.before = bench.counters();
+        Ok(bench)
     }
 
-    /// Stops everything. The counts of the store are part of the outcome.
+    /// Stops everything. What was counted is part of the outcome.
     pub(crate) async fn stop(self, outcome: &mut Outcome) {
-        outcome.counters = self.counted();
+        outcome.counters.extend(self.counted());
         if let Some(runtime) = self.runtime {
             runtime.shutdown(None).await;
         }
     }
 
-    /// What the store did since the start.
-    pub(crate) fn counted(&self) -> Value {
+    /// What was done since the start.
+    pub(crate) fn counted(&self) -> Counters {
+        counting::since(&self.before, self.counters())
+    }
+
+    fn counters(&self) -> Counters {
         let mut counters = self.opened.counters();
-        for (name, value) in counters.as_object_mut().into_iter().flatten() {
-            let before = self.before.get(name).and_then(Value::as_u64).unwrap_or_default();
-            *value = value.as_u64().map_or(Value::Null, |value| value.saturating_sub(before).into());
-        }
+        counters.extend(counting::allocations().map(|count| ("allocations".to_owned(), count)));
         counters
     }
 }

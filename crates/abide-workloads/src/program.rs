@@ -10,7 +10,9 @@ use crate::{report, store, workloads};
 /// Whatever goes wrong ends the measurement with a sentence.
 pub(crate) type Fallible<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
-pub(crate) fn main() -> ExitCode {
+/// Measures what the command line says.
+#[must_use]
+pub fn main() -> ExitCode {
     let arguments = match Arguments::parse(std::env::args().skip(1)) {
         Ok(Some(arguments)) => arguments,
         Ok(None) => {

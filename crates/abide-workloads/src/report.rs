@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 
 use crate::arguments::Arguments;
+use crate::counting::Counters;
 use crate::machine::{self, Machine};
 
 /// Figures by name, and how many things did not complete.
@@ -13,7 +14,7 @@ pub(crate) struct Outcome {
     pub(crate) figures: Map<String, Value>,
     pub(crate) failures: u64,
     pub(crate) complaint: Option<String>,
-    pub(crate) counters: Value,
+    pub(crate) counters: Counters,
 }
 
 impl Outcome {
@@ -53,10 +54,33 @@ impl Outcome {
         }
     }
 
+    /// How many activities ran: what is counted is divided by it.
+    pub(crate) fn set_steps(&mut self, steps: u64) {
+        self.counters.insert("steps".to_owned(), steps);
+    }
+
     pub(crate) fn fail(&mut self, complaint: impl Into<String>) {
         self.failures += 1;
         self.complaint.get_or_insert(complaint.into());
     }
+}
+
+/// Those that every line has: `null` is what this store or this program does not count.
+const COUNTERS: [&str; 8] = [
+    "steps",
+    "transactions",
+    "statements",
+    "fsyncs",
+    "lease_calls",
+    "polls",
+    "events_decoded",
+    "allocations",
+];
+
+fn counters(counted: &Counters) -> Map<String, Value> {
+    let known = COUNTERS.into_iter().map(|name| (name.to_owned(), Value::Null));
+    let counted = counted.iter().map(|(name, count)| (name.clone(), json!(count)));
+    known.chain(counted).collect()
 }
 
 /// The value that so many of a thousand do not exceed.
@@ -107,7 +131,7 @@ pub(crate) fn line(side: &str, arguments: &Arguments, outcome: &Outcome, before:
         "failures": outcome.failures,
         "complaint": outcome.complaint,
         "figures": figures,
-        "counters": outcome.counters,
+        "counters": counters(&outcome.counters),
     })
 }
 
@@ -122,6 +146,13 @@ mod tests {
         assert_eq!(outcome.figures["p50_ms"], json!(51.1235));
         assert_eq!(outcome.figures["p99_ms"], json!(100.123));
         assert_eq!(outcome.figures["samples"], json!(100.0));
+    }
+
+    #[test]
+    fn what_is_not_counted_is_null() {
+        let counted = counters(&Counters::from([("fsyncs".to_owned(), 3), ("commit".to_owned(), 4)]));
+        assert_eq!((&counted["fsyncs"], &counted["commit"]), (&json!(3), &json!(4)));
+        assert_eq!(counted["allocations"], Value::Null);
     }
 
     #[test]

@@ -1,20 +1,26 @@
 //! Opens a store by its name. The one file that the reference has of its own.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use durable::providers::Provider;
 use durable::providers::memory::InMemoryProvider;
 use durable::providers::postgres::PostgresProvider;
 use durable::providers::sqlite::{Durability, SqliteProvider};
-use serde_json::{Value, json};
 
+use crate::counted_store::CountedStore;
+use crate::counting::{self, Counters};
 use crate::program::Fallible;
 
 pub(crate) const SIDE: &str = "abide";
 
 /// A store, and what it counts.
-pub(crate) enum Opened {
+pub(crate) struct Opened {
+    store: Store,
+    /// Around it, if calls are counted.
+    counted: Option<Arc<CountedStore>>,
+}
+
+enum Store {
     Memory(Arc<InMemoryProvider>),
     Sqlite(Arc<SqliteProvider>),
     Postgres(Arc<PostgresProvider>),
@@ -22,6 +28,30 @@ pub(crate) enum Opened {
 
 impl Opened {
     pub(crate) async fn open(name: &str, at: &str) -> Fallible<Self> {
+        let store = Store::open(name, at).await?;
+        let is_counted = counting::allocations().is_some();
+        let counted = is_counted.then(|| Arc::new(CountedStore::around(store.provider())));
+        Ok(Self { store, counted })
+    }
+
+    pub(crate) fn provider(&self) -> Arc<dyn Provider> {
+        match &self.counted {
+            Some(counted) => counted.clone(),
+            None => self.store.provider(),
+        }
+    }
+
+    /// How often it did what costs, as far as it counts that.
+    pub(crate) fn counters(&self) -> Counters {
+        let mut counters = self.store.counters();
+        let counted = self.counted.iter().flat_map(|counted| counted.counts());
+        counters.extend(counted.map(|(name, count)| (name.to_owned(), count)));
+        counters
+    }
+}
+
+impl Store {
+    async fn open(name: &str, at: &str) -> Fallible<Self> {
         let file = format!("sqlite:{at}");
         Ok(match name {
             "memory" => Self::Memory(Arc::new(InMemoryProvider::new())),
@@ -36,7 +66,7 @@ impl Opened {
         })
     }
 
-    pub(crate) fn provider(&self) -> Arc<dyn Provider> {
+    fn provider(&self) -> Arc<dyn Provider> {
         match self {
             Self::Memory(store) => store.clone(),
             Self::Sqlite(store) => store.clone(),
@@ -44,15 +74,19 @@ impl Opened {
         }
     }
 
-    /// How often it did what costs. `null` if it does not count.
-    pub(crate) fn counters(&self) -> Value {
+    fn counters(&self) -> Counters {
         match self {
-            Self::Memory(_) => Value::Null,
-            Self::Sqlite(store) => json!({ "transactions": store.transactions() }),
+            Self::Memory(_) => Counters::new(),
+            Self::Sqlite(store) => Counters::from([
+                ("transactions".to_owned(), store.transactions()),
+                ("fsyncs".to_owned(), store.synced_commits()),
+                ("log_copies".to_owned(), store.log_copies()),
+            ]),
             Self::Postgres(store) => {
-                let mut sent: BTreeMap<&str, u64> = store.statements_sent().into_iter().collect();
-                sent.insert("statements", sent.values().sum());
-                json!(sent)
+                let sent = store.statements_sent().into_iter();
+                let mut sent: Counters = sent.map(|(name, count)| (name.to_owned(), count)).collect();
+                sent.insert("statements".to_owned(), sent.values().sum());
+                sent
             }
         }
     }

@@ -282,8 +282,10 @@ pub(crate) const DIRECT: &[CrateRows] = &[
         name: "abide-workloads",
         may_depend_on: &[
             row("abide", "what it measures, by a name that the reference can have as well"),
+            row("async-trait", "the contract is an async trait, and its calls are counted"),
             row("futures", "callers beside each other"),
             row("serde_json", "results are written as JSON"),
+            row("stats_alloc", "allocations are counted, and nothing here may be unsafe"),
             without_defaults("tokio", "what the runtime runs on"),
         ],
     },
@@ -294,6 +296,7 @@ pub(crate) const DIRECT: &[CrateRows] = &[
             row("duroxide-pg", "its store on PostgreSQL"),
             row("futures", "as abide-workloads, whose files it builds"),
             row("serde_json", "as abide-workloads"),
+            row("stats_alloc", "as abide-workloads"),
             without_defaults("tokio", "as abide-workloads"),
         ],
     },

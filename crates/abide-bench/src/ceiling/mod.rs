@@ -143,7 +143,7 @@ async fn measure(
     }
     let (workload, store, side) = ("ceiling".to_owned(), store.to_owned(), Side::Ceiling);
     let subject = Subject { workload, size: callers, store, slots: None, nodes: 1, activity_ms: 0, side };
-    Ok(Line { subject, repetition: 1, ended: Ended::Good, failures: 0, figures })
+    Ok(Line { subject, repetition: 1, ended: Ended::Good, failures: 0, figures, counters: BTreeMap::new() })
 }
 
 /// Writes so many rows, and waits for each to be on the disk. Says how long each took.

@@ -55,11 +55,20 @@ pub(crate) struct Line {
     /// Orchestrations that did not complete.
     pub(crate) failures: u64,
     pub(crate) figures: BTreeMap<String, f64>,
+    /// Costs that do not depend on how busy the machine is; `None` is what was not counted.
+    pub(crate) counters: BTreeMap<String, Option<f64>>,
 }
 
 impl Line {
     pub(crate) fn figure(&self, name: &str) -> Option<f64> {
         self.figures.get(name).copied()
+    }
+
+    /// How often something was done for each activity.
+    pub(crate) fn per_step(&self, name: &str) -> Option<f64> {
+        let counter = |name: &str| self.counters.get(name).copied().flatten();
+        let steps = counter("steps").filter(|steps| *steps > 0.0)?;
+        Some(counter(name)? / steps)
     }
 
     pub(crate) fn to_json(&self) -> Value {
@@ -73,6 +82,7 @@ impl Line {
             "workload": workload, "size": size, "store": store, "slots": slots, "nodes": nodes,
             "activity_ms": activity_ms, "side": side.name(), "repetition": self.repetition,
             "trouble": ended, "failures": self.failures, "figures": self.figures,
+            "counters": self.counters,
         })
     }
 
@@ -97,16 +107,16 @@ impl Line {
             }
             _ => Ended::Good,
         };
-        // What the store counted is a figure like any other.
-        let counters = value.get("counters").and_then(Value::as_object);
-        let figures = value.get("figures")?.as_object()?.iter().chain(counters.into_iter().flatten());
+        let figures = value.get("figures")?.as_object()?.iter();
         let figures = figures.filter_map(|(name, value)| Some((name.clone(), value.as_f64()?)));
+        let counters = value.get("counters").and_then(Value::as_object).into_iter().flatten();
         Some(Self {
             subject,
             repetition: count("repetition").unwrap_or_default(),
             ended,
             failures: count("failures").unwrap_or_default(),
             figures: figures.collect(),
+            counters: counters.map(|(name, value)| (name.clone(), value.as_f64())).collect(),
         })
     }
 }
@@ -128,17 +138,23 @@ mod tests {
         };
         for ended in [Ended::Good, Ended::TooLong(120), Ended::Broken("no".to_owned())] {
             let figures = BTreeMap::from([("p50_ms".to_owned(), 1.5)]);
-            let line = Line { subject: subject.clone(), repetition: 3, ended, failures: 1, figures };
+            let counters = BTreeMap::from([("polls".to_owned(), None), ("fsyncs".to_owned(), Some(7.0))]);
+            let line =
+                Line { subject: subject.clone(), repetition: 3, ended, failures: 1, figures, counters };
             assert_eq!(Line::from_json(&line.to_json()), Some(line));
         }
         assert_eq!(Line::from_json(&json!({ "bench": "store" })), None);
     }
 
     #[test]
-    fn counts_of_the_store_are_figures() {
+    fn what_is_counted_is_divided_by_the_steps() {
         let printed = json!({ "workload": "w1", "size": 1, "store": "memory", "side": "abide",
-            "figures": { "seconds": 2.0 }, "counters": { "transactions": 7 } });
+            "figures": { "seconds": 2.0 }, "counters": { "steps": 4, "transactions": 6, "fsyncs": null } });
         let line = Line::from_json(&printed).unwrap();
-        assert_eq!((line.figure("seconds"), line.figure("transactions")), (Some(2.0), Some(7.0)));
+        assert_eq!((line.figure("seconds"), line.figure("transactions")), (Some(2.0), None));
+        assert_eq!((line.per_step("transactions"), line.per_step("fsyncs")), (Some(1.5), None));
+        let unknown = json!({ "workload": "w9", "size": 1, "store": "memory", "side": "abide",
+            "figures": {}, "counters": { "steps": 0, "transactions": 6 } });
+        assert_eq!(Line::from_json(&unknown).unwrap().per_step("transactions"), None);
     }
 }

@@ -1,11 +1,14 @@
 //! Whole orchestrations: what a user waits for, on every store, beside the reference and beside what the store allows.
 //!
 //! Each measurement is a process (`abide-workloads`, or the same around the reference) on a store of its own. Read `plan.rs` for
-//! what is measured, `targets.rs` for what it must come to, `rows.rs` for the judgement; `show.rs`, `page.rs` and `chart.rs` show it.
+//! what is measured, `measure.rs` for how, `targets.rs` for what it must come to, `rows.rs` for the judgement; `show.rs`, `counts.rs`,
+//! `page.rs` and `chart.rs` show it.
 
 mod arguments;
 mod chart;
+mod counts;
 pub(crate) mod line;
+mod measure;
 mod origin;
 mod page;
 pub(crate) mod place;
@@ -15,23 +18,18 @@ mod run;
 mod show;
 mod targets;
 
-use std::fs::{self, File};
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::fs;
+use std::path::Path;
 use std::process::ExitCode;
 
 use arguments::Arguments;
 use line::{Ended, Line, Side};
 use page::Origin;
-use place::{Databases, Folder};
-use plan::{Case, Repeat, STORES, WORKLOADS, Who};
-use run::{Place, Program};
+use plan::{STORES, WORKLOADS};
 use serde_json::Value;
 use targets::{TARGETS, Target};
 
-use crate::ceiling;
 use crate::store::Fallible;
-use crate::store::clock::millis;
 
 pub(crate) fn main(words: impl Iterator<Item = String>) -> ExitCode {
     let arguments = match Arguments::parse(words) {
@@ -61,13 +59,14 @@ pub(crate) fn main(words: impl Iterator<Item = String>) -> ExitCode {
 async fn run_all(arguments: &Arguments) -> Fallible<ExitCode> {
     let (origin, lines) = match &arguments.from {
         Some(file) => read(file)?,
-        None => measure_all(arguments).await?,
+        None => measure::all(arguments).await?,
     };
     let rows = rows::rows(TARGETS, &lines);
     let is_measured = |row: &rows::Row| row.ours.is_some() || row.trouble.is_some();
     let mut shown: Vec<_> = rows.iter().filter(|row| is_measured(row)).cloned().collect();
     shown.extend(rows::rows(&without_target(&lines), &lines));
-    println!("\n{}", show::table(&shown));
+    println!("\n{}", show::table(&show::HEADINGS, shown.iter().map(show::cells)));
+    println!("for each activity\n\n{}", show::table(&counts::HEADINGS, counts::cells(&lines)));
     if arguments.writes {
         write_page(&origin, &rows, &lines)?;
     }
@@ -123,142 +122,4 @@ fn write_page(origin: &Origin, rows: &[rows::Row], lines: &[Line]) -> Fallible<(
     fs::write("docs/benchmarks.svg", chart::chart(rows))?;
     println!("written: docs/benchmarks.md, docs/benchmarks.svg");
     Ok(())
-}
-
-/// What all measurements share.
-struct Bench {
-    folder: Folder,
-    databases: Option<Databases>,
-    json: Option<File>,
-    lines: Vec<Line>,
-}
-
-async fn measure_all(arguments: &Arguments) -> Fallible<(Origin, Vec<Line>)> {
-    let cases = arguments.request.cases();
-    let ours = arguments.ours.clone().map_or_else(|| beside_us("abide-workloads"), Ok)?;
-    let reference = match (arguments.request.who, &arguments.reference) {
-        (Who::Ours, _) => None,
-        (Who::Both, Some(path)) => Some(path.clone()),
-        (Who::Both, None) => Some(beside_us("../reference/release/reference-workloads")?),
-    };
-    let needs_postgres = cases.iter().any(|case| case.store == "postgres");
-    let databases = if needs_postgres { Databases::start().await? } else { None };
-    if needs_postgres && databases.is_none() {
-        return Err("PostgreSQL is not installed; name other stores with --store".into());
-    }
-    let json = arguments.json.as_ref().map(|path| File::options().create(true).append(true).open(path));
-    let mut bench = Bench { folder: Folder::new()?, databases, json: json.transpose()?, lines: vec![] };
-    let version = bench.databases.as_ref().map(Databases::version);
-    let origin = origin::origin(&arguments.typed, version.as_deref());
-    bench.write(&origin.to_json())?;
-    bench.ceilings(&cases).await?;
-    for case in &cases {
-        let repeat = if case.repeat == Repeat::Once { 1 } else { arguments.repeat };
-        for repetition in 1..=repeat {
-            bench.measure(Program { side: Side::Ours, path: &ours }, case, repetition).await?;
-            if let Some(reference) = reference.as_deref().filter(|_| case.who == Who::Both) {
-                bench.measure(Program { side: Side::Reference, path: reference }, case, repetition).await?;
-            }
-        }
-    }
-    bench.ceilings(&cases).await?;
-    Ok((origin, bench.lines))
-}
-
-fn beside_us(name: &str) -> Fallible<PathBuf> {
-    let us = std::env::current_exe()?;
-    let path = us.parent().unwrap_or(Path::new(".")).join(name);
-    if path.exists() {
-        Ok(path)
-    } else {
-        Err(format!("{} is not built; `cargo xtask bench` builds it", path.display()).into())
-    }
-}
-
-impl Bench {
-    async fn ceilings(&mut self, cases: &[Case]) -> Fallible<()> {
-        for store in ["sqlite-full", "postgres"] {
-            if cases.iter().any(|case| case.store == store) {
-                self.ceiling(store).await?;
-            }
-        }
-        Ok(())
-    }
-
-    /// What this store allows, in the same minutes.
-    async fn ceiling(&mut self, store: &str) -> Fallible<()> {
-        eprintln!("the ceiling of {store} ...");
-        let lines = match (store, &mut self.databases) {
-            ("postgres", Some(databases)) => {
-                let url = databases.make().await?;
-                let lines = ceiling::postgres(&url).await?;
-                databases.finish().await?;
-                lines
-            }
-            _ => ceiling::sqlite(self.folder.path()).await?,
-        };
-        self.folder.clear()?;
-        lines.into_iter().try_for_each(|line| self.keep(line))
-    }
-
-    async fn measure(&mut self, program: Program<'_>, case: &Case, repetition: u64) -> Fallible<()> {
-        eprint!("{}, {} ({repetition}) ... ", case.title(), program.side.name());
-        let fsync = millis(ceiling::fsyncs(self.folder.path(), 20)?.median());
-        let mut line = match &mut self.databases {
-            Some(databases) if case.store == "postgres" => {
-                let url = databases.make().await?;
-                let server = databases.first_process();
-                let mut line = run::run(program, case, Place { at: &url, server: server.as_deref() })?;
-                line.figures.insert("deadlocks".to_owned(), databases.finish().await?);
-                line
-            }
-            _ => run::run(program, case, Place { at: &self.folder.file("store.db"), server: None })?,
-        };
-        self.folder.clear()?;
-        line.repetition = repetition;
-        line.figures.insert("fsync_p50_ms".to_owned(), fsync);
-        eprintln!("{}", in_short(&line));
-        self.keep(line)
-    }
-
-    fn keep(&mut self, line: Line) -> Fallible<()> {
-        self.write(&line.to_json())?;
-        self.lines.push(line);
-        Ok(())
-    }
-
-    fn write(&mut self, value: &Value) -> Fallible<()> {
-        if let Some(file) = &mut self.json {
-            writeln!(file, "{value}")?;
-        }
-        Ok(())
-    }
-}
-
-/// For people who watch.
-fn in_short(line: &Line) -> String {
-    const OF_INTEREST: [&str; 13] = [
-        "orchestrations_per_second",
-        "children_per_second",
-        "executions_per_second",
-        "seconds",
-        "p50_ms",
-        "p99_ms",
-        "ms_per_activity",
-        "first_100_ms",
-        "last_100_ms",
-        "cpu_seconds_in_20",
-        "first_progress_seconds",
-        "all_done_seconds",
-        "cpu_ms_per_orchestration",
-    ];
-    let figure = |name: &&str| Some(format!("{name} {}", show::number(line.figure(name)?)));
-    let mut parts: Vec<String> = OF_INTEREST.iter().filter_map(figure).collect();
-    match &line.ended {
-        Ended::Good if line.failures > 0 => parts.push(format!("{} DID NOT COMPLETE", line.failures)),
-        Ended::Good => {}
-        Ended::TooLong(seconds) => parts.push(format!("DID NOT FINISH in {seconds} s")),
-        Ended::Broken(complaint) => parts.push(format!("BROKEN: {complaint}")),
-    }
-    parts.join(", ")
 }

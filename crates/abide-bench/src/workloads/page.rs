@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::counts;
 use super::line::{Ended, Line, Side};
 use super::rows::{Row, Verdict};
 use super::show::{HEADINGS, cells, number, store_title, thousands};
@@ -37,9 +38,11 @@ pub(crate) fn page(origin: &Origin, rows: &[Row], lines: &[Line], notes: &str) -
     text += ABOUT;
     text += "\n## Targets\n\n![Ratio to the reference](benchmarks.svg)\n\n";
     text += COLUMNS;
-    text += &markdown(&HEADINGS, rows.iter().map(|row| cells(row).to_vec()));
+    text += &markdown(&HEADINGS, rows.iter().map(cells));
     text.extend(["\n", &summary(rows), "\n\n## What dominates where a target is not met\n\n", notes.trim()]);
-    text += "\n\n## Everything that was measured\n\nMedians over the repetitions, with default options unless slots are named.\n\n";
+    text.extend(["\n\n## Counts per step\n\n", counts::ABOUT, "\n\n"]);
+    text += &markdown(&counts::HEADINGS, counts::cells(lines));
+    text += "\n## Everything that was measured\n\nMedians over the repetitions, with default options unless slots are named.\n\n";
     text += &markdown(&["who", "workload", "store", "slots", "figures"], all(lines));
     text
 }
@@ -160,8 +163,10 @@ mod tests {
         let side = Side::Ours;
         let subject = Subject { workload, size: 1, store, slots: None, nodes: 1, activity_ms: 0, side };
         let figures = BTreeMap::from([("p50_ms".to_owned(), 1.5)]);
-        let line = Line { subject, repetition: 1, ended: Ended::Good, failures: 0, figures };
-        let lines = [line];
+        let counters =
+            BTreeMap::from([("steps".to_owned(), Some(200.0)), ("fsyncs".to_owned(), Some(300.0))]);
+        let ended = Ended::Good;
+        let lines = [Line { subject, repetition: 1, ended, failures: 0, figures, counters }];
         let origin = Origin { command: "cargo xtask bench".to_owned(), ..Origin::default() };
         let text = page(&origin, &rows(TARGETS, &lines), &lines, "W4: the disk.\n");
         assert!(
@@ -169,6 +174,7 @@ mod tests {
             "{text}"
         );
         assert!(text.contains("W4: the disk."));
+        assert!(text.contains("| abide | W2 | SQLite | – | – | 1.5 | – | – | – |"), "{text}");
         assert!(text.contains("| abide | w2 1 | SQLite |  | p50_ms 1.5 |"));
         let verdicts = text.lines().filter(|line| line.ends_with(" | not measured |")).count();
         assert!(verdicts > 40, "{verdicts}");
@@ -193,7 +199,8 @@ mod tests {
             side: Side::Reference,
         };
         let ended = Ended::TooLong(120);
-        let line = Line { subject, repetition: 1, ended, failures: 0, figures: BTreeMap::new() };
+        let (figures, counters) = (BTreeMap::new(), BTreeMap::new());
+        let line = Line { subject, repetition: 1, ended, failures: 0, figures, counters };
         assert!(page(&Origin::default(), &[], &[line], "").contains("**did not finish in 120 s**"));
     }
 }

@@ -6,11 +6,13 @@ use std::fs;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 use abide_throwaway::{Server, Settings};
 use tokio_postgres::{Client, NoTls};
 
 use crate::store::Fallible;
+use crate::store::clock::sleep;
 
 /// Removes the folder once its input ends.
 const KEEPER: &str = r#"cat >/dev/null; rm -rf -- "$1""#;
@@ -65,6 +67,17 @@ pub(crate) struct Databases {
     server: Server,
     client: Client,
     made: u64,
+    /// When the last one was made.
+    fsyncs: Option<f64>,
+}
+
+/// What the server did for one database.
+#[derive(Debug)]
+pub(crate) struct Served {
+    pub(crate) deadlocks: f64,
+    pub(crate) transactions: f64,
+    /// Of the server's log. `None` if this server does not say.
+    pub(crate) fsyncs: Option<f64>,
 }
 
 impl Databases {
@@ -75,7 +88,7 @@ impl Databases {
         let (client, connection) = tokio_postgres::connect(&server.url(), NoTls).await?;
         // It ends with the client.
         let _connection = spawn(connection);
-        Ok(Some(Self { server, client, made: 0 }))
+        Ok(Some(Self { server, client, made: 0, fsyncs: None }))
     }
 
     /// A new database, by its URL.
@@ -83,19 +96,46 @@ impl Databases {
         self.made += 1;
         let name = self.name();
         self.client.batch_execute(&format!("CREATE DATABASE {name}")).await?;
+        self.fsyncs = self.fsyncs().await;
         let url = self.server.url();
         let server = url.rsplit_once('/').map_or(url.as_str(), |(server, _)| server);
         Ok(format!("{server}/{name}"))
     }
 
-    /// How many deadlocks the last one has seen; then it is removed, and what it left is on the disk.
-    pub(crate) async fn finish(&self) -> Fallible<f64> {
+    /// What it did for the last one; then that is removed, and what it left is on the disk.
+    pub(crate) async fn finish(&self) -> Fallible<Served> {
         let name = self.name();
-        let query = "SELECT deadlocks::float8 FROM pg_stat_database WHERE datname = $1";
-        let deadlocks: f64 = self.client.query_one(query, &[&name]).await?.get(0);
+        self.clients_are_gone(&name).await?;
+        let fsyncs = self.fsyncs().await.zip(self.fsyncs).map(|(after, before)| after - before);
+        let query = "SELECT deadlocks::float8, (xact_commit + xact_rollback)::float8 \
+                     FROM pg_stat_database WHERE datname = $1";
+        let row = self.client.query_one(query, &[&name]).await?;
         self.client.batch_execute(&format!("DROP DATABASE {name} WITH (FORCE)")).await?;
         self.client.batch_execute("CHECKPOINT").await?;
-        Ok(deadlocks)
+        Ok(Served { deadlocks: row.get(0), transactions: row.get(1), fsyncs })
+    }
+
+    /// A connection counts for the server once it has ended, which is a little later than its client.
+    async fn clients_are_gone(&self, name: &str) -> Fallible<()> {
+        const TRIES: usize = 200;
+        for _ in 0..TRIES {
+            let query = "SELECT count(*) FROM pg_stat_activity WHERE datname = $1";
+            let clients: i64 = self.client.query_one(query, &[&name]).await?.get(0);
+            if clients == 0 {
+                break;
+            }
+            sleep(Duration::from_millis(10)).await;
+        }
+        Ok(())
+    }
+
+    async fn fsyncs(&self) -> Option<f64> {
+        let query = if self.server.version().major() < 18 {
+            "SELECT wal_sync::float8 FROM pg_stat_wal"
+        } else {
+            "SELECT sum(fsyncs)::float8 FROM pg_stat_io WHERE object = 'wal'"
+        };
+        self.client.query_one(query, &[]).await.ok()?.try_get(0).ok()
     }
 
     fn name(&self) -> String {

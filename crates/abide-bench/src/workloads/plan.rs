@@ -87,6 +87,11 @@ impl Case {
         self
     }
 
+    /// Whether it is run once more to count what it costs: few enough to be soon done, and enough to say what a step is.
+    pub(crate) fn is_counted(&self) -> bool {
+        matches!(self.workload, "w1" | "w4") && self.size <= 1_000 && self.slots.is_none()
+    }
+
     /// For people.
     pub(crate) fn title(&self) -> String {
         let mut title = format!("{} {} on {}", self.workload, self.size, self.store);

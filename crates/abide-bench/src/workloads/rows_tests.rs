@@ -9,7 +9,7 @@ fn line(who: Side, size: u64, repetition: u64, figures: &[(&str, f64)]) -> Line 
         figures.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
     let (workload, store) = ("w1".to_owned(), "sqlite-full".to_owned());
     let subject = Subject { workload, size, store, slots: None, nodes: 1, activity_ms: 0, side: who };
-    Line { subject, repetition, ended: Ended::Good, failures: 0, figures }
+    Line { subject, repetition, ended: Ended::Good, failures: 0, figures, counters: BTreeMap::new() }
 }
 
 fn rate(who: Side, size: u64, repetition: u64, rate: f64) -> Line {

@@ -78,6 +78,7 @@ pub(crate) fn run(program: Program<'_>, case: &Case, place: Place<'_>) -> Fallib
         ended: Ended::Good,
         failures: 0,
         figures: BTreeMap::new(),
+        counters: BTreeMap::new(),
     };
     // It ends when its output does.
     let Ok(result) = result.recv_timeout(case.limit) else {

@@ -17,15 +17,11 @@ pub(crate) const HEADINGS: [&str; 10] = [
 ];
 
 /// The cells of a row, under the headings.
-pub(crate) fn cells(row: &Row) -> [String; 10] {
+pub(crate) fn cells(row: &Row) -> Vec<String> {
     let target = &row.target;
-    let workload = match target.size {
-        _ if target.workload == "all" => "all".to_owned(),
-        0 | 1 => title(target.workload),
-        size => format!("{}, {}", title(target.workload), thousands(size)),
-    };
+    let workload = place_of(target.workload, target.size);
     let dash = || "–".to_owned();
-    [
+    vec![
         workload,
         store_title(target.store).to_owned(),
         what(target.figure),
@@ -39,6 +35,15 @@ pub(crate) fn cells(row: &Row) -> [String; 10] {
             .map_or_else(dash, |(ceiling, of)| format!("{} of {}", share(of), number(ceiling))),
         verdict(row),
     ]
+}
+
+/// A workload at a size.
+pub(crate) fn place_of(workload: &str, size: u64) -> String {
+    match size {
+        _ if workload == "all" => workload.to_owned(),
+        0 | 1 => title(workload),
+        size => format!("{}, {}", title(workload), thousands(size)),
+    }
 }
 
 /// `w2-busy` is W2 beside other load.
@@ -141,13 +146,16 @@ pub(crate) fn thousands(count: u64) -> String {
 }
 
 /// Columns as wide as they must be.
-pub(crate) fn table(rows: &[Row]) -> String {
-    let heading = HEADINGS.map(str::to_owned);
-    let lines: Vec<[String; 10]> = std::iter::once(heading).chain(rows.iter().map(cells)).collect();
-    let width =
-        |column: usize| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or_default();
-    let widths: Vec<usize> = (0..HEADINGS.len()).map(width).collect();
-    let padded = |line: &[String; 10]| {
+pub(crate) fn table(headings: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
+    let headings: Vec<String> = headings.iter().map(|heading| (*heading).to_owned()).collect();
+    let lines: Vec<Vec<String>> = std::iter::once(headings).chain(rows).collect();
+    let columns = lines.iter().map(Vec::len).max().unwrap_or_default();
+    let width = |column: usize| {
+        let cells = lines.iter().filter_map(|line| line.get(column));
+        cells.map(|cell| cell.chars().count()).max().unwrap_or_default()
+    };
+    let widths: Vec<usize> = (0..columns).map(width).collect();
+    let padded = |line: &Vec<String>| {
         let cells = line.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}"));
         cells.collect::<Vec<_>>().join("  ").trim_end().to_owned() + "\n"
     };

@@ -181,7 +181,7 @@ impl<'a, 'c> WriterGround<'a, 'c> {
     /// Begins a transaction.
     pub(crate) fn begin(&self) -> rusqlite::Result<Tx<'a, 'c>> {
         self.statements.execute(Sql::Begin, [])?;
-        self.shared.counts.transaction();
+        self.shared.counts.transactions.one();
         let tx = Tx::begin(self.statements, self.now(), self.shared.owner(), &*self.shared.entropy)?;
         let tx = if self.shared.changes.is_empty() { tx } else { tx.listened_to() };
         Ok(if self.shared.watches_leases() { tx.watched() } else { tx })
@@ -190,6 +190,16 @@ impl<'a, 'c> WriterGround<'a, 'c> {
     /// Whether the file that was written is still the one that its path names.
     pub(crate) fn still_there(&self) -> Result<(), String> {
         self.shared.files.check()
+    }
+
+    /// Commits, and counts it if that waits for the disk.
+    pub(crate) fn commit(&self) -> rusqlite::Result<()> {
+        self.statements.execute(Sql::Commit, [])?;
+        let waits = self.shared.durability == Durability::Full && self.level.get() == Durable::Must;
+        if waits && !self.shared.in_memory() {
+            self.shared.counts.synced_commits.one();
+        }
+        Ok(())
     }
 
     /// Groups that only lease or renew need no fsync: losing them frees the leases.

@@ -159,10 +159,8 @@ fn settle(
 ) {
     let sql = ground.statements();
     if done.changed {
-        let committed = sql
-            .execute(Sql::Commit, [])
-            .map_err(|error| error.to_string())
-            .and_then(|_| ground.still_there());
+        let committed =
+            ground.commit().map_err(|error| error.to_string()).and_then(|()| ground.still_there());
         if let Err(message) = committed {
             roll_back(sql);
             fail_all(&message, jobs, parked);

@@ -209,7 +209,7 @@ impl Thread {
                 return Left::Broken;
             }
             if outcome.committed {
-                checkpoints.after_commit(&statements);
+                checkpoints.after_commit(&statements, &shared.counts);
             }
         }
     }

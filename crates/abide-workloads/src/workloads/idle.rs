@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use futures::StreamExt as _;
 use futures::stream;
-use serde_json::Value;
 
 use crate::arguments::Arguments;
 use crate::bench::{Bench, PAUSE};
 use crate::clock;
+use crate::counting;
 use crate::machine::{self, Machine};
 use crate::notes::Moment;
 use crate::program::Fallible;
@@ -31,9 +31,7 @@ pub(crate) async fn idle(arguments: &Arguments) -> Fallible<Outcome> {
     if let Some(server) = after.server_since(&before) {
         outcome.set("cpu_seconds_in_20_with_server", in_20(after.cpu_since(&before) + server));
     }
-    for (name, value) in counted_after.as_object().into_iter().flatten() {
-        let of = |counted: &Value| counted.get(name).and_then(Value::as_u64).unwrap_or_default();
-        let done = value.as_u64().unwrap_or_default().saturating_sub(of(&counted_before));
+    for (name, done) in counting::since(&counted_before, counted_after) {
         outcome.set(&format!("{name}_per_second"), number(done) / time.as_secs_f64());
     }
     if let (_, Some(now)) = machine::memory() {

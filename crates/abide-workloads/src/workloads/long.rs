@@ -18,6 +18,7 @@ pub(crate) async fn fan_out(arguments: &Arguments) -> Fallible<Outcome> {
     let time = begin.elapsed();
     outcome.set("seconds", time.as_secs_f64());
     outcome.set_rate("activities", arguments.size, time);
+    outcome.set_steps(arguments.size);
     bench.stop(&mut outcome).await;
     Ok(outcome)
 }
@@ -31,6 +32,7 @@ pub(crate) async fn sequence(arguments: &Arguments) -> Fallible<Outcome> {
     let time = begin.elapsed();
     outcome.set("seconds", time.as_secs_f64());
     outcome.set("ms_per_activity", millis(time) / number(arguments.size.max(1)));
+    outcome.set_steps(arguments.size);
     let moments = bench.notes.all(Moment::Begun);
     let (first, last) = (ms_each(&moments, End::First), ms_each(&moments, End::Last));
     if let Some((first, last)) = first.zip(last) {

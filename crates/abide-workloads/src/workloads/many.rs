@@ -20,6 +20,7 @@ pub(crate) async fn chains(arguments: &Arguments) -> Fallible<Outcome> {
     outcome.set("seconds", time.as_secs_f64());
     outcome.set_rate("orchestrations", arguments.size, time);
     outcome.set_rate("activities", arguments.size * STEPS, time);
+    outcome.set_steps(arguments.size * STEPS);
     outcome.set_cpu(arguments.size, after.cpu_since(&before), after.server_since(&before));
     bench.stop(&mut outcome).await;
     Ok(outcome)
@@ -45,6 +46,7 @@ pub(crate) async fn samples(arguments: &Arguments, caller: &Caller) -> Outcome {
             break;
         }
     }
+    outcome.set_steps(u64::try_from(times.len()).unwrap_or(u64::MAX));
     outcome.set_times(times);
     outcome
 }

@@ -55,6 +55,7 @@ pub(crate) async fn recovery(arguments: &Arguments) -> Fallible<Outcome> {
     let left = bench.notes.total();
     outcome.set("activities_left", crate::report::number(left));
     outcome.set_rate("activities", left, time);
+    outcome.set_steps(left);
     bench.stop(&mut outcome).await;
     Ok(outcome)
 }

@@ -193,7 +193,8 @@ impl Child {
     }
 
     fn note_step(&self, step: u64) {
-        self.journal.note(&format!("step {step} {}", self.store.transactions()));
+        let (transactions, syncs) = (self.store.transactions(), self.store.synced_commits());
+        self.journal.note(&format!("step {step} {transactions} {syncs}"));
     }
 
     async fn lease_instances(&self, wait: Duration) -> Vec<InstanceLease> {

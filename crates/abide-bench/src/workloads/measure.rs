@@ -1,0 +1,202 @@
+//! Measures what is planned: each in turn with the reference, between two looks at what the store allows.
+
+use std::fs::File;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::arguments::Arguments;
+use super::line::{Ended, Line, Side};
+use super::page::Origin;
+use super::place::{Databases, Folder};
+use super::plan::{Case, Repeat, Who};
+use super::run::{self, Place, Program};
+use super::{origin, show};
+use crate::ceiling;
+use crate::store::Fallible;
+use crate::store::clock::millis;
+
+/// What all measurements share.
+struct Bench {
+    folder: Folder,
+    databases: Option<Databases>,
+    json: Option<File>,
+    lines: Vec<Line>,
+}
+
+pub(crate) async fn all(arguments: &Arguments) -> Fallible<(Origin, Vec<Line>)> {
+    let cases = arguments.request.cases();
+    let ours = Programs::of(Side::Ours, arguments.ours.as_deref(), "abide-workloads")?;
+    let reference = match arguments.request.who {
+        Who::Ours => None,
+        Who::Both => {
+            let usual = "../reference/release/reference-workloads";
+            Some(Programs::of(Side::Reference, arguments.reference.as_deref(), usual)?)
+        }
+    };
+    let needs_postgres = cases.iter().any(|case| case.store == "postgres");
+    let databases = if needs_postgres { Databases::start().await? } else { None };
+    if needs_postgres && databases.is_none() {
+        return Err("PostgreSQL is not installed; name other stores with --store".into());
+    }
+    let json = arguments.json.as_ref().map(|path| File::options().create(true).append(true).open(path));
+    let mut bench = Bench { folder: Folder::new()?, databases, json: json.transpose()?, lines: vec![] };
+    let version = bench.databases.as_ref().map(Databases::version);
+    let origin = origin::origin(&arguments.typed, version.as_deref());
+    bench.write(&origin.to_json())?;
+    bench.ceilings(&cases).await?;
+    for case in &cases {
+        let repeat = if case.repeat == Repeat::Once { 1 } else { arguments.repeat };
+        let with_reference = reference.as_ref().filter(|_| case.who == Who::Both);
+        let sides = || std::iter::once(&ours).chain(with_reference);
+        for repetition in 1..=repeat {
+            for programs in sides() {
+                bench.measure(programs, case, repetition).await?;
+            }
+        }
+        for programs in sides() {
+            bench.count(programs, case).await?;
+        }
+    }
+    bench.ceilings(&cases).await?;
+    Ok((origin, bench.lines))
+}
+
+/// Of one side: what measures time, and what counts.
+struct Programs {
+    side: Side,
+    timing: PathBuf,
+    /// Beside it, if it was built.
+    counting: Option<PathBuf>,
+}
+
+impl Programs {
+    fn of(side: Side, named: Option<&Path>, usual: &str) -> Fallible<Self> {
+        let timing = named.map_or_else(|| beside_us(usual), |path| Ok(path.to_owned()))?;
+        let mut counting = timing.clone().into_os_string();
+        counting.push("-counting");
+        let counting = Some(PathBuf::from(counting)).filter(|path| path.exists());
+        Ok(Self { side, timing, counting })
+    }
+}
+
+fn beside_us(name: &str) -> Fallible<PathBuf> {
+    let us = std::env::current_exe()?;
+    let path = us.parent().unwrap_or(Path::new(".")).join(name);
+    if path.exists() {
+        Ok(path)
+    } else {
+        Err(format!("{} is not built; `cargo xtask bench` builds it", path.display()).into())
+    }
+}
+
+impl Bench {
+    async fn ceilings(&mut self, cases: &[Case]) -> Fallible<()> {
+        for store in ["sqlite-full", "postgres"] {
+            if cases.iter().any(|case| case.store == store) {
+                self.ceiling(store).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What this store allows, in the same minutes.
+    async fn ceiling(&mut self, store: &str) -> Fallible<()> {
+        eprintln!("the ceiling of {store} ...");
+        let lines = match (store, &mut self.databases) {
+            ("postgres", Some(databases)) => {
+                let url = databases.make().await?;
+                let lines = ceiling::postgres(&url).await?;
+                databases.finish().await?;
+                lines
+            }
+            _ => ceiling::sqlite(self.folder.path()).await?,
+        };
+        self.folder.clear()?;
+        lines.into_iter().try_for_each(|line| self.keep(line))
+    }
+
+    async fn measure(&mut self, programs: &Programs, case: &Case, repetition: u64) -> Fallible<()> {
+        eprint!("{}, {} ({repetition}) ... ", case.title(), programs.side.name());
+        let fsync = millis(ceiling::fsyncs(self.folder.path(), 20)?.median());
+        let mut line = self.run(Program { side: programs.side, path: &programs.timing }, case).await?;
+        line.repetition = repetition;
+        line.figures.insert("fsync_p50_ms".to_owned(), fsync);
+        eprintln!("{}", in_short(&line));
+        self.keep(line)
+    }
+
+    /// Once more, if that is worth it, by the program that counts: nothing but what it counted is kept.
+    async fn count(&mut self, programs: &Programs, case: &Case) -> Fallible<()> {
+        let subject = case.subject(programs.side);
+        let finishes = |line: &Line| line.subject == subject && line.ended == Ended::Good;
+        let Some(path) = programs.counting.as_deref().filter(|_| case.is_counted()) else { return Ok(()) };
+        if !self.lines.iter().any(finishes) {
+            return Ok(());
+        }
+        eprintln!("{}, {} (counting)", case.title(), programs.side.name());
+        let mut line = self.run(Program { side: programs.side, path }, case).await?;
+        line.figures.retain(|name, _| name == "deadlocks");
+        self.keep(line)
+    }
+
+    async fn run(&mut self, program: Program<'_>, case: &Case) -> Fallible<Line> {
+        let line = match &mut self.databases {
+            Some(databases) if case.store == "postgres" => {
+                let url = databases.make().await?;
+                let server = databases.first_process();
+                let mut line = run::run(program, case, Place { at: &url, server: server.as_deref() })?;
+                let done = databases.finish().await?;
+                line.figures.insert("deadlocks".to_owned(), done.deadlocks);
+                line.counters.insert("transactions".to_owned(), Some(done.transactions));
+                line.counters.insert("fsyncs".to_owned(), done.fsyncs);
+                line
+            }
+            _ => run::run(program, case, Place { at: &self.folder.file("store.db"), server: None })?,
+        };
+        self.folder.clear()?;
+        Ok(line)
+    }
+
+    fn keep(&mut self, line: Line) -> Fallible<()> {
+        self.write(&line.to_json())?;
+        self.lines.push(line);
+        Ok(())
+    }
+
+    fn write(&mut self, value: &Value) -> Fallible<()> {
+        if let Some(file) = &mut self.json {
+            writeln!(file, "{value}")?;
+        }
+        Ok(())
+    }
+}
+
+/// For people who watch.
+fn in_short(line: &Line) -> String {
+    const OF_INTEREST: [&str; 13] = [
+        "orchestrations_per_second",
+        "children_per_second",
+        "executions_per_second",
+        "seconds",
+        "p50_ms",
+        "p99_ms",
+        "ms_per_activity",
+        "first_100_ms",
+        "last_100_ms",
+        "cpu_seconds_in_20",
+        "first_progress_seconds",
+        "all_done_seconds",
+        "cpu_ms_per_orchestration",
+    ];
+    let figure = |name: &&str| Some(format!("{name} {}", show::number(line.figure(name)?)));
+    let mut parts: Vec<String> = OF_INTEREST.iter().filter_map(figure).collect();
+    match &line.ended {
+        Ended::Good if line.failures > 0 => parts.push(format!("{} DID NOT COMPLETE", line.failures)),
+        Ended::Good => {}
+        Ended::TooLong(seconds) => parts.push(format!("DID NOT FINISH in {seconds} s")),
+        Ended::Broken(complaint) => parts.push(format!("BROKEN: {complaint}")),
+    }
+    parts.join(", ")
+}
