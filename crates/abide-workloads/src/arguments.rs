@@ -14,7 +14,7 @@ usage: WORKLOAD --store NAME [--at PLACE] [--size N] [--slots N] [--samples N] [
   --slots N        of both kinds in a runtime (default: those of the library)
   --samples N      how often, where one is measured after the other (default 200)
   --seconds N      how long at most for these samples, or how long to be idle (default 20)
-  --nodes N        processes of w12 (default 1)
+  --nodes N        processes of w12; with 2, activities of w10 run in another process (default 1)
   --activity-ms N  how long each activity of w12 takes (default 0)
   --server PID     the first process of the database server, whose CPU time is part of the result
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use durable::runtime::Runtime;
-use durable::{Client, ClientError, OrchestrationStatus, RuntimeOptions};
+use durable::{Client, ClientError, OrchestrationStatus, RuntimeOptions, SemverRange};
 
 use crate::arguments::Arguments;
 use crate::clock;
@@ -36,22 +36,50 @@ pub(crate) struct Bench {
     before: Counters,
 }
 
+/// What a runtime takes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Part {
+    Everything,
+    /// No activities.
+    Turns,
+    /// And of turns only the first of an execution: what has begun is of a build that it does not know.
+    Activities,
+}
+
+impl Part {
+    fn options(self, slots: Option<usize>) -> Fallible<RuntimeOptions> {
+        let mut options = RuntimeOptions::default();
+        if let Some(slots) = slots {
+            (options.orchestration_concurrency, options.worker_concurrency) = (slots, slots);
+        }
+        match self {
+            Self::Everything => {}
+            Self::Turns => options.worker_concurrency = 0,
+            Self::Activities => {
+                let earlier = SemverRange { min: "0.0.0".parse()?, max: "0.1.0".parse()? };
+                options.supported_replay_versions = Some(earlier);
+            }
+        }
+        Ok(options)
+    }
+}
+
 impl Bench {
     /// With a runtime, and room for so many notes.
     pub(crate) async fn start(arguments: &Arguments, notes: u64) -> Fallible<Self> {
-        let mut bench = Self::without_runtime(arguments, notes).await?;
+        Self::start_part(arguments, Notes::new(notes), Part::Everything).await
+    }
+
+    pub(crate) async fn start_part(arguments: &Arguments, notes: Notes, part: Part) -> Fallible<Self> {
+        let mut bench = Self::open(arguments, notes).await?;
         let (activities, orchestrations) =
             (activities(&bench.notes, arguments.activity), orchestrations(&bench.notes));
         let store = bench.opened.provider();
-        let runtime = match arguments.slots {
+        let runtime = match (arguments.slots, part) {
             // What most people call.
-            None => Runtime::start_with_store(store, activities, orchestrations).await,
-            Some(slots) => {
-                let options = RuntimeOptions {
-                    orchestration_concurrency: slots,
-                    worker_concurrency: slots,
-                    ..RuntimeOptions::default()
-                };
+            (None, Part::Everything) => Runtime::start_with_store(store, activities, orchestrations).await,
+            (slots, part) => {
+                let options = part.options(slots)?;
                 Runtime::start_with_options(store, activities, orchestrations, options).await
             }
         };
@@ -60,10 +88,14 @@ impl Bench {
         Ok(bench)
     }
 
-    pub(crate) async fn without_runtime(arguments: &Arguments, notes: u64) -> Fallible<Self> {
+    pub(crate) async fn without_runtime(arguments: &Arguments) -> Fallible<Self> {
+        Self::open(arguments, Notes::new(0)).await
+    }
+
+    async fn open(arguments: &Arguments, notes: Notes) -> Fallible<Self> {
         let opened = Opened::open(&arguments.store, &arguments.at).await?;
         let caller = Caller { client: Client::new(opened.provider()) };
-        let notes = Arc::new(Notes::new(notes));
+        let notes = Arc::new(notes);
         let mut bench = Self { caller, notes, opened, runtime: None, before: Counters::new() };
         bench.before = bench.counters();
         Ok(bench)

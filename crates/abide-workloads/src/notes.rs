@@ -12,6 +12,15 @@ pub(crate) struct Notes {
     moments: Vec<[AtomicU64; 2]>,
     /// How often anything was noted, also again.
     total: AtomicU64,
+    audience: Audience,
+}
+
+/// Who gets to know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Audience {
+    ThisProcess,
+    /// Whoever reads what this process prints, too.
+    Others,
 }
 
 /// Which of the two.
@@ -28,12 +37,35 @@ impl Moment {
             Self::Resumed => 1,
         }
     }
+
+    /// As it goes from one process to another.
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Begun => "begun",
+            Self::Resumed => "resumed",
+        }
+    }
 }
 
 impl Notes {
     pub(crate) fn new(count: u64) -> Self {
         let moments = (0..count).map(|_| Default::default()).collect();
-        Self { base: clock::now(), moments, total: AtomicU64::new(0) }
+        Self { base: clock::now(), moments, total: AtomicU64::new(0), audience: Audience::ThisProcess }
+    }
+
+    /// Each is printed as well, for another process to [`hear`](Self::hear).
+    pub(crate) fn aloud(count: u64) -> Self {
+        Self { audience: Audience::Others, ..Self::new(count) }
+    }
+
+    /// Notes what another process printed, as of now.
+    pub(crate) fn hear(&self, line: &str) {
+        let moments = [Moment::Begun, Moment::Resumed];
+        if let Some((word, which)) = line.split_once(' ')
+            && let Some(moment) = moments.into_iter().find(|moment| moment.word() == word)
+        {
+            self.note(which, moment);
+        }
     }
 
     /// Code is run again to be replayed, so only the first time counts. What has no number here is not noted.
@@ -43,6 +75,9 @@ impl Notes {
         let nanos = u64::try_from(self.base.elapsed().as_nanos()).unwrap_or(u64::MAX);
         // It is noted already if this fails.
         cell[moment.index()].compare_exchange(0, nanos.max(1), Relaxed, Relaxed).ok();
+        if self.audience == Audience::Others {
+            println!("{} {which}", moment.word());
+        }
     }
 
     pub(crate) fn at(&self, which: u64, moment: Moment) -> Option<Instant> {
@@ -82,5 +117,14 @@ mod tests {
         assert_eq!(notes.at(1, Moment::Begun), Some(first));
         assert_eq!((notes.count(Moment::Begun), notes.count(Moment::Resumed)), (1, 0));
         assert_eq!(notes.all(Moment::Begun), [first]);
+    }
+    #[test]
+    fn what_another_process_says_is_noted() {
+        let notes = Notes::new(2);
+        for line in ["begun 1", "resumed 0", "ready", "begun many", "gone 1"] {
+            notes.hear(line);
+        }
+        assert!(notes.at(1, Moment::Begun).is_some() && notes.at(0, Moment::Resumed).is_some());
+        assert_eq!((notes.count(Moment::Begun), notes.count(Moment::Resumed)), (1, 1));
     }
 }

@@ -38,6 +38,17 @@ pub(crate) struct Subject {
     pub(crate) side: Side,
 }
 
+impl Subject {
+    /// How many processes, for people, where that is not the usual one.
+    pub(crate) fn processes(&self) -> String {
+        match (self.workload.as_str(), self.nodes) {
+            ("w12", nodes) => format!(", {nodes} nodes, activities of {} ms", self.activity_ms),
+            (_, 1) => String::new(),
+            (_, nodes) => format!(", {nodes} nodes"),
+        }
+    }
+}
+
 /// How a measurement ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Ended {

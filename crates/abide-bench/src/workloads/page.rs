@@ -60,7 +60,7 @@ with the defaults of both libraries. Figures are medians, with the least and the
 | W7 | so many orchestrations wait for an event and all are raised: from the call until the code goes on |\n\
 | W8 | a parent with so many children |\n\
 | W9 | a runtime with nothing to do, alone or with so many sleeping instances |\n\
-| W10 | from `cancel_instance` until the running activity has heard |\n\
+| W10 | from `cancel_instance` until the running activity has heard, in the same process or in another one |\n\
 | W11 | a process with so many orchestrations under way is killed; another opens the store |\n\
 | W12 | W1 with several processes |\n";
 
@@ -77,10 +77,7 @@ fn all(lines: &[Line]) -> Vec<Vec<String>> {
     subjects.dedup();
     let row = |subject: &super::line::Subject| {
         let same: Vec<&Line> = lines.iter().filter(|line| line.subject == *subject).collect();
-        let mut what = format!("{} {}", subject.workload, thousands(subject.size));
-        if subject.workload == "w12" {
-            what = format!("{what}, {} nodes, {} ms", subject.nodes, subject.activity_ms);
-        }
+        let what = format!("{} {}{}", subject.workload, thousands(subject.size), subject.processes());
         vec![
             subject.side.name().to_owned(),
             what,

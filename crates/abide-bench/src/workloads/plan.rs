@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use super::line::Side;
+
 /// In the order in which they are shown.
 pub(crate) const STORES: [&str; 5] = ["sqlite-full", "postgres", "memory", "sqlite-memory", "sqlite-normal"];
 pub(crate) const WORKLOADS: [&str; 14] =
@@ -98,10 +100,7 @@ impl Case {
         if let Some(slots) = self.slots {
             title = format!("{title}, {slots} slots");
         }
-        if self.workload == "w12" {
-            title = format!("{title}, {} nodes, activities of {} ms", self.nodes, self.activity_ms);
-        }
-        title
+        title + &self.subject(Side::Ours).processes()
     }
 }
 
@@ -135,7 +134,8 @@ impl Request {
             for case in &mut cases {
                 case.size = size;
                 // Whoever names a size knows whether the reference gets there.
-                if self.who == Who::Both && case.slots.is_none() && has_reference(case.store) {
+                let is_plain = case.slots.is_none() && case.nodes == 1;
+                if self.who == Who::Both && is_plain && has_reference(case.store) {
                     case.who = Who::Both;
                 }
             }
@@ -179,15 +179,23 @@ fn bounded(store: &'static str) -> Vec<Case> {
     ];
     let mut cases = Vec::new();
     for (workload, sizes) in sizes {
-        if workload == "w11" && matches!(store, "memory" | "sqlite-memory") {
+        if workload == "w11" && !is_shared(store) {
             continue;
         }
         cases.extend(sizes.iter().map(|size| Case::new(workload, store, *size)));
+    }
+    if is_shared(store) {
+        cases.push(Case { nodes: 2, ..Case::new("w10", store, 1) });
     }
     if store == "postgres" {
         cases.extend(nodes(store));
     }
     cases
+}
+
+/// Whether several processes can have it.
+fn is_shared(store: &str) -> bool {
+    !matches!(store, "memory" | "sqlite-memory")
 }
 
 /// W12: trivial activities, and some that take a while.
@@ -214,7 +222,7 @@ fn large(store: &'static str) -> Vec<Case> {
         Case::new("w8", store, 5_000),
         Case { seconds: 20, ..Case::new("w9", store, 100_000).lasting(400).once() },
     ];
-    if !matches!(store, "memory" | "sqlite-memory") {
+    if is_shared(store) {
         cases.push(Case::new("w11", store, 10_000).lasting(200));
     }
     cases
@@ -222,28 +230,34 @@ fn large(store: &'static str) -> Vec<Case> {
 
 /// Everything with other numbers of slots: nothing may fail or hang.
 fn slots(store: &'static str) -> Vec<Case> {
-    let sizes = [
-        ("w1", 1_000),
-        ("w2", 1),
-        ("w2-busy", 1),
-        ("w2-flood", 1),
-        ("w3", 1_000),
-        ("w4", 200),
-        ("w5", 500),
-        ("w6", 1_000),
-        ("w7", 500),
-        ("w8", 200),
-        ("w9", 0),
-        ("w10", 1),
-        ("w11", 500),
+    // By workload, size, and number of processes.
+    let all = [
+        ("w1", 1_000, 1),
+        ("w2", 1, 1),
+        ("w2-busy", 1, 1),
+        ("w2-flood", 1, 1),
+        ("w3", 1_000, 1),
+        ("w4", 200, 1),
+        ("w5", 500, 1),
+        ("w6", 1_000, 1),
+        ("w7", 500, 1),
+        ("w8", 200, 1),
+        ("w9", 0, 1),
+        ("w10", 1, 1),
+        ("w10", 1, 2),
+        ("w11", 500, 1),
+        ("w12", 200, 2),
     ];
-    let possible =
-        sizes.into_iter().filter(|(name, _)| *name != "w11" || !matches!(store, "memory" | "sqlite-memory"));
+    let is_possible = |(workload, _, nodes): &(&str, u64, u64)| match *workload {
+        "w12" => store == "postgres",
+        "w11" => is_shared(store),
+        _ => *nodes == 1 || is_shared(store),
+    };
     let with = |slots: u64| {
-        possible.clone().map(move |(workload, size)| {
+        all.into_iter().filter(is_possible).map(move |(workload, size, nodes)| {
             let case = Case::new(workload, store, size).once();
             let samples = case.samples.min(20);
-            Case { slots: Some(slots), samples, seconds: 5, ..case }
+            Case { slots: Some(slots), nodes, samples, seconds: 5, ..case }
         })
     };
     SLOTS.into_iter().flat_map(with).collect()
@@ -271,7 +285,8 @@ fn compare(cases: &mut Vec<Case>, stores: impl Iterator<Item = &'static str>) {
         ("w10", 1),
     ];
     for case in cases.iter_mut() {
-        let finishes = FINISHES.contains(&(case.workload, case.size)) && case.slots.is_none();
+        let is_plain = case.slots.is_none() && case.nodes == 1;
+        let finishes = is_plain && FINISHES.contains(&(case.workload, case.size));
         if finishes && has_reference(case.store) {
             case.who = Who::Both;
         }
@@ -310,6 +325,11 @@ mod tests {
                 assert!(cases.iter().any(|case| case.store == store && case.slots == Some(slots)));
             }
         }
+        for (workload, slots) in WORKLOADS.into_iter().flat_map(|it| SLOTS.map(|slots| (it, slots))) {
+            let same =
+                |case: &Case| (case.workload, case.store, case.slots) == (workload, "postgres", Some(slots));
+            assert!(cases.iter().any(same), "{workload} with {slots} slots");
+        }
         for workload in ["w3", "w4"] {
             assert!(cases.iter().any(|case| case.workload == workload && case.size == 100_000));
         }
@@ -321,7 +341,7 @@ mod tests {
         let cases = request(Extent::Full, Who::Both).cases();
         let both: Vec<_> = cases.iter().filter(|case| case.who == Who::Both).collect();
         assert!(both.iter().any(|case| (case.workload, case.size) == ("w1", 1_000)));
-        assert!(both.iter().all(|case| case.size <= 1_000 && case.slots.is_none()));
+        assert!(both.iter().all(|case| case.size <= 1_000 && case.slots.is_none() && case.nodes == 1));
         assert!(both.iter().all(|case| matches!(case.store, "sqlite-full" | "postgres")));
     }
 

@@ -78,9 +78,11 @@ fn better(target: &Target, one: f64, other: f64) -> f64 {
 
 fn is_rate(target: &Target) -> bool {
     match target.figure {
-        Figure::Plain { name, .. } => name.ends_with("_per_second") && target.workload != "w9",
+        Figure::Plain { name, .. } | Figure::OnNodes { name, .. } => {
+            name.ends_with("_per_second") && target.workload != "w9"
+        }
         Figure::ToSize { .. } | Figure::ToWorkload { .. } | Figure::Nodes { .. } => true,
-        Figure::Failures | Figure::Deadlocks | Figure::Elsewhere { .. } => false,
+        Figure::Failures | Figure::Deadlocks => false,
     }
 }
 
@@ -89,6 +91,7 @@ fn of_side(target: &Target, lines: &[Line], side: Side) -> Vec<(u64, f64)> {
     let of = |workload: &str, size: u64, name: &str| -> Vec<(u64, f64)> {
         let same = lines.iter().filter(|line| is_of(&line.subject, workload, target.store, side));
         let same = same.filter(|line| line.subject.size == size && line.subject.slots.is_none());
+        let same = same.filter(|line| is_with(target.figure, line.subject.nodes));
         same.filter_map(|line| Some((line.repetition, line.figure(name)?))).collect()
     };
     let relation = |above: Vec<(u64, f64)>, below: Vec<(u64, f64)>| -> Vec<(u64, f64)> {
@@ -101,7 +104,7 @@ fn of_side(target: &Target, lines: &[Line], side: Side) -> Vec<(u64, f64)> {
             .collect()
     };
     match target.figure {
-        Figure::Plain { name, .. } => of(target.workload, target.size, name),
+        Figure::Plain { name, .. } | Figure::OnNodes { name, .. } => of(target.workload, target.size, name),
         Figure::ToSize { name, size } => {
             relation(of(target.workload, target.size, name), of(target.workload, size, name))
         }
@@ -124,12 +127,20 @@ fn of_side(target: &Target, lines: &[Line], side: Side) -> Vec<(u64, f64)> {
             Some(f64::from(failures) + if line.ended == Ended::Good { 0.0 } else { 1.0 })
         }),
         Figure::Deadlocks => sum(target, lines, side, |line| line.figure("deadlocks")),
-        Figure::Elsewhere { .. } => vec![],
     }
 }
 
 fn is_of(subject: &Subject, workload: &str, store: &str, side: Side) -> bool {
     subject.workload == workload && subject.store == store && subject.side == side
+}
+
+/// Whether a figure is one of results with so many processes.
+pub(crate) fn is_with(figure: Figure, nodes: u64) -> bool {
+    match figure {
+        Figure::OnNodes { nodes: wanted, .. } => nodes == wanted,
+        Figure::Nodes { .. } | Figure::Failures | Figure::Deadlocks => true,
+        Figure::Plain { .. } | Figure::ToSize { .. } | Figure::ToWorkload { .. } => nodes == 1,
+    }
 }
 
 /// Over all results of the store.
@@ -217,7 +228,8 @@ fn ceiling(target: &Target, lines: &[Line]) -> Option<f64> {
 /// Of our own results of this target, the first that went wrong.
 fn trouble(target: &Target, lines: &[Line]) -> Option<String> {
     let same = lines.iter().filter(|line| is_of(&line.subject, target.workload, target.store, Side::Ours));
-    let mut same = same.filter(|line| line.subject.size == target.size && line.subject.slots.is_none());
+    let same = same.filter(|line| line.subject.size == target.size && line.subject.slots.is_none());
+    let mut same = same.filter(|line| is_with(target.figure, line.subject.nodes));
     same.find_map(|line| match &line.ended {
         Ended::Good if line.failures > 0 => Some(format!("{} did not complete", line.failures)),
         Ended::Good => None,

@@ -118,6 +118,18 @@ fn nodes_and_sizes_are_compared_with_each_other() {
 }
 
 #[test]
+fn what_is_measured_in_another_process_is_another_thing() {
+    let mut lines = vec![rate(Side::Ours, 1_000, 1, 9_000.0), rate(Side::Ours, 1_000, 1, 70.0)];
+    lines[1].subject.nodes = 2;
+    lines[1].failures = 1;
+    let figure = Figure::OnNodes { name: "orchestrations_per_second", unit: "elsewhere", nodes: 2 };
+    let elsewhere = row(&Target { figure, ..W1 }, &lines);
+    assert_eq!((elsewhere.verdict, elsewhere.ours.map(|it| it.median)), (Verdict::Failed, Some(70.0)));
+    let here = row(&W1, &lines);
+    assert_eq!((here.verdict, here.ours.map(|it| it.median)), (Verdict::Aim, Some(9_000.0)));
+}
+
+#[test]
 fn other_numbers_of_slots_do_not_count_but_for_failures() {
     let mut lines = vec![rate(Side::Ours, 1_000, 1, 9_000.0)];
     lines[0].subject.slots = Some(64);

@@ -67,7 +67,7 @@ pub(crate) fn store_title(store: &str) -> &str {
 
 pub(crate) fn what(figure: Figure) -> String {
     match figure {
-        Figure::Plain { unit, .. } => unit.to_owned(),
+        Figure::Plain { unit, .. } | Figure::OnNodes { unit, .. } => unit.to_owned(),
         Figure::ToSize { size, .. } => format!("× the rate at {}", thousands(size)),
         Figure::ToWorkload { workload, size, .. } => {
             format!("× the rate of {} at {}", title(workload), thousands(size))
@@ -78,7 +78,6 @@ pub(crate) fn what(figure: Figure) -> String {
         }
         Figure::Failures => "failures and hangs, all workloads and slots".to_owned(),
         Figure::Deadlocks => "deadlocks, all workloads".to_owned(),
-        Figure::Elsewhere { what } => what.to_owned(),
     }
 }
 

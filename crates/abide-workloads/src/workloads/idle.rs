@@ -18,7 +18,9 @@ use crate::report::{Outcome, number};
 pub(crate) async fn idle(arguments: &Arguments) -> Fallible<Outcome> {
     let bench = Bench::start(arguments, arguments.size).await?;
     let mut outcome = Outcome::default();
+    let begin = clock::now();
     put_to_sleep(&bench, arguments.size, &mut outcome).await;
+    outcome.set("setup_seconds", begin.elapsed().as_secs_f64());
     // What began goes to its end: connections, copies of the log.
     clock::sleep(PAUSE * 200).await;
     let (before, counted_before) = (Machine::now(arguments.server.as_deref()), bench.counted());
@@ -42,7 +44,7 @@ pub(crate) async fn idle(arguments: &Arguments) -> Fallible<Outcome> {
 }
 
 async fn put_to_sleep(bench: &Bench, count: u64, outcome: &mut Outcome) {
-    const AT_ONCE: usize = 500;
+    const AT_ONCE: usize = 5_000;
     let starts = (0..count).map(|which| {
         let caller = &bench.caller;
         async move { caller.start(&format!("sleeper-{which}"), "Sleeper", &which.to_string()).await }

@@ -33,6 +33,7 @@ pub(crate) async fn run(arguments: &Arguments) -> Fallible<Outcome> {
         "w12" => nodes::nodes(arguments).await,
         // For other processes of this program.
         "victim" => recovery::victim(arguments).await,
+        "patient" => cancel::patient(arguments).await,
         "node" => nodes::node(arguments).await,
         unknown => Err(format!("there is no workload '{unknown}'").into()),
     }

@@ -22,7 +22,7 @@ pub(crate) async fn node(arguments: &Arguments) -> Fallible<Outcome> {
 
 pub(crate) async fn nodes(arguments: &Arguments) -> Fallible<Outcome> {
     // Whoever comes first makes the tables.
-    let bench = Bench::without_runtime(arguments, 0).await?;
+    let bench = Bench::without_runtime(arguments).await?;
     let mut nodes = Vec::new();
     for _ in 0..arguments.nodes {
         nodes.push(Process::start("node", arguments).await?);

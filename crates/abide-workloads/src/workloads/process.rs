@@ -18,9 +18,18 @@ pub(crate) struct Process {
 impl Process {
     /// Starts it, and returns once it is ready.
     pub(crate) async fn start(workload: &str, arguments: &Arguments) -> Fallible<Self> {
+        Self::start_heard(workload, arguments, |_| ()).await
+    }
+
+    /// The same, and `hear` gets each line that it prints afterwards.
+    pub(crate) async fn start_heard(
+        workload: &str,
+        arguments: &Arguments,
+        hear: impl Fn(&str) + Send + 'static,
+    ) -> Fallible<Self> {
         let mut command = Command::new(std::env::current_exe()?);
         command.args([workload, "--store", &arguments.store, "--at", &arguments.at]);
-        command.args(["--size", &arguments.size.to_string()]);
+        command.args(["--size", &arguments.size.to_string(), "--samples", &arguments.samples.to_string()]);
         command.args(["--activity-ms", &arguments.activity.as_millis().to_string()]);
         if let Some(slots) = arguments.slots {
             command.args(["--slots", &slots.to_string()]);
@@ -33,7 +42,7 @@ impl Process {
             let mut lines = BufReader::new(output).lines().map_while(Result::ok);
             let is_ready = lines.any(|line| line == READY);
             // What else it says must go somewhere, or it would have to wait.
-            std::thread::Builder::new().spawn(move || lines.for_each(drop))?;
+            std::thread::Builder::new().spawn(move || lines.for_each(|line| hear(&line)))?;
             if is_ready { Ok(()) } else { Err("the process ended before it was ready".into()) }
         })
         .await?
