@@ -10,6 +10,7 @@ mod cancel;
 mod ceiling;
 mod flat;
 mod list;
+mod program;
 mod replay;
 mod steps;
 mod store;
@@ -22,10 +23,10 @@ use std::process::ExitCode;
 /// What is left of the command line.
 type Words = Peekable<Skip<Args>>;
 
-type Program = fn(Words) -> ExitCode;
+type Benchmark = fn(Words) -> ExitCode;
 
 /// What the first word chooses.
-const PROGRAMS: [(&str, Program); 8] = [
+const BENCHMARKS: [(&str, Benchmark); 8] = [
     ("workloads", workloads::main),
     ("ceiling", ceiling::main),
     ("replay", replay::main),
@@ -38,9 +39,9 @@ const PROGRAMS: [(&str, Program); 8] = [
 
 fn main() -> ExitCode {
     let mut words = std::env::args().skip(1).peekable();
-    for (name, program) in PROGRAMS {
+    for (name, benchmark) in BENCHMARKS {
         if words.next_if(|word| word == name).is_some() {
-            return program(words);
+            return benchmark(words);
         }
     }
     workloads::main(words)

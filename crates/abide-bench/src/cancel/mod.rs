@@ -22,6 +22,7 @@ use second::Second;
 use serde_json::json;
 
 use crate::flat::Folder;
+use crate::program::{Program, Verdict, block_on};
 use crate::store::Fallible;
 use crate::store::clock::{Stopwatch, Times, millis, sleep};
 
@@ -29,37 +30,8 @@ use crate::store::clock::{Stopwatch, Times, millis, sleep};
 const TOO_LONG: Duration = Duration::from_secs(60);
 
 pub(crate) fn main(words: impl Iterator<Item = String>) -> ExitCode {
-    let arguments = match Arguments::parse(words) {
-        Ok(Some(arguments)) => arguments,
-        Ok(None) => {
-            println!("{}", arguments::USAGE);
-            return ExitCode::SUCCESS;
-        }
-        Err(complaint) => {
-            eprintln!("abide-bench cancel: {complaint}\n\n{}", arguments::USAGE);
-            return ExitCode::from(2);
-        }
-    };
-    let measured = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .map_err(Into::into)
-        .and_then(|tokio| tokio.block_on(run(arguments)));
-    match measured {
-        Ok(Verdict::Met) => ExitCode::SUCCESS,
-        Ok(Verdict::Missed) => ExitCode::FAILURE,
-        Err(error) => {
-            eprintln!("abide-bench cancel: {error}");
-            ExitCode::FAILURE
-        }
-    }
-}
-
-/// Whether the target was met.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Verdict {
-    Met,
-    Missed,
+    let program = Program { name: "abide-bench cancel", usage: arguments::USAGE };
+    program.run(Arguments::parse(words), |arguments| block_on(run(arguments)))
 }
 
 async fn run(arguments: Arguments) -> Fallible<Verdict> {

@@ -17,6 +17,7 @@ use std::time::Duration;
 use futures::StreamExt as _;
 use futures::channel::{mpsc, oneshot};
 
+use crate::program::{Program, Verdict, block_on};
 use crate::store::Fallible;
 use crate::store::clock::{Stopwatch, Times, millis, number, rate};
 use crate::workloads::line::{Ended, Line, Side, Subject};
@@ -50,28 +51,16 @@ pub(crate) struct Row {
 pub(crate) type Inbox = mpsc::UnboundedReceiver<Row>;
 
 pub(crate) fn main(mut words: impl Iterator<Item = String>) -> ExitCode {
-    match words.next().as_deref() {
-        None => {}
-        Some("--help" | "-h") => {
-            println!("{USAGE}");
-            return ExitCode::SUCCESS;
-        }
-        Some(unknown) => {
-            eprintln!("abide-bench ceiling: there is no option '{unknown}'\n\n{USAGE}");
-            return ExitCode::from(2);
-        }
-    }
-    let tokio = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    match tokio.map_err(Into::into).and_then(|tokio| tokio.block_on(run())) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("abide-bench ceiling: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    let program = Program { name: "abide-bench ceiling", usage: USAGE };
+    let arguments = match words.next().as_deref() {
+        None => Ok(Some(())),
+        Some("--help" | "-h") => Ok(None),
+        Some(unknown) => Err(format!("there is no option '{unknown}'")),
+    };
+    program.run(arguments, |()| block_on(run()))
 }
 
-async fn run() -> Fallible<()> {
+async fn run() -> Fallible<Verdict> {
     let folder = Folder::new()?;
     let mut lines = sqlite(folder.path()).await?;
     if let Some(mut databases) = Databases::start().await? {
@@ -82,7 +71,7 @@ async fn run() -> Fallible<()> {
     for line in lines {
         println!("{}", line.to_json());
     }
-    Ok(())
+    Ok(Verdict::Met)
 }
 
 /// On a new file in this folder.

@@ -18,29 +18,13 @@ use fetches::Fetches;
 use futures::executor::block_on;
 use serde_json::{Value, json};
 
+use crate::program::{Program, Verdict};
 use crate::store::Fallible;
 use crate::store::clock::millis;
 
 pub(crate) fn main(words: impl Iterator<Item = String>) -> ExitCode {
-    let arguments = match Arguments::parse(words) {
-        Ok(Some(arguments)) => arguments,
-        Ok(None) => {
-            println!("{}", arguments::USAGE);
-            return ExitCode::SUCCESS;
-        }
-        Err(complaint) => {
-            eprintln!("abide-bench flat: {complaint}\n\n{}", arguments::USAGE);
-            return ExitCode::from(2);
-        }
-    };
-    match run(&arguments) {
-        Ok(cells) if cells.iter().all(|cell| cell.is_flat(&cells)) => ExitCode::SUCCESS,
-        Ok(_) => ExitCode::FAILURE,
-        Err(error) => {
-            eprintln!("abide-bench flat: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    let program = Program { name: "abide-bench flat", usage: arguments::USAGE };
+    program.run(Arguments::parse(words), |arguments| run(&arguments))
 }
 
 /// One queue behind so many rows of one kind.
@@ -51,7 +35,7 @@ pub(crate) struct Cell {
     fetches: Fetches,
 }
 
-fn run(arguments: &Arguments) -> Fallible<Vec<Cell>> {
+fn run(arguments: &Arguments) -> Fallible<Verdict> {
     let mut cells = Vec::new();
     for behind in BEHIND.iter().filter(|behind| arguments.wants(behind.name)) {
         for rows in arguments.sizes() {
@@ -64,7 +48,8 @@ fn run(arguments: &Arguments) -> Fallible<Vec<Cell>> {
         }
     }
     println!("\n{}", table::table(&cells));
-    Ok(cells)
+    let is_flat = cells.iter().all(|cell| cell.is_flat(&cells));
+    Ok(if is_flat { Verdict::Met } else { Verdict::Missed })
 }
 
 fn measure(behind: Behind, rows: usize, repeat: usize) -> Fallible<[Fetches; 2]> {

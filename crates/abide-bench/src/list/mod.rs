@@ -16,28 +16,13 @@ use futures::executor::block_on;
 use serde_json::{Value, json};
 
 use crate::flat::Folder;
+use crate::program::{Program, Verdict};
 use crate::store::Fallible;
 use crate::store::clock::{Stopwatch, Times, millis};
 
 pub(crate) fn main(words: impl Iterator<Item = String>) -> ExitCode {
-    let arguments = match Arguments::parse(words) {
-        Ok(Some(arguments)) => arguments,
-        Ok(None) => {
-            println!("{}", arguments::USAGE);
-            return ExitCode::SUCCESS;
-        }
-        Err(complaint) => {
-            eprintln!("abide-bench list: {complaint}\n\n{}", arguments::USAGE);
-            return ExitCode::from(2);
-        }
-    };
-    match run(&arguments) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("abide-bench list: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    let program = Program { name: "abide-bench list", usage: arguments::USAGE };
+    program.run(Arguments::parse(words), |arguments| run(&arguments))
 }
 
 /// A query that goes through everything is not repeated for longer than this.
@@ -51,7 +36,7 @@ struct Cell {
     times: Times,
 }
 
-fn run(arguments: &Arguments) -> Fallible<()> {
+fn run(arguments: &Arguments) -> Fallible<Verdict> {
     let mut cells = Vec::new();
     for instances in arguments.sizes() {
         eprintln!("{instances} instances ...");
@@ -66,7 +51,7 @@ fn run(arguments: &Arguments) -> Fallible<()> {
         }
     }
     println!("\n{}", table(&cells));
-    Ok(())
+    Ok(Verdict::Met)
 }
 
 fn measure(

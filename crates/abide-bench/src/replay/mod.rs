@@ -9,21 +9,14 @@ use std::process::ExitCode;
 
 use arguments::Arguments;
 
+use crate::program::{Program, Verdict};
+
 pub(crate) fn main(words: impl Iterator<Item = String>) -> ExitCode {
-    match Arguments::parse(words) {
-        Ok(Some(arguments)) => run(&arguments),
-        Ok(None) => {
-            println!("{}", arguments::USAGE);
-            ExitCode::SUCCESS
-        }
-        Err(complaint) => {
-            eprintln!("abide-bench replay: {complaint}\n\n{}", arguments::USAGE);
-            ExitCode::from(2)
-        }
-    }
+    let program = Program { name: "abide-bench replay", usage: arguments::USAGE };
+    program.run(Arguments::parse(words), |arguments| Ok(run(&arguments)))
 }
 
-fn run(arguments: &Arguments) -> ExitCode {
+fn run(arguments: &Arguments) -> Verdict {
     let mut results = Vec::new();
     let wanted = |shape: &&histories::Shape| arguments.shape.as_deref().is_none_or(|name| name == shape.name);
     for shape in histories::SHAPES.iter().filter(wanted) {
@@ -37,8 +30,8 @@ fn run(arguments: &Arguments) -> ExitCode {
     }
     println!("\n{}", report::table(&results));
     if results.iter().all(report::Measured::meets_target) {
-        return ExitCode::SUCCESS;
+        return Verdict::Met;
     }
     println!("{}", report::explanation(&results));
-    ExitCode::FAILURE
+    Verdict::Missed
 }

@@ -19,36 +19,14 @@ use driver::{Flow, Measured, Style};
 use futures::executor::block_on;
 use serde_json::{Value, json};
 
+use crate::program::{Program, Verdict};
 use crate::store::Fallible;
 use crate::store::clock::{millis, number, rate};
 use crate::store::commits;
 
 pub(crate) fn main(words: impl Iterator<Item = String>) -> ExitCode {
-    let arguments = match Arguments::parse(words) {
-        Ok(Some(arguments)) => arguments,
-        Ok(None) => {
-            println!("{}", arguments::USAGE);
-            return ExitCode::SUCCESS;
-        }
-        Err(complaint) => {
-            eprintln!("abide-bench steps: {complaint}\n\n{}", arguments::USAGE);
-            return ExitCode::from(2);
-        }
-    };
-    match run(&arguments) {
-        Ok(Verdict::Met) => ExitCode::SUCCESS,
-        Ok(Verdict::Missed) => ExitCode::FAILURE,
-        Err(error) => {
-            eprintln!("abide-bench steps: {error}");
-            ExitCode::FAILURE
-        }
-    }
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Verdict {
-    Met,
-    Missed,
+    let program = Program { name: "abide-bench steps", usage: arguments::USAGE };
+    program.run(Arguments::parse(words), |arguments| run(&arguments))
 }
 
 /// What a SQLite store must reach on a local disk: many instances at once, and one alone.

@@ -25,31 +25,17 @@ use arguments::{Arguments, Part};
 use schema::APPENDED_TURNS;
 use traffic::{Pattern, Texts};
 
+use crate::program::{Program, Verdict};
+
 /// Whatever goes wrong ends the benchmark with a sentence.
 pub(crate) type Fallible<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
 pub(crate) fn main(words: impl Iterator<Item = String>) -> ExitCode {
-    let arguments = match Arguments::parse(words) {
-        Ok(Some(arguments)) => arguments,
-        Ok(None) => {
-            println!("{}", arguments::USAGE);
-            return ExitCode::SUCCESS;
-        }
-        Err(complaint) => {
-            eprintln!("abide-bench store: {complaint}\n\n{}", arguments::USAGE);
-            return ExitCode::from(2);
-        }
-    };
-    match run(&arguments) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("abide-bench store: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    let program = Program { name: "abide-bench store", usage: arguments::USAGE };
+    program.run(Arguments::parse(words), |arguments| run(&arguments))
 }
 
-fn run(arguments: &Arguments) -> Fallible<()> {
+fn run(arguments: &Arguments) -> Fallible<Verdict> {
     let texts = Texts::new()?;
     let span = arguments.span;
     let preloaded = || history::preloaded(&APPENDED_TURNS, Pattern::ShortLived, &texts);
@@ -67,5 +53,5 @@ fn run(arguments: &Arguments) -> Fallible<()> {
         }
         println!("\n{}", table::table(*part, &lines));
     }
-    Ok(())
+    Ok(Verdict::Met)
 }

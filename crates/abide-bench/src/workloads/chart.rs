@@ -90,12 +90,12 @@ fn escaped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::rows::{Spread, rows};
-    use super::super::targets::TARGETS;
+    use super::super::targets;
     use super::*;
 
     #[test]
     fn bars_begin_at_one_and_are_as_long_as_their_logarithm() {
-        let mut all = rows(TARGETS, &[]);
+        let mut all = rows(&targets::all(), &[]);
         all[0].ratio = Some(Spread { least: 50.0, median: 100.0, most: 200.0 });
         let text = chart(&all);
         // A decade is 104 wide, and 1 is at the end of the first.
@@ -107,6 +107,6 @@ mod tests {
 
     #[test]
     fn without_a_reference_it_says_so() {
-        assert!(chart(&rows(TARGETS, &[])).contains("was not measured"));
+        assert!(chart(&rows(&targets::all(), &[])).contains("was not measured"));
     }
 }

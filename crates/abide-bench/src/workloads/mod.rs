@@ -27,41 +27,24 @@ use line::{Ended, Line, Side};
 use page::Origin;
 use plan::{STORES, WORKLOADS};
 use serde_json::Value;
-use targets::{TARGETS, Target};
+use targets::Target;
 
+use crate::program::{Program, Verdict, block_on};
 use crate::store::Fallible;
 
 pub(crate) fn main(words: impl Iterator<Item = String>) -> ExitCode {
-    let arguments = match Arguments::parse(words) {
-        Ok(Some(arguments)) => arguments,
-        Ok(None) => {
-            println!("{}", arguments::USAGE);
-            return ExitCode::SUCCESS;
-        }
-        Err(complaint) => {
-            eprintln!("abide-bench: {complaint}\n\n{}", arguments::USAGE);
-            return ExitCode::from(2);
-        }
-    };
-    if arguments.only_check {
-        return ExitCode::SUCCESS;
-    }
-    let tokio = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    match tokio.map_err(Into::into).and_then(|tokio| tokio.block_on(run_all(&arguments))) {
-        Ok(code) => code,
-        Err(error) => {
-            eprintln!("abide-bench: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    let program = Program { name: "abide-bench", usage: arguments::USAGE };
+    program.run(Arguments::parse(words), |arguments| {
+        if arguments.only_check { Ok(Verdict::Met) } else { block_on(run_all(&arguments)) }
+    })
 }
 
-async fn run_all(arguments: &Arguments) -> Fallible<ExitCode> {
+async fn run_all(arguments: &Arguments) -> Fallible<Verdict> {
     let (origin, lines) = match &arguments.from {
         Some(file) => read(file)?,
         None => measure::all(arguments).await?,
     };
-    let rows = rows::rows(TARGETS, &lines);
+    let rows = rows::rows(&targets::all(), &lines);
     let is_measured = |row: &rows::Row| row.ours.is_some() || row.trouble.is_some();
     let mut shown: Vec<_> = rows.iter().filter(|row| is_measured(row)).cloned().collect();
     shown.extend(rows::rows(&without_target(&lines), &lines));
@@ -76,12 +59,12 @@ async fn run_all(arguments: &Arguments) -> Fallible<ExitCode> {
     for line in &bad {
         eprintln!("abide-bench: failed: {}", line.to_json());
     }
-    Ok(if bad.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if bad.is_empty() { Verdict::Met } else { Verdict::Missed })
 }
 
 /// What was measured with default options at sizes that have no target.
 fn without_target(lines: &[Line]) -> Vec<Target> {
-    let mut targets: Vec<Target> = Vec::new();
+    let (with_goal, mut targets) = (targets::all(), Vec::<Target>::new());
     for subject in lines.iter().map(|line| &line.subject) {
         let workload = WORKLOADS.into_iter().find(|known| *known == subject.workload);
         let store = STORES.into_iter().find(|known| *known == subject.store);
@@ -90,7 +73,7 @@ fn without_target(lines: &[Line]) -> Vec<Target> {
             (target.workload, target.store, target.size) == (workload, store, subject.size)
         };
         let is_plain = subject.slots.is_none() && subject.nodes == 1 && subject.side == Side::Ours;
-        if is_plain && !TARGETS.iter().chain(&targets).any(|target| same(&target)) {
+        if is_plain && !with_goal.iter().chain(&targets).any(|target| same(&target)) {
             targets.push(targets::without_goal(workload, store, subject.size));
         }
     }

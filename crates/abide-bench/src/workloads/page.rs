@@ -151,7 +151,7 @@ mod tests {
 
     use super::super::line::Subject;
     use super::super::rows::rows;
-    use super::super::targets::TARGETS;
+    use super::super::targets;
     use super::*;
 
     #[test]
@@ -165,7 +165,7 @@ mod tests {
         let ended = Ended::Good;
         let lines = [Line { subject, repetition: 1, ended, failures: 0, figures, counters }];
         let origin = Origin { command: "cargo xtask bench".to_owned(), ..Origin::default() };
-        let text = page(&origin, &rows(TARGETS, &lines), &lines, "W4: the disk.\n");
+        let text = page(&origin, &rows(&targets::all(), &lines), &lines, "W4: the disk.\n");
         assert!(
             text.contains("\n| W2 | SQLite | ms (p50) | 1.5 | – | – | ≤ 2 / 1 | 0.67 | – | met |\n"),
             "{text}"

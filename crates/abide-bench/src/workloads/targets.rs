@@ -83,21 +83,51 @@ pub(crate) enum Ceiling {
 const SQLITE: &str = "sqlite-full";
 const POSTGRES: &str = "postgres";
 
-const fn target(
+/// A row of the table: what is wanted of each store, where it is wanted of it.
+#[derive(Debug, Clone, Copy)]
+struct Wanted {
     workload: &'static str,
-    store: &'static str,
     size: u64,
     figure: Figure,
-    goal: Goal,
-) -> Target {
-    Target { workload, store, size, figure, goal, ceiling: Ceiling::None }
+    sqlite: Option<Goal>,
+    postgres: Option<Goal>,
+    ceiling: Ceiling,
 }
 
-impl Target {
+const fn both(workload: &'static str, size: u64, figure: Figure, sqlite: Goal, postgres: Goal) -> Wanted {
+    Wanted { sqlite: Some(sqlite), ..on_postgres(workload, size, figure, postgres) }
+}
+
+const fn on_sqlite(workload: &'static str, size: u64, figure: Figure, goal: Goal) -> Wanted {
+    Wanted { workload, size, figure, sqlite: Some(goal), postgres: None, ceiling: Ceiling::None }
+}
+
+const fn on_postgres(workload: &'static str, size: u64, figure: Figure, goal: Goal) -> Wanted {
+    Wanted { workload, size, figure, sqlite: None, postgres: Some(goal), ceiling: Ceiling::None }
+}
+
+/// Without a goal on either.
+const fn shown(workload: &'static str, size: u64, figure: Figure) -> Wanted {
+    both(workload, size, figure, Goal::None, Goal::None)
+}
+
+impl Wanted {
     const fn under(mut self, ceiling: Ceiling) -> Self {
         self.ceiling = ceiling;
         self
     }
+
+    const fn of(self, store: &'static str, goal: Goal) -> Target {
+        let Self { workload, size, figure, ceiling, .. } = self;
+        Target { workload, store, size, figure, goal, ceiling }
+    }
+}
+
+/// In the order of the table, for one store after the other.
+pub(crate) fn all() -> Vec<Target> {
+    let sqlite = TABLE.iter().filter_map(|wanted| Some(wanted.of(SQLITE, wanted.sqlite?)));
+    let postgres = TABLE.iter().filter_map(|wanted| Some(wanted.of(POSTGRES, wanted.postgres?)));
+    sqlite.chain(postgres).collect()
 }
 
 const fn plain(name: &'static str, unit: &'static str) -> Figure {
@@ -146,102 +176,65 @@ const FLAT: Figure = Figure::ToSize { name: "orchestrations_per_second", size: 1
 const LINEAR: Figure = Figure::ToSize { name: ROWS_PER_SECOND, size: 10_000 };
 const AS_W1: Figure = Figure::ToWorkload { name: ROWS_PER_SECOND, workload: "w1", size: 5_000 };
 
-/// In the order of the workloads, for each store.
-pub(crate) const TARGETS: &[Target] = &[
-    target("w1", SQLITE, 200, RATE, times(40.0, 100.0, Some((2_000.0, 5_000.0)))).under(Ceiling::Chains),
-    target("w1", SQLITE, 1_000, RATE, times(80.0, 200.0, Some((3_500.0, 8_000.0)))).under(Ceiling::Chains),
-    target("w1", SQLITE, 5_000, RATE, times(80.0, 200.0, Some((3_500.0, 8_000.0)))).under(Ceiling::Chains),
-    target("w1", SQLITE, 20_000, RATE, times(80.0, 200.0, Some((3_500.0, 8_000.0)))).under(Ceiling::Chains),
-    target("w1", SQLITE, 20_000, FLAT, at_least(0.8)),
-    target("w1", SQLITE, 1_000, CPU, most(0.5, 0.2)),
-    target("w1", SQLITE, 5_000, CPU, most(0.5, 0.2)),
-    target("w2", SQLITE, 1, P50, most(2.0, 1.0)).under(Ceiling::Commits(2.0)),
-    target("w2", SQLITE, 1, P99, Goal::None),
-    target("w2-busy", SQLITE, 1, P99, Goal::None),
-    target("w2-flood", SQLITE, 1, P99, Goal::None),
-    target("w3", SQLITE, 1_000, SECONDS, most(0.2, 0.06)).under(Ceiling::Rows),
-    target("w3", SQLITE, 10_000, SECONDS, most(2.0, 0.6)).under(Ceiling::Rows),
-    target("w3", SQLITE, 100_000, SECONDS, Goal::None).under(Ceiling::Rows),
-    target("w3", SQLITE, 100_000, LINEAR, at_least(0.7)),
-    target("w3", SQLITE, 100_000, MEMORY, Goal::None),
-    target("w4", SQLITE, 1_000, STEP, most(2.0, 1.2)).under(Ceiling::Commits(1.0)),
-    target("w4", SQLITE, 100_000, STEP, most(2.0, 1.2)).under(Ceiling::Commits(1.0)),
-    target("w4", SQLITE, 100_000, LAST, at_most(1.2)),
-    target("w4", SQLITE, 100_000, MEMORY, Goal::None),
-    target("w5", SQLITE, 500, EXECUTIONS, least(1_500.0, 3_000.0)).under(Ceiling::CommitRate(1.0)),
-    target("w5", SQLITE, 10_000, EXECUTIONS, least(1_500.0, 3_000.0)).under(Ceiling::CommitRate(1.0)),
-    target("w6", SQLITE, 1, P99, most(20.0, 5.0)),
-    target("w6", SQLITE, 1_000, P99, most(250.0, 50.0)),
-    target("w6", SQLITE, 1_000, EARLY, at_most(0.0)),
-    target("w6", SQLITE, 100_000, P99, Goal::None),
-    target("w6", SQLITE, 100_000, EARLY, at_most(0.0)),
-    target("w7", SQLITE, 1, P50, most(1.5, 0.6)).under(Ceiling::Commits(1.0)),
-    target("w7", SQLITE, 500, P99, most(55.0, 18.0)),
-    target("w8", SQLITE, 200, CHILDREN, times(10.0, 30.0, None)),
-    target("w8", SQLITE, 5_000, CHILDREN, times(10.0, 30.0, None)),
-    target("w9", SQLITE, 0, IDLE, at_most(0.02)),
-    target("w9", SQLITE, 0, plain("transactions_per_second", "transactions/s"), at_most(0.2)),
-    target("w9", SQLITE, 100_000, IDLE, at_most(0.02)),
-    target("w9", SQLITE, 100_000, plain("rss_mb", "MB with 100,000 asleep"), Goal::None),
-    target("w10", SQLITE, 1, P99, most(50.0, 5.0)),
-    target("w10", SQLITE, 1, ELSEWHERE, at_most(500.0)),
-    target("w11", SQLITE, 10_000, FIRST, at_most(1.0)),
-    target("w11", SQLITE, 10_000, DONE, Goal::None),
-    target("w11", SQLITE, 10_000, AS_W1, at_least(0.8)),
-    target("all", SQLITE, 0, Figure::Failures, at_most(0.0)),
-    target("w1", POSTGRES, 200, RATE, times(25.0, 60.0, None)).under(Ceiling::Chains),
-    target("w1", POSTGRES, 1_000, RATE, times(80.0, 200.0, Some((2_000.0, 5_000.0)))).under(Ceiling::Chains),
-    target("w1", POSTGRES, 5_000, RATE, times(80.0, 200.0, Some((2_000.0, 5_000.0)))).under(Ceiling::Chains),
-    target("w1", POSTGRES, 20_000, RATE, times(80.0, 200.0, Some((2_000.0, 5_000.0)))).under(Ceiling::Chains),
-    target("w1", POSTGRES, 20_000, FLAT, at_least(0.8)),
-    target("w1", POSTGRES, 1_000, CPU_BOTH, most(2.0, 0.7)),
-    target("w1", POSTGRES, 5_000, CPU_BOTH, most(2.0, 0.7)),
-    target("w2", POSTGRES, 1, P50, most(4.0, 1.7)).under(Ceiling::Commits(2.0)),
-    target("w2", POSTGRES, 1, P99, Goal::None),
-    target("w2-busy", POSTGRES, 1, P99, Goal::None),
-    target("w2-flood", POSTGRES, 1, P99, Goal::None),
-    target("w3", POSTGRES, 1_000, SECONDS, most(0.2, 0.08)).under(Ceiling::Rows),
-    target("w3", POSTGRES, 10_000, SECONDS, most(3.0, 1.0)).under(Ceiling::Rows),
-    target("w3", POSTGRES, 100_000, SECONDS, Goal::None).under(Ceiling::Rows),
-    target("w3", POSTGRES, 100_000, LINEAR, at_least(0.7)),
-    target("w3", POSTGRES, 100_000, MEMORY, Goal::None),
-    target("w4", POSTGRES, 1_000, STEP, most(2.0, 1.0)).under(Ceiling::Commits(1.0)),
-    target("w4", POSTGRES, 100_000, STEP, most(2.0, 1.0)).under(Ceiling::Commits(1.0)),
-    target("w4", POSTGRES, 100_000, LAST, at_most(1.2)),
-    target("w5", POSTGRES, 500, EXECUTIONS, least(900.0, 1_500.0)).under(Ceiling::CommitRate(1.0)),
-    target("w5", POSTGRES, 10_000, EXECUTIONS, least(900.0, 1_500.0)).under(Ceiling::CommitRate(1.0)),
-    target("w6", POSTGRES, 1, P99, most(50.0, 10.0)),
-    target("w6", POSTGRES, 1_000, P99, most(400.0, 100.0)),
-    target("w6", POSTGRES, 1_000, EARLY, at_most(0.0)),
-    target("w6", POSTGRES, 100_000, P99, Goal::None),
-    target("w6", POSTGRES, 100_000, EARLY, at_most(0.0)),
-    target("w7", POSTGRES, 1, P50, most(3.0, 1.5)).under(Ceiling::Commits(1.0)),
-    target("w7", POSTGRES, 500, P99, most(120.0, 45.0)),
-    target("w8", POSTGRES, 200, CHILDREN, times(10.0, 20.0, None)),
-    target("w8", POSTGRES, 5_000, CHILDREN, times(10.0, 20.0, None)),
-    target("w9", POSTGRES, 0, IDLE_BOTH, at_most(0.05)),
-    target("w9", POSTGRES, 0, plain("statements_per_second", "statements/s"), Goal::None),
-    target("w9", POSTGRES, 100_000, IDLE_BOTH, at_most(0.05)),
-    target("w10", POSTGRES, 1, P99, at_most(50.0)),
-    target("w10", POSTGRES, 1, ELSEWHERE, most(200.0, 20.0)),
-    target("w11", POSTGRES, 10_000, FIRST, at_most(5.0)),
-    target("w11", POSTGRES, 10_000, DONE, Goal::None),
-    target(
-        "w12",
-        POSTGRES,
-        1_000,
-        Figure::Nodes { name: ROWS_PER_SECOND, nodes: 4, activity_ms: 0 },
-        at_least(0.9),
-    ),
-    target(
-        "w12",
-        POSTGRES,
-        1_000,
-        Figure::Nodes { name: ROWS_PER_SECOND, nodes: 4, activity_ms: 20 },
-        at_least(3.0),
-    ),
-    target("all", POSTGRES, 0, Figure::Deadlocks, at_most(0.0)),
-    target("all", POSTGRES, 0, Figure::Failures, at_most(0.0)),
+const MANY_SQLITE: Goal = times(80.0, 200.0, Some((3_500.0, 8_000.0)));
+const MANY_POSTGRES: Goal = times(80.0, 200.0, Some((2_000.0, 5_000.0)));
+const FOUR_NODES: Figure = Figure::Nodes { name: ROWS_PER_SECOND, nodes: 4, activity_ms: 0 };
+const FOUR_SLOW_NODES: Figure = Figure::Nodes { name: ROWS_PER_SECOND, nodes: 4, activity_ms: 20 };
+
+/// In the order of the workloads: what is judged, the goal on SQLite, the goal on PostgreSQL.
+const TABLE: &[Wanted] = &[
+    both("w1", 200, RATE, times(40.0, 100.0, Some((2_000.0, 5_000.0))), times(25.0, 60.0, None))
+        .under(Ceiling::Chains),
+    both("w1", 1_000, RATE, MANY_SQLITE, MANY_POSTGRES).under(Ceiling::Chains),
+    both("w1", 5_000, RATE, MANY_SQLITE, MANY_POSTGRES).under(Ceiling::Chains),
+    both("w1", 20_000, RATE, MANY_SQLITE, MANY_POSTGRES).under(Ceiling::Chains),
+    both("w1", 20_000, FLAT, at_least(0.8), at_least(0.8)),
+    on_sqlite("w1", 1_000, CPU, most(0.5, 0.2)),
+    on_sqlite("w1", 5_000, CPU, most(0.5, 0.2)),
+    on_postgres("w1", 1_000, CPU_BOTH, most(2.0, 0.7)),
+    on_postgres("w1", 5_000, CPU_BOTH, most(2.0, 0.7)),
+    both("w2", 1, P50, most(2.0, 1.0), most(4.0, 1.7)).under(Ceiling::Commits(2.0)),
+    shown("w2", 1, P99),
+    shown("w2-busy", 1, P99),
+    shown("w2-flood", 1, P99),
+    both("w3", 1_000, SECONDS, most(0.2, 0.06), most(0.2, 0.08)).under(Ceiling::Rows),
+    both("w3", 10_000, SECONDS, most(2.0, 0.6), most(3.0, 1.0)).under(Ceiling::Rows),
+    shown("w3", 100_000, SECONDS).under(Ceiling::Rows),
+    both("w3", 100_000, LINEAR, at_least(0.7), at_least(0.7)),
+    shown("w3", 100_000, MEMORY),
+    both("w4", 1_000, STEP, most(2.0, 1.2), most(2.0, 1.0)).under(Ceiling::Commits(1.0)),
+    both("w4", 100_000, STEP, most(2.0, 1.2), most(2.0, 1.0)).under(Ceiling::Commits(1.0)),
+    both("w4", 100_000, LAST, at_most(1.2), at_most(1.2)),
+    shown("w4", 100_000, MEMORY),
+    both("w5", 500, EXECUTIONS, least(1_500.0, 3_000.0), least(900.0, 1_500.0))
+        .under(Ceiling::CommitRate(1.0)),
+    both("w5", 10_000, EXECUTIONS, least(1_500.0, 3_000.0), least(900.0, 1_500.0))
+        .under(Ceiling::CommitRate(1.0)),
+    both("w6", 1, P99, most(20.0, 5.0), most(50.0, 10.0)),
+    both("w6", 1_000, P99, most(250.0, 50.0), most(400.0, 100.0)),
+    both("w6", 1_000, EARLY, at_most(0.0), at_most(0.0)),
+    shown("w6", 100_000, P99),
+    both("w6", 100_000, EARLY, at_most(0.0), at_most(0.0)),
+    both("w7", 1, P50, most(1.5, 0.6), most(3.0, 1.5)).under(Ceiling::Commits(1.0)),
+    both("w7", 500, P99, most(55.0, 18.0), most(120.0, 45.0)),
+    both("w8", 200, CHILDREN, times(10.0, 30.0, None), times(10.0, 20.0, None)),
+    both("w8", 5_000, CHILDREN, times(10.0, 30.0, None), times(10.0, 20.0, None)),
+    on_sqlite("w9", 0, IDLE, at_most(0.02)),
+    on_sqlite("w9", 0, plain("transactions_per_second", "transactions/s"), at_most(0.2)),
+    on_sqlite("w9", 100_000, IDLE, at_most(0.02)),
+    on_postgres("w9", 0, IDLE_BOTH, at_most(0.05)),
+    on_postgres("w9", 0, plain("statements_per_second", "statements/s"), Goal::None),
+    on_postgres("w9", 100_000, IDLE_BOTH, at_most(0.05)),
+    shown("w9", 100_000, plain("rss_mb", "MB with 100,000 asleep")),
+    both("w10", 1, P99, most(50.0, 5.0), at_most(50.0)),
+    both("w10", 1, ELSEWHERE, at_most(500.0), most(200.0, 20.0)),
+    both("w11", 10_000, FIRST, at_most(1.0), at_most(5.0)),
+    shown("w11", 10_000, DONE),
+    on_sqlite("w11", 10_000, AS_W1, at_least(0.8)),
+    on_postgres("w12", 1_000, FOUR_NODES, at_least(0.9)),
+    on_postgres("w12", 1_000, FOUR_SLOW_NODES, at_least(3.0)),
+    on_postgres("all", 0, Figure::Deadlocks, at_most(0.0)),
+    both("all", 0, Figure::Failures, at_most(0.0), at_most(0.0)),
 ];
 
 /// What is shown of a workload at a size for which there is no target.
@@ -256,7 +249,7 @@ pub(crate) fn without_goal(workload: &'static str, store: &'static str, size: u6
         "w11" => DONE,
         _ => P50,
     };
-    target(workload, store, size, figure, Goal::None)
+    shown(workload, size, figure).of(store, Goal::None)
 }
 
 #[cfg(test)]
@@ -271,7 +264,7 @@ mod tests {
         let (size, slots, limit) = (None, None, None);
         let request = Request { extent: Extent::Full, who: Who::Both, only, stores, size, slots, limit };
         let cases = request.cases();
-        for target in TARGETS.iter().filter(|target| target.workload != "all") {
+        for target in all().iter().filter(|target| target.workload != "all") {
             let same = (target.workload, target.store, target.size);
             let found = cases.iter().filter(|case| (case.workload, case.store, case.size) == same);
             let found = found.filter(|case| is_with(target.figure, case.nodes)).count() > 0;
