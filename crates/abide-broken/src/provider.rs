@@ -87,6 +87,7 @@ impl Provider for Broken {
             events: history_delta,
             worker_items,
             orchestrator_items,
+            timer_slack: Duration::ZERO,
             metadata,
             cancelled_activities,
             removed_timers: Vec::new(),

@@ -18,12 +18,19 @@ impl SkewedClock {
     pub fn ahead_by(ahead_ms: i64) -> Self {
         Self { system: SystemClock::new(), ahead_ms }
     }
+
+    fn skewed(&self, right: Timestamp) -> Timestamp {
+        Timestamp::from_millis(right.as_millis().saturating_add_signed(self.ahead_ms))
+    }
 }
 
 impl Clock for SkewedClock {
     fn wall(&self) -> Timestamp {
-        let right = self.system.wall().as_millis();
-        Timestamp::from_millis(right.saturating_add_signed(self.ahead_ms))
+        self.skewed(self.system.wall())
+    }
+
+    fn wall_rounded_up(&self) -> Timestamp {
+        self.skewed(self.system.wall_rounded_up())
     }
 
     fn monotonic(&self) -> Duration {

@@ -269,7 +269,12 @@ fn leased_answer(leased: Result<Vec<InstanceLease>, StoreError>, numbering: &Num
     };
     let handed_out = leased.iter().flatten().map(handed).collect();
     let without_tokens = leased.map(|leases| {
-        let nameless = |lease| InstanceLease { token: String::new(), ..numbering.lease_of_model(lease) };
+        // What answers take on their way is no store's own.
+        let nameless = |lease| InstanceLease {
+            token: String::new(),
+            store_time_slack: Duration::ZERO,
+            ..numbering.lease_of_model(lease)
+        };
         leases.into_iter().map(nameless).collect::<Vec<_>>()
     });
     Answer::of(without_tokens).with(handed_out)
@@ -289,7 +294,7 @@ fn fetched_work_answer(fetched: Result<Option<(WorkItem, String, u32)>, Provider
 fn leased_work_answer(leased: Result<Vec<WorkLease>, StoreError>) -> Answer {
     let handed_out = leased.iter().flatten().map(|lease| handed_work(&lease.item, &lease.token)).collect();
     let without_tokens = leased.map(|leases| {
-        let nameless = |lease| WorkLease { token: String::new(), ..lease };
+        let nameless = |lease| WorkLease { token: String::new(), store_time_slack: Duration::ZERO, ..lease };
         leases.into_iter().map(nameless).collect::<Vec<_>>()
     });
     Answer::of(without_tokens).with(handed_out)

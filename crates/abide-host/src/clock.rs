@@ -1,6 +1,6 @@
 //! The machine's clock.
 
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use abide_model::{Clock, Sleep, Timestamp};
 use futures_timer::Delay;
@@ -30,6 +30,12 @@ impl Clock for SystemClock {
     #[expect(clippy::disallowed_methods, reason = "this is the clock that others take as an argument")]
     fn wall(&self) -> Timestamp {
         SystemTime::now().into()
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "this is the clock that others take as an argument")]
+    fn wall_rounded_up(&self) -> Timestamp {
+        let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
+        Timestamp::EPOCH.saturating_add(since_epoch)
     }
 
     fn monotonic(&self) -> Duration {

@@ -95,6 +95,7 @@ impl State {
             token,
             attempt: batch.iter().map(|message| message.attempt).max().unwrap_or_default(),
             store_time: Some(now),
+            store_time_slack: Duration::ZERO,
             position,
             status,
             orchestration_name,

@@ -109,6 +109,11 @@ impl InMemoryProvider {
         }
     }
 
+    /// How far behind the clock a lease's time is now that the lease is handed over: rounded off at least.
+    pub(crate) fn slack_of(&self, store_time: Option<Timestamp>) -> Duration {
+        store_time.map_or(Duration::ZERO, |time| self.clock.wall_rounded_up().saturating_duration_since(time))
+    }
+
     fn try_or_park<T>(
         &self,
         lane: Lane,

@@ -64,6 +64,7 @@ impl Provider for InMemoryProvider {
             events: history_delta,
             worker_items,
             orchestrator_items,
+            timer_slack: Duration::ZERO,
             metadata,
             cancelled_activities,
             removed_timers: Vec::new(),
@@ -220,11 +221,15 @@ impl Provider for InMemoryProvider {
         if request.limit == 0 {
             return Ok(Vec::new());
         }
-        Ok(self
+        let mut leases = self
             .parked(Lane::Instances, request.wait, |state, now, entropy| {
                 state.lease_instances(&request, now, entropy)
             })
-            .await)
+            .await;
+        for lease in &mut leases {
+            lease.store_time_slack = self.slack_of(lease.store_time);
+        }
+        Ok(leases)
     }
 
     async fn read_history_after(&self, lease: &InstanceLease, after: u64) -> Result<Vec<Event>, StoreError> {
@@ -252,9 +257,13 @@ impl Provider for InMemoryProvider {
         if request.limit == 0 {
             return Ok(Vec::new());
         }
-        Ok(self
+        let mut leases = self
             .parked(Lane::Work, request.wait, |state, now, entropy| state.lease_work(&request, now, entropy))
-            .await)
+            .await;
+        for lease in &mut leases {
+            lease.store_time_slack = self.slack_of(lease.store_time);
+        }
+        Ok(leases)
     }
 
     async fn finish_work(&self, finished: Vec<FinishedWork>) -> Vec<Result<(), StoreError>> {

@@ -59,6 +59,7 @@ impl State {
                         token: lease.token,
                         attempt,
                         store_time: Some(now),
+                        store_time_slack: Duration::ZERO,
                     });
                 }
                 Some(Work { item: Stored::Unreadable(_), .. }) | None => self.set_work_aside(number, now),

@@ -21,8 +21,16 @@ pub type Task = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// What time it is, and how to wait.
 pub trait Clock: Send + Sync {
-    /// The time that is recorded and shown; it may jump in either direction.
+    /// The time that is recorded and shown, in whole milliseconds, rounded down; it may jump in either direction.
     fn wall(&self) -> Timestamp;
+
+    /// The same rounded up: a whole millisecond that is not before now. What is counted from it is never early.
+    ///
+    /// The default is a millisecond later than [`Clock::wall`], which is right for every clock that rounds down. One that knows its
+    /// time more exactly says the first such millisecond, and one that only has whole ones says what the wall shows.
+    fn wall_rounded_up(&self) -> Timestamp {
+        self.wall().saturating_add(Duration::from_millis(1))
+    }
 
     /// The time since some fixed moment, which never runs backwards; for measuring, leases and waiting.
     fn monotonic(&self) -> Duration;

@@ -24,6 +24,7 @@ use crate::node::connection::SHORT;
 use crate::node::desk::Place;
 use crate::postgres_provider::answer_of;
 use crate::rows::{LeasedInstance, LeasedMessage, LeasedWork};
+use crate::server_time::ServerTime;
 use crate::shared::Shared;
 use crate::statements::Sql;
 use crate::token::{MailboxToken, WorkToken};
@@ -93,14 +94,10 @@ impl Looked {
         Ok(Self { found, now, sent_at, arrived_at, due, shared: Arc::clone(shared) })
     }
 
-    /// The server's time by now, but for what the answer took on its way. Never later than the server's: a turn that counted from a time to
-    /// come could be recorded as later than the next one, on another node. Not that of the grant either: if the caller's thread was busy
-    /// since, its timers would be that much too early.
-    pub(crate) fn server_time(&self) -> Timestamp {
-        let passed = self.shared.settings.clock.monotonic().saturating_sub(self.arrived_at);
-        // Whole milliseconds, rounded down: not later than the server's.
-        let passed = Duration::from_millis(u64::try_from(passed.as_millis()).unwrap_or(u64::MAX));
-        Timestamp::from_millis(number(self.now)).saturating_add(passed)
+    /// The server's time by now, to be asked for in the poll that hands leases over.
+    pub(crate) fn server_time(&self) -> ServerTime {
+        let (clock, now) = (&self.shared.settings.clock, Timestamp::from_millis(number(self.now)));
+        ServerTime::of(now, self.sent_at, self.arrived_at, clock.monotonic())
     }
 
     fn times(&self) -> Times {
@@ -157,6 +154,9 @@ pub(crate) struct InHand<L: Return> {
 /// A lease that can go back unused.
 pub(crate) trait Return {
     fn give_back(&self, shared: &Shared);
+
+    /// Says what time it is when it is handed over.
+    fn say(&mut self, time: ServerTime);
 }
 
 impl<L: Return> InHand<L> {
@@ -180,9 +180,13 @@ impl<L: Return> InHand<L> {
         }
     }
 
-    /// To be called in the poll that hands them to the caller.
-    pub(crate) fn hand_over(&mut self) -> Vec<L> {
-        std::mem::take(&mut self.leases)
+    /// To be called in the poll that hands them to the caller. Whichever look found them, they say what time it is by now.
+    pub(crate) fn hand_over(&mut self, time: ServerTime) -> Vec<L> {
+        let mut leases = std::mem::take(&mut self.leases);
+        for lease in &mut leases {
+            lease.say(time);
+        }
+        leases
     }
 }
 
@@ -200,6 +204,10 @@ impl Return for InstanceLease {
         let (back, since) = (AbandonInstance { token, how: UNUSED }, shared.settings.clock.monotonic());
         shared.desk.put([Waiting::new(Operation::AbandonOrchestrationItem, back, since).0]);
     }
+
+    fn say(&mut self, time: ServerTime) {
+        (self.store_time, self.store_time_slack) = (Some(time.at_least), time.slack);
+    }
 }
 
 impl Return for WorkLease {
@@ -207,6 +215,10 @@ impl Return for WorkLease {
         let Some(token) = WorkToken::parse(&self.token) else { return };
         let (back, since) = (AbandonWork { token, how: UNUSED }, shared.settings.clock.monotonic());
         shared.desk.put([Waiting::new(Operation::AbandonWorkItem, back, since).0]);
+    }
+
+    fn say(&mut self, time: ServerTime) {
+        (self.store_time, self.store_time_slack) = (Some(time.at_least), time.slack);
     }
 }
 

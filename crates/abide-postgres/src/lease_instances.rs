@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use abide_model::WorkItem;
 use abide_provider::rows::Starter;
@@ -76,7 +77,6 @@ impl Search for InstanceSearch {
         store: &PostgresProvider,
         mut looked: Looked,
     ) -> Result<Took<InstanceLease>, StoreError> {
-        let store_time = Some(looked.server_time());
         if !looked.found.unjudged.is_empty() {
             store.shared.note_pins(std::mem::take(&mut looked.found.unjudged));
             return Ok(Took::LookAgain);
@@ -92,15 +92,13 @@ impl Search for InstanceSearch {
         looked.found.instances = damaged;
         for leased in readable {
             let batch = batches.remove(&leased.mailbox).unwrap_or_default();
-            self.taken.push(InstanceLease { store_time, ..describe(leased, batch.messages) });
+            self.taken.push(describe(leased, batch.messages));
         }
         let mut lost_some = false;
         while let Some(leased) = looked.found.instances.pop() {
             let batch = batches.remove(&leased.mailbox).unwrap_or_default();
             match store.readable(self.operation, leased, batch).await? {
-                Some((leased, messages)) => {
-                    self.taken.push(InstanceLease { store_time, ..describe(leased, messages) });
-                }
+                Some((leased, messages)) => self.taken.push(describe(leased, messages)),
                 None => lost_some = true,
             }
         }
@@ -108,7 +106,7 @@ impl Search for InstanceSearch {
         if lost_some && self.taken.leases().len() < self.request.limit {
             return Ok(Took::LookAgain);
         }
-        Ok(Took::Leases(self.taken.hand_over()))
+        Ok(Took::Leases(self.taken.hand_over(looked.server_time())))
     }
 
     fn hint(&self) -> News {
@@ -194,6 +192,7 @@ fn describe(leased: LeasedInstance, messages: Vec<Message>) -> InstanceLease {
         token,
         attempt: messages.iter().map(|message| message.attempt).max().unwrap_or(1),
         store_time: None,
+        store_time_slack: Duration::ZERO,
         position: Position {
             incarnation: number(leased.mailbox),
             execution_id: number(leased.execution),

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
-use abide_model::{ScheduledActivityIdentifier, Timestamp, WorkItem};
+use abide_model::{ScheduledActivityIdentifier, WorkItem};
 use abide_provider::unreadable::poison;
 use abide_provider::{LeaseWork, Operation, StoreError, TagFilter, WorkLease};
 
@@ -85,11 +86,10 @@ impl Search for WorkSearch {
         store: &PostgresProvider,
         mut looked: Looked,
     ) -> Result<Took<WorkLease>, StoreError> {
-        let store_time = looked.server_time();
         let mut used_sessions = BTreeSet::new();
         for leased in std::mem::take(&mut looked.found.work) {
             let session = leased.session.clone();
-            match readable(leased, store_time) {
+            match readable(leased) {
                 Ok(lease) => {
                     used_sessions.extend(session);
                     self.taken.push(lease);
@@ -108,7 +108,7 @@ impl Search for WorkSearch {
         if must_look_again && self.taken.leases().len() < self.request.limit {
             return Ok(Took::LookAgain);
         }
-        Ok(Took::Leases(self.taken.hand_over()))
+        Ok(Took::Leases(self.taken.hand_over(looked.server_time())))
     }
 
     fn hint(&self) -> News {
@@ -148,7 +148,7 @@ impl PostgresProvider {
 }
 
 /// A lease, if what was leased can be read and somebody knows whose it is.
-fn readable(leased: LeasedWork, store_time: Timestamp) -> Result<WorkLease, Box<LeasedWork>> {
+fn readable(leased: LeasedWork) -> Result<WorkLease, Box<LeasedWork>> {
     let item = serde_json::from_str::<WorkItem>(&leased.item).ok().filter(|_| leased.instance.is_some());
     let Some(item) = item else { return Err(Box::new(leased)) };
     Ok(WorkLease {
@@ -157,7 +157,8 @@ fn readable(leased: LeasedWork, store_time: Timestamp) -> Result<WorkLease, Box<
         orchestration_name: leased.name.map(unspell).unwrap_or_default(),
         orchestration_version: leased.version.map(unspell).unwrap_or_default(),
         attempt: u32::try_from(leased.attempts).unwrap_or(u32::MAX),
-        store_time: Some(store_time),
+        store_time: None,
+        store_time_slack: Duration::ZERO,
     })
 }
 

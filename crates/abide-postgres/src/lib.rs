@@ -40,6 +40,7 @@ mod provider;
 mod read;
 mod rows;
 mod schema;
+mod server_time;
 mod shared;
 mod statements;
 mod status;

@@ -89,6 +89,7 @@ impl Provider for PostgresProvider {
             events: history_delta,
             worker_items,
             orchestrator_items,
+            timer_slack: Duration::ZERO,
             metadata,
             cancelled_activities,
             removed_timers: Vec::new(),

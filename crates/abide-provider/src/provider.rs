@@ -213,7 +213,7 @@ pub trait Provider: Any + Send + Sync {
     /// there is at most one of each instance.
     ///
     /// The default acks one after the other. What a turn did not consume it sends again: behind the successor's
-    /// start, or in its carry list. It prunes after the ack, by the administrative side: if the successor's first turn is
+    /// start, or in its carry list. Timers that are to be hidden for longer than they say say so. It prunes after the ack, by the administrative side: if the successor's first turn is
     /// committed in between, that one counts too, and one execution fewer is kept. A prune that fails is no error of the
     /// turn; see [`Committed::pruned`].
     async fn commit_turns(&self, turns: Vec<TurnCommit>) -> Vec<Result<Committed, StoreError>> {

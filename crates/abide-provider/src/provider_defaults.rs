@@ -4,8 +4,9 @@
 //! then told "invalid token" if the first one was applied after all; a message is sent twice.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
-use abide_model::{Event, EventKind, ExecutionStatus, KvEntry, OrchestrationStatus, WorkItem};
+use abide_model::{Event, EventKind, ExecutionStatus, KvEntry, OrchestrationStatus, Timestamp, WorkItem};
 
 use crate::rows::Starter;
 use crate::{
@@ -55,6 +56,7 @@ fn lease_of((item, token, attempt): (OrchestrationItem, String, u32)) -> Instanc
         token,
         attempt,
         store_time: None,
+        store_time_slack: Duration::ZERO,
         position,
         status,
         orchestration_name: item.orchestration_name,
@@ -134,6 +136,7 @@ async fn commit_turn<P: Provider + ?Sized>(
             "this store has no fused steps: finish the activity, then commit under a lease",
         ));
     };
+    put_timers_off(&mut turn);
     match consumed {
         Consumed::All => {}
         Consumed::These(_) => send_again(&mut turn, left),
@@ -143,6 +146,7 @@ async fn commit_turn<P: Provider + ?Sized>(
         events,
         worker_items,
         orchestrator_items,
+        timer_slack: _, // it is in what they say
         metadata,
         cancelled_activities,
         removed_timers: _, // they fire into nothing
@@ -166,6 +170,16 @@ async fn commit_turn<P: Provider + ?Sized>(
     // The turn is committed: an error here must not make its caller repeat it, so all that it hears is that nothing was
     // pruned. The next commit that asks catches up.
     Ok(Committed::with_pruned(admin.prune_executions(&instance, options).await.ok()))
+}
+
+/// An ack cannot say that timers stay hidden for longer than they say, so they say it.
+fn put_timers_off(turn: &mut Turn) {
+    let slack_ms = Timestamp::EPOCH.saturating_add(turn.timer_slack).as_millis();
+    for item in &mut turn.orchestrator_items {
+        if let WorkItem::TimerFired { fire_at_ms, .. } = item {
+            *fire_at_ms = fire_at_ms.saturating_add(slack_ms);
+        }
+    }
 }
 
 /// An ack takes the whole batch, so what the turn left unread is enqueued anew with it. Unread queue messages of a
@@ -218,6 +232,7 @@ pub(crate) async fn lease_work<P: Provider + ?Sized>(
         token,
         attempt,
         store_time: None,
+        store_time_slack: Duration::ZERO,
     });
     Ok(lease.into_iter().collect())
 }

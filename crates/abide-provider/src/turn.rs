@@ -1,5 +1,7 @@
 //! Committing a turn: everything it decided, in one transaction, fenced.
 
+use std::time::Duration;
+
 use abide_model::{Event, EventKind, PruneOptions, PruneResult, ScheduledActivityIdentifier, WorkItem};
 
 use crate::{ExecutionMetadata, MessageId, rows};
@@ -74,8 +76,11 @@ pub struct Turn {
     pub events: Vec<Event>,
     /// Activities to enqueue.
     pub worker_items: Vec<WorkItem>,
-    /// Messages to enqueue, for this instance and others; a timer is visible when it fires.
+    /// Messages to enqueue, for this instance and others; a timer is visible when it fires, and `timer_slack` has passed.
     pub orchestrator_items: Vec<WorkItem>,
+    /// How long timers stay hidden beyond the time that they say. They are counted from the time of the turn, which may be behind
+    /// the store's by this much, and a timer is never early.
+    pub timer_slack: Duration,
     /// What it says about the execution.
     pub metadata: ExecutionMetadata,
     /// Activities to take back, also those enqueued by this very turn. What is gone already is no error.

@@ -46,8 +46,12 @@ pub struct WorkLease {
     pub token: String,
     /// How often it has been leased, this time included.
     pub attempt: u32,
-    /// When the store granted it, by the store's clock; `None` if it does not say: then the caller's clock must do.
+    /// What time it is by the store's clock: not before the grant, and never later than that clock; `None` if the store does not
+    /// say: then the caller's clock must do.
     pub store_time: Option<Timestamp>,
+    /// By how much the store's clock may be ahead of `store_time` in the poll that hands the lease over: what the answer took on
+    /// its way, and what was rounded off. Zero without a `store_time`. Recorded times are not later for it; timers are.
+    pub store_time_slack: Duration,
 }
 
 /// An activity that ran.

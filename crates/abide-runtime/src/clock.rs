@@ -27,6 +27,10 @@ impl Clock for TokioClock {
         self.system.wall()
     }
 
+    fn wall_rounded_up(&self) -> Timestamp {
+        self.system.wall_rounded_up()
+    }
+
     fn monotonic(&self) -> Duration {
         self.system.monotonic()
     }

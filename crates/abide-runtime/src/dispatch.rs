@@ -6,12 +6,13 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
+use std::future::poll_fn;
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use abide_model::panic_text;
+use abide_model::{Clock, panic_text};
 use abide_provider::{Ability, Operation, Provider, ProviderError, StoreError};
 use futures_util::future::{BoxFuture, Either, FutureExt, join_all, select};
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
@@ -20,6 +21,7 @@ use tracing::{error, warn};
 use crate::core::Core;
 use crate::pacing::Backoff;
 use crate::store_call::{Called, PATIENCE};
+use crate::store_time::HandedOver;
 
 /// Something that leases work and runs it.
 pub(crate) trait Lane: Send + Sync + 'static {
@@ -50,8 +52,8 @@ pub(crate) trait Lane: Send + Sync + 'static {
         wait: Duration,
     ) -> BoxFuture<'static, Result<Vec<Self::Lease>, StoreError>>;
 
-    /// Works on one lease, granted at the monotonic time `granted`.
-    fn run(self: Arc<Self>, lease: Self::Lease, granted: Duration, slot: Slot) -> BoxFuture<'static, ()>;
+    /// Works on one lease.
+    fn run(self: Arc<Self>, lease: Self::Lease, granted: HandedOver, slot: Slot) -> BoxFuture<'static, ()>;
 
     /// The token of a lease, to give it back by.
     fn token(lease: &Self::Lease) -> String;
@@ -218,7 +220,7 @@ async fn one_round<L: Lane>(core: &Arc<Core>, lane: &Arc<L>, slots: &Slots, back
     let pulse = core.pulse.lane(L::QUEUE);
     pulse.asked();
     let limit = lane.limit(permits.num_permits());
-    let leased = match lease(core, lane, limit).await {
+    let (leased, since) = match lease(core, lane, limit).await {
         Leased::Answer(Ok(leased)) => leased,
         // A store that is not heard out because the runtime ends is none that fails.
         Leased::Answer(Err(_)) if core.stop.ending.is_cancelled() => return,
@@ -238,10 +240,10 @@ async fn one_round<L: Lane>(core: &Arc<Core>, lane: &Arc<L>, slots: &Slots, back
     };
     backoff.reset();
     core.store_answered();
-    let granted = core.clock.monotonic();
+    let granted = HandedOver { since, by: core.clock.monotonic() };
     pulse.answered();
     if leased.len() < limit {
-        pulse.drained(granted);
+        pulse.drained(granted.by);
     }
     if leased.is_empty() {
         drop(permits);
@@ -260,7 +262,8 @@ async fn one_round<L: Lane>(core: &Arc<Core>, lane: &Arc<L>, slots: &Slots, back
 }
 
 enum Leased<T> {
-    Answer(Result<Vec<T>, StoreError>),
+    /// With the time at which the poll began that brought it.
+    Answer(Result<(Vec<T>, Duration), StoreError>),
     Ending,
 }
 
@@ -271,8 +274,8 @@ async fn lease<L: Lane>(core: &Arc<Core>, lane: &Arc<L>, limit: usize) -> Leased
     let call = core.caller.call_or(
         L::LEASE,
         wait.saturating_add(PATIENCE),
-        Arc::clone(lane).lease(limit, wait),
-        move |late| async move { give_all_back::<L>(&of_late, late).await }.boxed(),
+        with_its_poll(Arc::clone(&core.clock), Arc::clone(lane).lease(limit, wait)),
+        move |(late, _)| async move { give_all_back::<L>(&of_late, late).await }.boxed(),
     );
     let mut call = Box::pin(call);
     // The end first: once it has begun, nothing more is taken.
@@ -285,7 +288,7 @@ async fn lease<L: Lane>(core: &Arc<Core>, lane: &Arc<L>, limit: usize) -> Leased
     if !core.abilities.has(Ability::Parking) {
         let over = Box::pin(core.caller.pause_unless_given_up(LAST_ANSWER));
         if let Either::Left((called, _)) = select(call, over).await
-            && let Ok(leased) = answer(called)
+            && let Ok((leased, _)) = answer(called)
         {
             give_all_back::<L>(core, Ok(leased)).await;
         }
@@ -293,9 +296,20 @@ async fn lease<L: Lane>(core: &Arc<Core>, lane: &Arc<L>, limit: usize) -> Leased
     Leased::Ending
 }
 
-fn answer<T>(called: Called<Result<Vec<T>, StoreError>>) -> Result<Vec<T>, StoreError> {
+/// An answer, and the monotonic time at which the poll began that brought it: what it says of the time was not true before.
+async fn with_its_poll<T>(clock: Arc<dyn Clock>, mut call: BoxFuture<'static, T>) -> (T, Duration) {
+    poll_fn(|context| {
+        let begun = clock.monotonic();
+        call.as_mut().poll(context).map(|answer| (answer, begun))
+    })
+    .await
+}
+
+type Timed<T> = (Result<Vec<T>, StoreError>, Duration);
+
+fn answer<T>(called: Called<Timed<T>>) -> Result<(Vec<T>, Duration), StoreError> {
     match called {
-        Called::Answered(answer) => answer,
+        Called::Answered((answer, begun)) => answer.map(|leased| (leased, begun)),
         Called::Unanswered(failure) => Err(failure),
     }
 }
@@ -329,7 +343,7 @@ async fn wait_for_news<L: Lane>(core: &Arc<Core>, asked: Duration) {
 }
 
 /// Starts working on a lease in a task of its own.
-fn start<L: Lane>(core: &Arc<Core>, lane: &Arc<L>, lease: L::Lease, granted: Duration, slot: Slot) {
+fn start<L: Lane>(core: &Arc<Core>, lane: &Arc<L>, lease: L::Lease, granted: HandedOver, slot: Slot) {
     let (core_of_task, lane) = (Arc::clone(core), Arc::clone(lane));
     let token = L::token(&lease);
     core.work_done.fetch_add(1, Ordering::Relaxed);
@@ -343,7 +357,7 @@ fn start<L: Lane>(core: &Arc<Core>, lane: &Arc<L>, lease: L::Lease, granted: Dur
             give_back::<L>(&core, token, GiveBack::tried(AFTER_PANIC)).await;
         }
         core.work_done.fetch_add(1, Ordering::Relaxed);
-        let took = core.clock.monotonic().saturating_sub(granted);
+        let took = core.clock.monotonic().saturating_sub(granted.by);
         L::count_worked(&core, u64::try_from(took.as_millis()).unwrap_or(u64::MAX));
     };
     core.spawn(L::NAME, task.boxed());

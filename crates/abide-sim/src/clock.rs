@@ -98,6 +98,15 @@ impl Clock for VirtualClock {
         }
     }
 
+    fn wall_rounded_up(&self) -> Timestamp {
+        let right = Duration::from_millis(Self::EPOCH.as_millis()).saturating_add(self.monotonic());
+        let shown = match *self.offset.lock().unwrap_or_else(PoisonError::into_inner) {
+            Offset::Ahead(by) => right.saturating_add(by),
+            Offset::Behind(by) => right.saturating_sub(by),
+        };
+        Timestamp::EPOCH.saturating_add(shown)
+    }
+
     fn monotonic(&self) -> Duration {
         self.started.elapsed()
     }

@@ -72,6 +72,7 @@ impl Provider for SqliteProvider {
             events: history_delta,
             worker_items,
             orchestrator_items,
+            timer_slack: Duration::ZERO,
             metadata,
             cancelled_activities,
             removed_timers: Vec::new(),
@@ -265,8 +266,9 @@ impl Provider for SqliteProvider {
 
     async fn lease_instances(&self, request: LeaseInstances) -> Result<Vec<InstanceLease>, StoreError> {
         let leased = self.lease(Operation::LeaseInstances, request, Load::Messages).await?;
-        let store_time = Some(self.handed_over_at());
-        Ok(leased.into_iter().map(|leased| InstanceLease { store_time, ..leased.lease }).collect())
+        let (store_time, store_time_slack) = self.handed_over_at();
+        let told = |leased: LeasedInstance| InstanceLease { store_time, store_time_slack, ..leased.lease };
+        Ok(leased.into_iter().map(told).collect())
     }
 
     async fn read_history_after(&self, lease: &InstanceLease, after: u64) -> Result<Vec<Event>, StoreError> {
@@ -302,8 +304,8 @@ impl Provider for SqliteProvider {
 
     async fn lease_work(&self, request: LeaseWork) -> Result<Vec<WorkLease>, StoreError> {
         let leased = self.lease_some_work(Operation::LeaseWork, request).await?;
-        let store_time = Some(self.handed_over_at());
-        Ok(leased.into_iter().map(|lease| WorkLease { store_time, ..lease }).collect())
+        let (store_time, store_time_slack) = self.handed_over_at();
+        Ok(leased.into_iter().map(|lease| WorkLease { store_time, store_time_slack, ..lease }).collect())
     }
 
     async fn finish_work(&self, finished: Vec<FinishedWork>) -> Vec<Result<(), StoreError>> {
@@ -419,9 +421,11 @@ impl SqliteProvider {
     }
 
     /// What leases say for the time: that at which they are handed over, not that of the grant. The caller counts from here, and if its
-    /// thread was busy in between, its timers would be that much too early.
-    fn handed_over_at(&self) -> Timestamp {
-        self.shared.clock.wall()
+    /// thread was busy in between, its timers would be that much too early. And how far that is behind: it is rounded off.
+    fn handed_over_at(&self) -> (Option<Timestamp>, Duration) {
+        let clock = &self.shared.clock;
+        let time = clock.wall();
+        (Some(time), clock.wall_rounded_up().saturating_duration_since(time))
     }
 
     async fn lease_some_work(

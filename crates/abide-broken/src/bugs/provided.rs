@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Mutex;
+use std::time::Duration;
 
 use abide_model::{Event, KvEntry};
 use abide_provider::{
@@ -71,6 +72,8 @@ bugs! {
     AllTimersRemoved => "timer_removal::test_named_timers_are_removed";
     /// A timer is removed only while it is not due.
     DueTimersStay => "timer_removal::test_timers_that_are_due_are_removed_too";
+    /// Timers are shown when they fire, although their turn asks for more.
+    TimersWithoutSlack => "queue_semantics::test_timers_of_a_turn_stay_hidden_for_its_slack";
     /// An instance that is deleted and started anew is the same.
     SameIncarnation => "incarnations::test_next_instance_of_a_name_is_another_incarnation";
     /// The history of another instance of the same name is read under an old lease.
@@ -427,6 +430,14 @@ impl Bug for DueTimersStay {
             timers.filter(|timer| timer.visible_at.is_none()).map(|timer| timer.json).collect();
         let is_due = |id: &u64| due.iter().any(|json| json.contains(&format!("\"id\":{id},")));
         commit.turn.removed_timers.retain(|id| !is_due(id));
+        store.commit(commit).await
+    }
+}
+
+#[async_trait]
+impl Bug for TimersWithoutSlack {
+    async fn commit(&self, store: &Store, mut commit: TurnCommit) -> StoreAnswer<Committed> {
+        commit.turn.timer_slack = Duration::ZERO;
         store.commit(commit).await
     }
 }

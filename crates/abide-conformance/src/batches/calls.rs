@@ -105,6 +105,7 @@ pub(crate) fn turn_of(ack: Ack) -> Turn {
         events,
         worker_items,
         orchestrator_items,
+        timer_slack: Duration::ZERO,
         metadata,
         cancelled_activities: cancelled,
         removed_timers: Vec::new(),

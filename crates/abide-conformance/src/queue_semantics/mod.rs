@@ -27,6 +27,7 @@ area! {
     test_delayed_message_waits_its_time;
     test_enqueued_timer_waits_for_its_time;
     test_timer_of_the_past_is_visible_at_once;
+    test_timers_of_a_turn_stay_hidden_for_its_slack;
     test_hidden_message_keeps_its_place;
     test_messages_arrive_in_order_of_enqueueing;
     test_messages_arrive_as_sent;

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use abide_model::EventKind;
+use abide_model::{EventKind, WorkItem};
 
 use crate::ProviderFactory;
+use crate::batches::calls::{commit, lease, signals, under};
 use crate::instance_locking::beyond;
 use crate::support::{Ack, Subject, signal, timer};
 
@@ -42,6 +43,31 @@ pub async fn test_enqueued_timer_waits_for_its_time<F: ProviderFactory>(factory:
     store.assert_no_turn("the timer is not due").await;
     store.pass(beyond(delay)).await;
     assert_eq!(store.fetch("a").await.item.messages, [timer("a", 2, fire_at_ms)], "the timer is due");
+}
+
+/// The time that a turn counts its timers from may be behind the store's, and says by how much: they are hidden for so much longer.
+/// Other mail is not.
+pub async fn test_timers_of_a_turn_stay_hidden_for_its_slack<F: ProviderFactory>(factory: &F) {
+    let store = Subject::new(factory).await;
+    store.create("a").await;
+    store.post(signal("a", "next")).await;
+    let leased = lease(&store, "a").await;
+    let (delay, slack) = (store.lock(), store.lock() * 4);
+    let fire_at_ms = time_after(&store, delay);
+    let turn = Ack::of("a", 1).signalled(2).event(3, EventKind::TimerCreated { fire_at_ms });
+    let mut sends = under(&leased, turn.mail(timer("a", 3, fire_at_ms)).mail(signal("a", "meanwhile")));
+    sends.turn.timer_slack = slack;
+    commit(&store, sends).await;
+
+    let leased = lease(&store, "a").await;
+    assert_eq!(signals(&leased.messages), ["meanwhile"], "other mail has no slack");
+    commit(&store, under(&leased, Ack::of("a", 1).signalled(4))).await;
+    store.pass(beyond(delay)).await;
+    store.assert_no_turn("the timer is due, but for all its turn knew it may be early").await;
+
+    store.pass(slack).await;
+    let fired = store.fetch("a").await.item.messages;
+    assert!(matches!(fired[..], [WorkItem::TimerFired { id: 3, .. }]), "the slack is over: {fired:?}");
 }
 
 /// A timer whose time has passed can be seen at once.

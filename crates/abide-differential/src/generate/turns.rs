@@ -1,5 +1,7 @@
 //! Turns that go on where their instance stands.
 
+use std::time::Duration;
+
 use abide_model::{EventKind, PruneOptions, ScheduledActivityIdentifier, WorkItem};
 use abide_provider::Turn;
 
@@ -127,6 +129,8 @@ impl Maker<'_> {
         let fire_at_ms = self.world.now + alphabet::ahead_ms(self.rng);
         let id = self.event(EventKind::TimerCreated { fire_at_ms });
         let ids = (self.turn.execution_id, id);
+        // Shown when they fire, or a little later; not drawn, so that seeds stay what they are.
+        self.turn.timer_slack = Duration::from_millis(id % 5);
         let timer = items::timer(self.rng, self.instance, ids, self.world.now);
         self.turn.orchestrator_items.push(timer);
         if self.rng.percent(10) {

@@ -1,5 +1,7 @@
 //! Queue items as rows: what a store must know about them without reading them.
 
+use std::time::Duration;
+
 use abide_model::{ScheduledActivityIdentifier, Timestamp, WorkItem, kind_of};
 
 use crate::ParentLink;
@@ -159,6 +161,14 @@ impl MessageRow {
             fits(execution_id).and_then(|()| fits(event_id))?;
         }
         Ok(Self { to, visible_at, class, item })
+    }
+
+    /// The same message; if it is a timer, it shows that much later than it says.
+    pub(super) fn with_timer_slack(mut self, slack: Duration) -> Self {
+        if matches!(self.class, MessageClass::Timer { .. }) {
+            self.visible_at = self.visible_at.map(|fires_at| fires_at.saturating_add(slack));
+        }
+        self
     }
 
     /// What a finished activity tells its instance.

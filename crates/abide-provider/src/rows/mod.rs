@@ -153,7 +153,9 @@ impl CommitRows {
         let ended = instance.status.filter(|status| status.is_terminal());
         let revoked = revoked(turn.cancelled_activities, &turn.events, ended);
         let work = turn.worker_items.into_iter().map(WorkRow::of).collect::<Result<Vec<_>, _>>()?;
-        let messages = turn.orchestrator_items.into_iter().map(MessageRow::of).collect::<Result<_, _>>()?;
+        let message = |item| Ok(MessageRow::of(item)?.with_timer_slack(turn.timer_slack));
+        let messages =
+            turn.orchestrator_items.into_iter().map(message).collect::<Result<_, InvalidItem>>()?;
         let rows = Self {
             execution_id: turn.execution_id,
             kv: KvRows { fold: ended.is_some(), ..KvRows::of(&turn.events) },

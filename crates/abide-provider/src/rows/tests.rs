@@ -1,5 +1,7 @@
 //! A turn in, rows out. What a store must know about a single message is in `tests/it/messages.rs`.
 
+use std::time::Duration;
+
 use abide_model::{KvEntry, Timestamp, WorkItem};
 
 use super::*;
@@ -94,6 +96,28 @@ fn the_last_event_is_the_last_of_the_turn() {
     for (ids, expected) in table {
         let events = ids.iter().map(|id| event(*id, EventKind::KeyValuesCleared)).collect();
         assert_eq!(rows(Turn { events, ..turn() }).last_event_id(), expected, "{ids:?}");
+    }
+}
+
+#[test]
+fn slack_hides_timers_and_nothing_else_for_longer_and_changes_nothing_that_they_say() {
+    let timer =
+        |fire_at_ms| WorkItem::TimerFired { instance: "i".to_owned(), execution_id: 1, id: 2, fire_at_ms };
+    let signal =
+        || WorkItem::ExternalRaised { instance: "i".to_owned(), name: "s".to_owned(), data: String::new() };
+    let never = u64::MAX;
+    let cases = [
+        ("none", timer(100), Duration::ZERO, Some(100)),
+        ("some", timer(100), Duration::from_millis(7), Some(107)),
+        ("part of a millisecond", timer(100), Duration::from_micros(6_001), Some(107)),
+        ("of what never fires", timer(never), Duration::from_secs(1), Some(Timestamp::MAX.as_millis())),
+        ("of other mail", signal(), Duration::from_secs(1), None),
+    ];
+    for (case, item, timer_slack, visible_at) in cases {
+        let rows = rows(Turn { orchestrator_items: vec![item.clone()], timer_slack, ..turn() });
+        let expected = (visible_at.map(Timestamp::from_millis), &item);
+        let found: Vec<_> = rows.messages.iter().map(|row| (row.visible_at, &row.item)).collect();
+        assert_eq!(found, [expected], "{case}");
     }
 }
 

@@ -1,5 +1,7 @@
 //! Committing turns on a store that can only take a whole batch.
 
+use std::time::Duration;
+
 use abide_model::{EventKind, PruneOptions, ScheduledActivityIdentifier, WorkItem};
 use abide_provider::{
     AppendConflict, Authority, Committed, Consumed, ErrorKind, ExecutionMetadata, MessageId, Operation,
@@ -41,6 +43,7 @@ fn a_commit_is_an_ack_of_everything_the_turn_wrote() {
         events: history([EventKind::KeyValuesCleared]),
         worker_items: vec![activity(2)],
         orchestrator_items: vec![signal("x")],
+        timer_slack: Duration::ZERO,
         metadata: ExecutionMetadata { status: Some("Running".to_owned()), ..ExecutionMetadata::default() },
         cancelled_activities: vec![cancelled],
         removed_timers: vec![4],
@@ -199,4 +202,26 @@ fn a_prune_follows_the_ack_and_one_that_fails_is_not_said_to_be_done() {
         "a store without administration"
     );
     assert_eq!(second_call(&store), None);
+}
+
+#[test]
+fn timers_that_are_to_stay_hidden_for_longer_say_so() {
+    let timer =
+        |fire_at_ms| WorkItem::TimerFired { instance: "i".to_owned(), execution_id: 1, id: 2, fire_at_ms };
+    // What a turn sends, how far its time may be behind, what it leaves unread, and what is sent.
+    let cases = [
+        (timer(100), Duration::ZERO, None, "timer 100"),
+        (timer(100), Duration::from_micros(6_001), None, "timer 107"),
+        (timer(u64::MAX), Duration::from_secs(1), None, "timer 18446744073709551615"),
+        (timer(100), Duration::from_millis(7), Some(timer(50)), "timer 107, timer 50"),
+        (signal("x"), Duration::from_secs(1), None, "signal x"),
+    ];
+    for (item, timer_slack, left, sent) in cases {
+        let mut sends = commit(vec![item]);
+        sends.turn.timer_slack = timer_slack;
+        if left.is_some() {
+            (sends.consumed, sends.left) = (Consumed::These(vec![]), left.into_iter().collect());
+        }
+        assert_eq!(mail_sent_by(sends), sent);
+    }
 }

@@ -88,6 +88,7 @@ fn say_one(item: &WorkItem) -> String {
     match item {
         WorkItem::QueueMessage { data, .. } => format!("queue {data}"),
         WorkItem::ExternalRaised { data, .. } => format!("signal {data}"),
+        WorkItem::TimerFired { fire_at_ms, .. } => format!("timer {fire_at_ms}"),
         WorkItem::ContinueAsNew { carry_forward_events, .. } => {
             let carried: Vec<&str> = carry_forward_events.iter().map(|(_, data)| data.as_str()).collect();
             format!("continue[{}]", carried.join(" "))

@@ -41,6 +41,7 @@ fn a_lease_is_one_fetch_and_does_not_know_who_asked() {
         token: "token".to_owned(),
         attempt: 2,
         store_time: None,
+        store_time_slack: Duration::ZERO,
     };
     assert_eq!(leases, [expected]);
     assert_eq!(store.calls(), [r#"fetch work 30s 0ns Some("node") Any"#]);

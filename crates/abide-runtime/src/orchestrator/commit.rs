@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use abide_engine::{Identity, MailId, TurnOutput};
 use abide_model::{
-    ErrorDetails, Event, EventKind, INITIAL_EXECUTION_ID, ScheduledActivityIdentifier, WorkItem,
+    ErrorDetails, Event, EventKind, INITIAL_EXECUTION_ID, ScheduledActivityIdentifier, Timestamp, WorkItem,
 };
 use abide_provider::{
     Authority, Committed, Consumed, InstanceLease, Message, MessageId, Operation, ParentLink, Rejection,
@@ -23,8 +24,13 @@ const PERHAPS_UNDER_WAY: u64 = 1_000_000;
 /// The event that ends an execution whose history cannot be read has at least this id.
 const UNREADABLE_END: u64 = 99_999;
 
-/// What to write for a turn under a lease.
-pub(crate) fn commit_of(lease: &InstanceLease, execution_id: u64, output: TurnOutput) -> TurnCommit {
+/// What to write for a turn under a lease. For the store it is not later than `at_most` now that the turn is over.
+pub(crate) fn commit_of(
+    lease: &InstanceLease,
+    execution_id: u64,
+    output: TurnOutput,
+    at_most: Timestamp,
+) -> TurnCommit {
     let (consumed, left) = consumed_of(&lease.messages, &output.consumed);
     let authority = Authority::Lease { token: lease.token.clone() };
     TurnCommit {
@@ -32,22 +38,27 @@ pub(crate) fn commit_of(lease: &InstanceLease, execution_id: u64, output: TurnOu
         authority,
         consumed,
         left,
-        turn: turn_of(execution_id, output),
+        turn: turn_of(execution_id, output, at_most),
     }
 }
 
 /// What to write for a turn that took in nothing but the completion of a finished activity, by the right of that.
-pub(crate) fn fused_commit_of(authority: Authority, who: &Identity, output: TurnOutput) -> TurnCommit {
+pub(crate) fn fused_commit_of(
+    authority: Authority,
+    who: &Identity,
+    output: TurnOutput,
+    at_most: Timestamp,
+) -> TurnCommit {
     TurnCommit {
         instance: who.instance.clone(),
         authority,
         consumed: Consumed::All,
         left: Vec::new(),
-        turn: turn_of(who.execution_id, output),
+        turn: turn_of(who.execution_id, output, at_most),
     }
 }
 
-fn turn_of(execution_id: u64, output: TurnOutput) -> Turn {
+fn turn_of(execution_id: u64, output: TurnOutput, at_most: Timestamp) -> Turn {
     let TurnOutput {
         events,
         worker_items,
@@ -60,11 +71,19 @@ fn turn_of(execution_id: u64, output: TurnOutput) -> Turn {
     Turn {
         worker_items,
         orchestrator_items,
+        timer_slack: timer_slack(&events, at_most),
         cancelled_activities,
         removed_timers,
         prune,
         ..Turn::of_past(execution_id, events)
     }
+}
+
+/// How far the time of a turn, which its events carry and its timers are counted from, may be behind the store's by the end of it:
+/// the code asked for them until then.
+fn timer_slack(events: &[Event], at_most: Timestamp) -> Duration {
+    let turn_at = events.last().map_or(at_most, |last| Timestamp::from_millis(last.timestamp_ms));
+    at_most.saturating_duration_since(turn_at)
 }
 
 fn consumed_of(messages: &[Message], consumed: &[MailId]) -> (Consumed, Vec<WorkItem>) {

@@ -79,7 +79,7 @@ impl Orchestrator {
         life.relive(&output.events);
         let last = output.events.last().map_or(lease.position.last_event_id, abide_model::Event::event_id);
         let told = report::Told::of(&output, &life, last);
-        let end = commit(&self.core, commit_of(lease, who.execution_id, output)).await;
+        let end = commit(&self.core, commit_of(lease, who.execution_id, output, self.at_most(held))).await;
         if let Some(committed) = self.settle(held, &who, end).await {
             told.tell(&self.core, &who, &committed);
         }

@@ -82,7 +82,8 @@ impl Orchestrator {
         let expected = resident.position;
         let decided = Decided::of(&mut resident, &output);
         let authority = Authority::FinishedWork { token: step.token.to_owned(), expected };
-        match insist_on(&self.core, fused_commit_of(authority, &who, *output)).await {
+        let at_most = step.store_time.at_most(&*self.core.clock);
+        match insist_on(&self.core, fused_commit_of(authority, &who, *output, at_most)).await {
             Told::Done(committed) => {
                 if prunes {
                     self.tell_pruned(&who, &committed);

@@ -44,7 +44,7 @@ use crate::chances::Verdict;
 use crate::core::Core;
 use crate::dispatch::{Attempt, GiveBack, Lane, Slot, give_back};
 use crate::renewal::{Lease, Leased};
-use crate::store_time::StoreTime;
+use crate::store_time::{HandedOver, StoreTime};
 use crate::tally::Tally;
 
 /// What the store refuses now is asked for again after this time, and so is an incompatible or unreadable history.
@@ -71,7 +71,8 @@ pub(crate) struct Orchestrator {
 #[derive(Debug, Clone)]
 pub(crate) struct Held {
     lease: Arc<InstanceLease>,
-    granted: Duration,
+    /// By which its turns tell the time.
+    time: StoreTime,
     /// Raised when it is known that somebody else may have it.
     lost: CancellationToken,
 }
@@ -197,7 +198,7 @@ impl Orchestrator {
 
     async fn finish(&self, held: &Held, who: Identity, mut resident: Box<Resident>, output: Box<TurnOutput>) {
         let decided = Decided::of(&mut resident, &output);
-        let turn = commit_of(&held.lease, who.execution_id, *output);
+        let turn = commit_of(&held.lease, who.execution_id, *output, self.at_most(held));
         let end = match self.commit_pruning(&who, turn).await {
             CommitEnd::Refused(error) => return Box::pin(self.refused(held, who, error)).await,
             end @ (CommitEnd::Done(_) | CommitEnd::NotOurs | CommitEnd::Outdated | CommitEnd::GivenUp) => end,
@@ -231,14 +232,19 @@ impl Orchestrator {
         let execution_id = lease.position.execution_id.max(INITIAL_EXECUTION_ID);
         let output = answer_late_mail(who.clone(), outcome, mail_of(&lease.messages), self.now(held));
         let told = report::Told::of(&output, &Life::default(), lease.position.last_event_id);
-        let end = commit(&self.core, commit_of(lease, execution_id, output)).await;
+        let end = commit(&self.core, commit_of(lease, execution_id, output, self.at_most(held))).await;
         if let Some(committed) = self.settle(held, &who, end).await {
             told.tell(&self.core, &who, &committed);
         }
     }
 
     fn now(&self, held: &Held) -> Timestamp {
-        StoreTime::of(held.lease.store_time, held.granted).now(&*self.core.clock)
+        held.time.now(&*self.core.clock)
+    }
+
+    /// The latest that it can be for the store by now.
+    fn at_most(&self, held: &Held) -> Timestamp {
+        held.time.at_most(&*self.core.clock)
     }
 
     async fn hand_back(&self, lease: &Arc<InstanceLease>, back: GiveBack) {
@@ -274,7 +280,7 @@ impl Lane for Orchestrator {
         async move { store.lease_instances(request).await }.boxed()
     }
 
-    fn run(self: Arc<Self>, lease: InstanceLease, granted: Duration, slot: Slot) -> BoxFuture<'static, ()> {
+    fn run(self: Arc<Self>, lease: InstanceLease, granted: HandedOver, slot: Slot) -> BoxFuture<'static, ()> {
         let stage = Stage::of(&lease);
         let who = stage.who();
         let span = info_span!(target: "abide::runtime", "turn", instance_id = %who.instance,
@@ -287,9 +293,10 @@ impl Lane for Orchestrator {
             interval: settings.orchestrator_renewal_interval,
         };
         // Here and not in the task, which may have to wait for a thread.
-        let renewed = self.core.renewals.hold(keep, granted);
+        let renewed = self.core.renewals.hold(keep, granted.by);
         let work = async move {
-            let held = Held { lease: Arc::new(lease), granted, lost: renewed.lost().clone() };
+            let time = StoreTime::of_instance(&lease, granted);
+            let held = Held { lease: Arc::new(lease), time, lost: renewed.lost().clone() };
             crate::test_hooks::delay(&*self.core.clock, &held.lease.instance).await;
             if renewed.lost().is_cancelled() {
                 return self.core.chances.spoiled(&held.lease.instance);

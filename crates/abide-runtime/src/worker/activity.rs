@@ -1,14 +1,12 @@
 //! What a lease on an activity says, and what can be told of it.
 
-use std::time::Duration;
-
 use abide_model::{AppErrorKind, ErrorDetails, PoisonMessageType, WorkItem};
 use abide_provider::WorkLease;
 use tracing::{Span, info_span};
 
 use crate::chances::Tried;
 use crate::orchestrator::FinishedStep;
-use crate::store_time::StoreTime;
+use crate::store_time::{HandedOver, StoreTime};
 
 /// An activity that is leased.
 #[derive(Debug)]
@@ -32,46 +30,27 @@ pub(super) struct Activity {
 
 impl Activity {
     /// What is leased; the lease itself if that is no activity.
-    pub(super) fn of(lease: WorkLease, granted: Duration) -> Result<Self, Box<WorkLease>> {
-        let WorkLease { item, orchestration_name, orchestration_version, token, attempt, store_time } = lease;
-        match item {
-            WorkItem::ActivityExecute { instance, execution_id, id, name, input, session_id, tag } => {
-                Ok(Self {
-                    instance,
-                    execution_id,
-                    id,
-                    name,
-                    input,
-                    session: session_id,
-                    tag,
-                    orchestration_name,
-                    orchestration_version,
-                    token,
-                    store_time: StoreTime::of(store_time, granted),
-                    attempt,
-                })
-            }
-            item @ (WorkItem::StartOrchestration { .. }
-            | WorkItem::ActivityCompleted { .. }
-            | WorkItem::ActivityFailed { .. }
-            | WorkItem::TimerFired { .. }
-            | WorkItem::ExternalRaised { .. }
-            | WorkItem::SubOrchCompleted { .. }
-            | WorkItem::SubOrchFailed { .. }
-            | WorkItem::CancelInstance { .. }
-            | WorkItem::ContinueAsNew { .. }
-            | WorkItem::QueueMessage { .. }) => {
-                let (name, version) = (orchestration_name, orchestration_version);
-                Err(Box::new(WorkLease {
-                    item,
-                    orchestration_name: name,
-                    orchestration_version: version,
-                    token,
-                    attempt,
-                    store_time,
-                }))
-            }
-        }
+    pub(super) fn of(lease: WorkLease, handed_over: HandedOver) -> Result<Self, Box<WorkLease>> {
+        let store_time = StoreTime::of_work(&lease, handed_over);
+        let WorkItem::ActivityExecute { instance, execution_id, id, name, input, session_id, tag } =
+            lease.item
+        else {
+            return Err(Box::new(lease));
+        };
+        Ok(Self {
+            instance,
+            execution_id,
+            id,
+            name,
+            input,
+            session: session_id,
+            tag,
+            orchestration_name: lease.orchestration_name,
+            orchestration_version: lease.orchestration_version,
+            token: lease.token,
+            store_time,
+            attempt: lease.attempt,
+        })
     }
 
     /// What it is called, the same for every lease on it.
@@ -148,7 +127,11 @@ impl Activity {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
+
+    const AT_ONCE: HandedOver = HandedOver { since: Duration::ZERO, by: Duration::ZERO };
 
     fn leased(item: WorkItem) -> WorkLease {
         WorkLease {
@@ -158,6 +141,7 @@ mod tests {
             token: "token".to_owned(),
             attempt: 3,
             store_time: None,
+            store_time_slack: Duration::ZERO,
         }
     }
 
@@ -176,13 +160,13 @@ mod tests {
     #[test]
     fn what_is_no_activity_is_left_as_it_is() {
         let lease = leased(WorkItem::CancelInstance { instance: "i".to_owned(), reason: String::new() });
-        let left = Activity::of(lease.clone(), Duration::ZERO).map(|activity| activity.name);
+        let left = Activity::of(lease.clone(), AT_ONCE).map(|activity| activity.name);
         assert_eq!(left, Err(Box::new(lease)));
     }
 
     #[test]
     fn poison_tells_everything_of_the_activity() {
-        let poison = Activity::of(leased(item()), Duration::ZERO).map(|activity| activity.poison(2));
+        let poison = Activity::of(leased(item()), AT_ONCE).map(|activity| activity.poison(2));
         let Ok(WorkItem::ActivityFailed { details: ErrorDetails::Poison { message, .. }, .. }) = poison
         else {
             panic!("{poison:?}")

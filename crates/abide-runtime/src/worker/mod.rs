@@ -37,6 +37,7 @@ use crate::core::Core;
 use crate::dispatch::{GiveBack, Lane, Slot, give_back};
 use crate::orchestrator::Orchestrator;
 use crate::renewal::{Lease, LeaseGuard, Leased};
+use crate::store_time::HandedOver;
 
 /// So many finished activities per slot may wait for the store to take their result.
 const UNACKNOWLEDGED_PER_SLOT: usize = 4;
@@ -166,7 +167,7 @@ impl Lane for Worker {
         async move { store.lease_work(request).await }.boxed()
     }
 
-    fn run(self: Arc<Self>, lease: WorkLease, granted: Duration, slot: Slot) -> BoxFuture<'static, ()> {
+    fn run(self: Arc<Self>, lease: WorkLease, granted: HandedOver, slot: Slot) -> BoxFuture<'static, ()> {
         let activity = match Activity::of(lease, granted) {
             Ok(activity) => activity,
             Err(lease) => return self.misrouted(*lease, slot).boxed(),
@@ -179,7 +180,7 @@ impl Lane for Worker {
             interval: settings.worker_renewal_interval,
         };
         // Here and not in the task, which may have to wait for a thread.
-        let renewed = self.core.renewals.hold(keep, granted);
+        let renewed = self.core.renewals.hold(keep, granted.by);
         let ticket = self.sessions.enter(activity.session.as_deref());
         let span = activity.span();
         self.work(activity, renewed, slot, ticket).instrument(span).boxed()

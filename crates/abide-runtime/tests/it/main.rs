@@ -31,4 +31,5 @@ mod registry;
 mod silence;
 mod smoke;
 mod threads;
+mod timers;
 mod worker;

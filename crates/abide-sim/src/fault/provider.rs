@@ -195,7 +195,12 @@ impl Provider for FaultStore {
 
     async fn lease_instances(&self, request: LeaseInstances) -> Result<Vec<InstanceLease>, StoreError> {
         let request = LeaseInstances { wait: self.wait(request.wait), ..request };
-        self.provided(Operation::LeaseInstances, &[], || self.inner.lease_instances(request)).await
+        let effect = || self.answered_at(self.inner.lease_instances(request));
+        let (mut leases, at) = self.provided(Operation::LeaseInstances, &[], effect).await?;
+        for lease in &mut leases {
+            lease.store_time_slack = lease.store_time_slack.saturating_add(self.passed_since(at));
+        }
+        Ok(leases)
     }
 
     async fn read_history_after(&self, lease: &InstanceLease, after: u64) -> Result<Vec<Event>, StoreError> {
@@ -218,7 +223,12 @@ impl Provider for FaultStore {
 
     async fn lease_work(&self, request: LeaseWork) -> Result<Vec<WorkLease>, StoreError> {
         let request = LeaseWork { wait: self.wait(request.wait), ..request };
-        self.provided(Operation::LeaseWork, &[], || self.inner.lease_work(request)).await
+        let effect = || self.answered_at(self.inner.lease_work(request));
+        let (mut leases, at) = self.provided(Operation::LeaseWork, &[], effect).await?;
+        for lease in &mut leases {
+            lease.store_time_slack = lease.store_time_slack.saturating_add(self.passed_since(at));
+        }
+        Ok(leases)
     }
 
     async fn finish_work(&self, finished: Vec<FinishedWork>) -> Vec<Result<(), StoreError>> {

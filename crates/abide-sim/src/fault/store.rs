@@ -194,6 +194,19 @@ impl FaultStore {
         self.call(operation, held, |kind| Err(error_of(operation, kind)), effect).await
     }
 
+    /// An answer, and when the inner store gave it, in monotonic time.
+    pub(super) async fn answered_at<T, E>(
+        &self,
+        call: impl Future<Output = Result<T, E>> + Send,
+    ) -> Result<(T, Duration), E> {
+        Ok((call.await?, self.clock.monotonic()))
+    }
+
+    /// What an answer took on its way since then.
+    pub(super) fn passed_since(&self, answered_at: Duration) -> Duration {
+        self.clock.monotonic().saturating_sub(answered_at)
+    }
+
     /// A call with an answer for each of what it was given.
     pub(super) async fn batch<T, F>(
         &self,

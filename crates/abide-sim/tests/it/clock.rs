@@ -57,6 +57,31 @@ async fn nobody_wakes_early() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_rounds_up_is_the_first_millisecond_that_is_not_before_now() {
+    let micros = Duration::from_micros;
+    // How wrong the wall is; how much time has passed, in microseconds; what it shows then, in milliseconds.
+    let cases = [
+        (Offset::NONE, 0, 0),
+        (Offset::NONE, 1, 1),
+        (Offset::NONE, 999, 1),
+        (Offset::NONE, 1_000, 1),
+        (Offset::NONE, 1_001, 2),
+        (Offset::Ahead(micros(60_000)), 1_400, 62),
+        (Offset::Ahead(micros(700)), 400, 2),
+        (Offset::Behind(micros(60_000)), 61_400, 2),
+        (Offset::Behind(micros(700)), 1_600, 1),
+    ];
+    for (offset, passed, shown) in cases {
+        let clock = VirtualClock::new();
+        clock.set_offset(offset);
+        tokio::time::advance(micros(passed)).await;
+        let expected = VirtualClock::EPOCH.saturating_add(Duration::from_millis(shown));
+        assert_eq!(clock.wall_rounded_up(), expected, "{passed} µs, {offset:?}");
+        assert!(clock.wall() <= expected, "{passed} µs, {offset:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_reading_of_the_wall_rounds_down() {
     let clock = VirtualClock::new();
     tokio::time::advance(Duration::from_micros(1999)).await;

@@ -134,6 +134,7 @@ impl Tx<'_, '_> {
             token: token.to_string(),
             attempt: messages.iter().map(|message| message.attempt).max().unwrap_or(1),
             store_time: Some(self.time()),
+            store_time_slack: Duration::ZERO,
             position: Position {
                 incarnation: number(mailbox.no),
                 execution_id: number(mailbox.execution),

@@ -3,6 +3,8 @@
 //! Work without a session is one queue per tag. Work of sessions is one *lane* per session and tag, of which only
 //! the head is looked at. Whatever the caller may not take is in other queues and other lanes, so it costs nothing.
 
+use std::time::Duration;
+
 use abide_model::WorkItem;
 use abide_provider::{LeaseWork, SessionFetchConfig, TagFilter, WorkLease};
 use rusqlite::{Row, params};
@@ -212,6 +214,7 @@ impl Tx<'_, '_> {
             token: token.to_string(),
             attempt,
             store_time: Some(self.time()),
+            store_time_slack: Duration::ZERO,
         }))
     }
 }

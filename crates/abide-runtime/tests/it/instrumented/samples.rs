@@ -52,6 +52,7 @@ pub(super) fn lease() -> InstanceLease {
         token: "token".into(),
         attempt: 1,
         store_time: None,
+        store_time_slack: Duration::ZERO,
         position: Position { incarnation: 1, execution_id: 2, last_event_id: 3 },
         status: None,
         orchestration_name: "o".into(),
@@ -65,6 +66,7 @@ pub(super) fn lease() -> InstanceLease {
 pub(super) fn work_lease() -> WorkLease {
     WorkLease {
         store_time: None,
+        store_time_slack: Duration::ZERO,
         item: work(),
         orchestration_name: "o".into(),
         orchestration_version: "1.0.0".into(),

@@ -206,12 +206,23 @@ impl Outcome {
 
 /// A lease without its token, and without the time: that is when it was handed over, which only the caller's thread knows.
 pub(crate) fn plain_lease(lease: &InstanceLease) -> String {
-    format!("{:?}", InstanceLease { token: String::new(), store_time: None, ..lease.clone() })
+    format!(
+        "{:?}",
+        InstanceLease {
+            token: String::new(),
+            store_time: None,
+            store_time_slack: Duration::ZERO,
+            ..lease.clone()
+        }
+    )
 }
 
 /// The same of an activity.
 pub(crate) fn plain_work(lease: WorkLease) -> String {
-    format!("{:?}", WorkLease { token: String::new(), store_time: None, ..lease })
+    format!(
+        "{:?}",
+        WorkLease { token: String::new(), store_time: None, store_time_slack: Duration::ZERO, ..lease }
+    )
 }
 
 impl Refusal {
