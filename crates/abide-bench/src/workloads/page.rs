@@ -56,7 +56,7 @@ with the defaults of both libraries. Figures are medians, with the least and the
 | W3 | one orchestration joins so many activities |\n\
 | W4 | one orchestration, so many activities one after the other |\n\
 | W5 | so many executions by continue-as-new |\n\
-| W6 | so many orchestrations with a timer of 100 ms: how late it is; early is more than 1 ms early |\n\
+| W6 | so many orchestrations with a timer of 100 ms: how late it is, and how many were early at all |\n\
 | W7 | so many orchestrations wait for an event and all are raised: from the call until the code goes on |\n\
 | W8 | a parent with so many children |\n\
 | W9 | a runtime with nothing to do, alone or with so many sleeping instances |\n\

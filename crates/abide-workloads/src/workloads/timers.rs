@@ -7,9 +7,6 @@ use crate::notes::{Moment, Notes};
 use crate::program::Fallible;
 use crate::report::{Outcome, millis, number};
 
-/// Stores keep whole milliseconds.
-const GRAIN_MS: f64 = 1.0;
-
 pub(crate) async fn timers(arguments: &Arguments) -> Fallible<Outcome> {
     if arguments.size > 1 {
         let bench = Bench::start(arguments, arguments.size).await?;
@@ -35,7 +32,7 @@ fn set_lateness(outcome: &mut Outcome, notes: &Notes, count: u64) {
         Some(millis(resumed.duration_since(begun)) - millis(TIMER))
     };
     let all: Vec<f64> = (0..count).filter_map(lateness).collect();
-    let early = all.iter().filter(|late| **late < -GRAIN_MS).count();
+    let early = all.iter().filter(|late| **late < 0.0).count();
     outcome.set("early", number(u64::try_from(early).unwrap_or(u64::MAX)));
     outcome.set_times(all);
 }
