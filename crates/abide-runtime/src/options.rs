@@ -112,8 +112,8 @@ impl Default for RuntimeOptions {
         Self {
             dispatcher_min_poll_interval: Duration::from_millis(100),
             dispatcher_long_poll_timeout: Duration::from_secs(30),
-            orchestration_concurrency: 128,
-            worker_concurrency: 128,
+            orchestration_concurrency: 512,
+            worker_concurrency: 512,
             orchestrator_lock_timeout: Duration::from_secs(5),
             orchestrator_lock_renewal_buffer: Duration::from_secs(2),
             worker_lock_timeout: Duration::from_secs(30),

@@ -37,7 +37,7 @@ fn defaults() {
 
     assert_eq!(dispatcher_min_poll_interval, Duration::from_millis(100));
     assert_eq!(dispatcher_long_poll_timeout, seconds(30));
-    assert_eq!((orchestration_concurrency, worker_concurrency), (128, 128));
+    assert_eq!((orchestration_concurrency, worker_concurrency), (512, 512));
     assert_eq!((orchestrator_lock_timeout, orchestrator_lock_renewal_buffer), (seconds(5), seconds(2)));
     assert_eq!((worker_lock_timeout, worker_lock_renewal_buffer), (seconds(30), seconds(5)));
     assert_eq!((unregistered_backoff.base_delay, unregistered_backoff.max_delay), (seconds(1), seconds(60)));
