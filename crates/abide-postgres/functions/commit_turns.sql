@@ -1,18 +1,19 @@
 -- Commits turns of different instances, each for itself. outcomes[turn] is 'ok', or why it was refused (abide.judge). An error, of
 -- which a sound caller sees none but those that pass, undoes them all, and the caller repeats them by halves.
 --
--- instances[turn]: whose turn it was. is_new[turn]: it began an execution. pruned_…[turn]: what its prune took. The other results are news for those who wait, to
+-- instances[turn]: whose turn it was. was_running[turn]: whether it was an instance that had not ended. pruned_…[turn]: what its prune took. The other results are news for those who wait, to
 -- be told when this is committed: whether an instance can be leased, when that may change, under which tags there is new work, and
--- whose leases on work are gone, and why.
+-- whose leases on work are gone, and why. What calls that wait would take of it, by the offers, is leased to them at once, and not told.
 CREATE FUNCTION abide.commit_turns(
     p_turns abide.new_turn[], p_consumed abide.numbered[], p_values abide.new_value[], p_work abide.new_work[],
     p_revoked abide.revoked_work[], p_messages abide.new_message[], p_timers abide.numbered[],
-    OUT outcomes text[], OUT instances text[], OUT is_new boolean[], OUT pruned_executions bigint[], OUT pruned_events bigint[],
-    OUT wakes boolean, OUT due_at bigint, OUT tags text[], OUT stolen text[], OUT because text[]
+    p_instance_offer abide.instance_offer, p_work_offer abide.work_offer,
+    OUT outcomes text[], OUT instances text[], OUT was_running boolean[], OUT pruned_executions bigint[], OUT pruned_events bigint[],
+    OUT wakes boolean, OUT due_at bigint, OUT tags text[], OUT stolen text[], OUT because text[],
+    OUT now bigint, OUT instance_leases abide.instance_lease[], OUT messages abide.leased_message[], OUT work_leases abide.work_lease[]
 ) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
-    v_now bigint;
     -- Instances that are known by their names only.
     v_required text[] := ARRAY(SELECT t.instance FROM unnest(p_turns) AS t WHERE t.authority = 'none')
                          || ARRAY(SELECT w.instance FROM unnest(p_work) AS w WHERE w.instance IS NOT NULL)
@@ -78,17 +79,17 @@ BEGIN
         ORDER BY w.no FOR UPDATE;
     END IF;
 
-    v_now := abide.now();
-    outcomes := abide.judge(p_turns, v_mailboxes, v_now);
+    now := abide.now();
+    outcomes := abide.judge(p_turns, v_mailboxes, now);
     SELECT array_agg(CASE WHEN outcomes[t.turn] = 'ok' THEN b.no END ORDER BY t.turn),
            array_agg(CASE WHEN outcomes[t.turn] = 'ok' AND (t.creates OR b.execution > 0) THEN b.no END ORDER BY t.turn),
            array_agg(b.id ORDER BY t.turn),
-           array_agg(coalesce(outcomes[t.turn] = 'ok' AND t.creates AND t.execution > b.execution, false) ORDER BY t.turn),
+           array_agg(coalesce(b.status IN ('Running', 'ContinuedAsNew'), false) ORDER BY t.turn),
            array_agg(outcomes[t.turn] = 'ok' AND (
                t.execution > b.execution OR t.status IS NOT NULL OR t.sets_custom_status OR t.pin IS NOT NULL OR t.name IS NOT NULL
                OR t.version IS NOT NULL OR t.parent IS NOT NULL) ORDER BY t.turn),
            array_fill(0, ARRAY[cardinality(p_turns)]), array_fill(0, ARRAY[cardinality(p_turns)])
-    INTO v_mailboxes, v_living, instances, is_new, v_says, pruned_executions, pruned_events
+    INTO v_mailboxes, v_living, instances, was_running, v_says, pruned_executions, pruned_events
     FROM unnest(p_turns) AS t LEFT JOIN abide.mailbox AS b ON b.no = ANY (ARRAY[v_mailboxes[t.turn]]);
 
     -- Messages that were consumed: a whole batch, or those named if they are of it.
@@ -106,7 +107,7 @@ BEGIN
     END IF;
 
     IF true = ANY (v_says) THEN
-        PERFORM abide.write_executions(ARRAY(SELECT t FROM unnest(p_turns) AS t WHERE v_says[t.turn]), v_living, v_now);
+        PERFORM abide.write_executions(ARRAY(SELECT t FROM unnest(p_turns) AS t WHERE v_says[t.turn]), v_living, now);
     END IF;
     INSERT INTO abide.turn (mailbox, execution, first_event, last_event, length, events)
     SELECT v_living[t.turn], t.execution, t.first_event, t.last_event, t.length, t.events
@@ -118,13 +119,14 @@ BEGIN
     -- Work: new rows, then those that go.
     tags := '{}';    stolen := '{}';    because := '{}';    v_sessions := '{}';    v_session_tags := '{}';
     IF cardinality(p_work) > 0 THEN
-        SELECT q.tags, q.sessions, q.session_tags INTO tags, v_sessions, v_session_tags
-        FROM abide.write_work(ARRAY(SELECT w FROM unnest(p_work) AS w WHERE v_mailboxes[w.turn] IS NOT NULL), v_mailboxes) AS q;
+        SELECT q.tags, q.sessions, q.session_tags, q.leases INTO tags, v_sessions, v_session_tags, work_leases
+        FROM abide.write_work(ARRAY(SELECT w FROM unnest(p_work) AS w WHERE v_mailboxes[w.turn] IS NOT NULL), v_mailboxes,
+                              p_work_offer, now) AS q;
     END IF;
     IF cardinality(v_doomed) > 0 THEN
         SELECT g.stolen, g.because, v_sessions || g.sessions INTO stolen, because, v_sessions
         FROM abide.take_back(
-            ARRAY(SELECT CASE WHEN v_mailboxes[d.turn] IS NOT NULL THEN d.number END FROM unnest(v_doomed) AS d), v_why, v_now) AS g;
+            ARRAY(SELECT CASE WHEN v_mailboxes[d.turn] IS NOT NULL THEN d.number END FROM unnest(v_doomed) AS d), v_why, now) AS g;
     END IF;
 
     -- Sessions come last in the order: that of a fused step was active; what was queued or taken back changes lanes.
@@ -137,14 +139,14 @@ BEGIN
     END IF;
     IF cardinality(v_sessions) > 0 OR cardinality(v_used) > 0 THEN
         PERFORM abide.hold_sessions(v_sessions || v_used);
-        PERFORM abide.use_sessions(v_used, v_now);
-        PERFORM abide.settle_lanes(v_sessions, v_session_tags, v_now);
+        PERFORM abide.use_sessions(v_used, now);
+        PERFORM abide.settle_lanes(v_sessions, v_session_tags, now);
     END IF;
 
     -- Messages, in order; then timers that nobody waits for.
     IF cardinality(p_messages) > 0 THEN
         PERFORM abide.post(ARRAY(SELECT m FROM unnest(p_messages) AS m WHERE v_mailboxes[m.turn] IS NOT NULL),
-                           v_locked, v_living, v_now);
+                           v_locked, v_living, now);
     END IF;
     IF cardinality(p_timers) > 0 THEN
         -- Offset 0: one look at the index for each, however small the table was when this was planned.
@@ -184,7 +186,7 @@ BEGIN
                         WHEN t.execution > b.execution THEN 'Running' ELSE b.status END AS status,
                    CASE WHEN NOT lives THEN b.pin
                         ELSE coalesce(t.pin, CASE WHEN t.execution > b.execution THEN '' ELSE b.pin END) END AS pin,
-                   CASE WHEN lives THEN v_now ELSE b.updated_at END AS updated_at,
+                   CASE WHEN lives THEN now ELSE b.updated_at END AS updated_at,
                    CASE WHEN lives AND t.execution - b.execution > 1 THEN t.execution ELSE b.unbroken END AS unbroken,
                    t.authority = 'none' AND b.lease IS NOT NULL AS keeps_lease    -- giving it a past ends nobody's lease
             FROM unnest(p_turns) AS t
@@ -210,7 +212,11 @@ BEGIN
     END IF;
     -- The others that are locked: those that mail was sent to, and those of turns that were refused.
     IF NOT v_locked <@ v_mailboxes THEN
-        v_locked := ARRAY(SELECT unnest(v_locked) EXCEPT SELECT unnest(v_mailboxes));
-        SELECT wakes OR s.wakes, least(due_at, s.due_at) INTO wakes, due_at FROM abide.settle(v_locked) AS s;
+        SELECT wakes OR s.wakes, least(due_at, s.due_at) INTO wakes, due_at
+        FROM abide.settle(ARRAY(SELECT unnest(v_locked) EXCEPT SELECT unnest(v_mailboxes))) AS s;
+    END IF;
+    IF wakes AND cardinality(p_instance_offer.nonces) > 0 THEN
+        SELECT h.leases, h.messages, h.wakes INTO instance_leases, messages, wakes
+        FROM abide.hand_over(v_locked, p_instance_offer, now) AS h;
     END IF;
 END $$;

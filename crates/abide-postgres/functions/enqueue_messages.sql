@@ -1,23 +1,26 @@
 -- Enqueues messages of clients. A key makes repeating the call safe: one that was seen within the hour does nothing. A start that is
 -- only_once is not sent if there is such an instance, or one is about to be; there is at most one of each name in a call. outcomes are
--- 'ok', 'repeated' or 'exists'. Keys come before mailboxes in the lock order; no other call takes one.
+-- 'ok', 'repeated' or 'exists'. What calls that wait would take is leased to them at once. Keys come before mailboxes in the lock order; no other call takes one.
 CREATE FUNCTION abide.enqueue_messages(
     p_messages abide.new_message[], p_delays_ms bigint[], p_keys bytea[], p_only_once boolean[],
-    OUT outcomes text[], OUT wakes boolean, OUT due_at bigint
+    p_offer abide.instance_offer,
+    OUT outcomes text[], OUT wakes boolean, OUT due_at bigint,
+    OUT now bigint, OUT instance_leases abide.instance_lease[], OUT messages abide.leased_message[]
 ) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
-    v_now bigint := abide.now();
-    v_hour_ago bigint := v_now - 3600000;
+    v_hour_ago bigint;
     v_new bytea[];
     v_required text[];
     v_made bigint[];
     v_locked bigint[];
 BEGIN
+    now := abide.now();
+    v_hour_ago := now - 3600000;
     WITH seen AS (
         INSERT INTO abide.request AS r (key, seen_at)
-        SELECT DISTINCT k, v_now FROM unnest(p_keys) AS k WHERE k IS NOT NULL ORDER BY k
-        ON CONFLICT (key) DO UPDATE SET seen_at = v_now WHERE r.seen_at <= v_hour_ago
+        SELECT DISTINCT k, now FROM unnest(p_keys) AS k WHERE k IS NOT NULL ORDER BY k
+        ON CONFLICT (key) DO UPDATE SET seen_at = now WHERE r.seen_at <= v_hour_ago
         RETURNING key
     )
     SELECT coalesce(array_agg(key), '{}') INTO v_new FROM seen;
@@ -35,7 +38,7 @@ BEGIN
     v_made := abide.register(v_required);
     v_locked := abide.lock_mailboxes(
         '{}', v_required, ARRAY(SELECT m.recipient FROM unnest(p_messages) AS m WHERE m.class = 3 AND outcomes[m.turn] = 'ok'));
-    v_now := abide.now();
+    now := abide.now();
 
     SELECT array_agg(CASE WHEN outcomes[m.turn] = 'ok' AND p_only_once[m.turn]
                                AND (b.execution > 0 OR EXISTS (
@@ -49,9 +52,12 @@ BEGIN
         SELECT k.key FROM unnest(p_keys, outcomes) AS k (key, outcome) WHERE k.outcome = 'exists'));
 
     PERFORM abide.post(
-        ARRAY(SELECT ROW (m.turn, m.recipient, m.class, greatest(m.visible_at, abide.later(v_now, p_delays_ms[m.turn])),
+        ARRAY(SELECT ROW (m.turn, m.recipient, m.class, greatest(m.visible_at, abide.later(now, p_delays_ms[m.turn])),
                           m.execution, m.event, m.parent, m.item)::abide.new_message
               FROM unnest(p_messages) AS m WHERE outcomes[m.turn] = 'ok' ORDER BY m.turn),
-        v_locked, '{}', v_now);
+        v_locked, '{}', now);
     SELECT s.wakes, s.due_at INTO wakes, due_at FROM abide.settle(v_locked) AS s;
+    IF wakes AND cardinality(p_offer.nonces) > 0 THEN
+        SELECT h.leases, h.messages, h.wakes INTO instance_leases, messages, wakes FROM abide.hand_over(v_locked, p_offer, now) AS h;
+    END IF;
 END $$;

@@ -1,20 +1,21 @@
 -- Removes finished activities, each once, and tells their instances; p_items is null for one that tells nothing. outcomes are 'ok',
 -- 'lost', or 'invalid' if the completion is for another instance. The mailbox is in the token, so it can be locked before the work is
--- looked at.
+-- looked at. What calls that wait would take is leased to them at once.
 CREATE FUNCTION abide.finish_work(
     p_work bigint[], p_mailboxes bigint[], p_nonces bigint[], p_instances text[], p_items text[],
-    OUT outcomes text[], OUT wakes boolean, OUT due_at bigint
+    p_offer abide.instance_offer,
+    OUT outcomes text[], OUT wakes boolean, OUT due_at bigint,
+    OUT now bigint, OUT instance_leases abide.instance_lease[], OUT messages abide.leased_message[]
 ) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
-    v_now bigint;
     v_locked bigint[] := abide.lock_mailboxes(
         ARRAY(SELECT f.mailbox FROM unnest(p_mailboxes, p_items) AS f (mailbox, item) WHERE f.item IS NOT NULL), '{}', '{}');
     v_sessions text[];
 BEGIN
     PERFORM FROM abide.work AS w WHERE w.no = ANY (p_work) ORDER BY w.no FOR UPDATE;
-    v_now := abide.now();
-    SELECT array_agg(CASE WHEN (w.lease = f.nonce AND w.leased_until > v_now AND w.mailbox = f.mailbox) IS NOT TRUE THEN 'lost'
+    now := abide.now();
+    SELECT array_agg(CASE WHEN (w.lease = f.nonce AND w.leased_until > now AND w.mailbox = f.mailbox) IS NOT TRUE THEN 'lost'
                           WHEN f.item IS NOT NULL AND f.instance IS DISTINCT FROM i.id THEN 'invalid'
                           ELSE 'ok' END ORDER BY f.place)
     INTO outcomes
@@ -35,7 +36,10 @@ BEGIN
     SELECT array_agg(DISTINCT session) FILTER (WHERE session IS NOT NULL) INTO v_sessions FROM gone;
     IF v_sessions IS NOT NULL THEN
         PERFORM abide.hold_sessions(v_sessions);
-        PERFORM abide.use_sessions(v_sessions, v_now);
+        PERFORM abide.use_sessions(v_sessions, now);
     END IF;
     SELECT s.wakes, s.due_at INTO wakes, due_at FROM abide.settle(v_locked) AS s;
+    IF wakes AND cardinality(p_offer.nonces) > 0 THEN
+        SELECT h.leases, h.messages, h.wakes INTO instance_leases, messages, wakes FROM abide.hand_over(v_locked, p_offer, now) AS h;
+    END IF;
 END $$;

@@ -1,21 +1,54 @@
--- Enqueues activities for mailboxes that are locked: that of their turn, p_mailboxes[turn], or one that is named. Says under which tags there is work now; sessions and session_tags name the
--- lanes to settle.
+-- Enqueues activities for mailboxes that are locked: that of their turn, p_mailboxes[turn], or one that is named. Whoever waits for some, by
+-- p_offer, is given as many: what was ready before under these tags, in order, and then what is new. Says under which tags there is work
+-- now; sessions and session_tags name the lanes to settle.
 CREATE FUNCTION abide.write_work(
-    p_work abide.new_work[], p_mailboxes bigint[], OUT tags text[], OUT sessions text[], OUT session_tags text[]
+    p_work abide.new_work[], p_mailboxes bigint[], p_offer abide.work_offer, p_now bigint,
+    OUT tags text[], OUT sessions text[], OUT session_tags text[], OUT leases abide.work_lease[]
 ) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
+DECLARE
+    v_until bigint := abide.later(p_now, p_offer.lease_ms);
+    v_wanted text[] := '{}';    -- tags of new work that somebody waits for
+    v_older bigint[] := '{}';
+    v_nonces bigint[] := p_offer.nonces;
 BEGIN
+    IF cardinality(v_nonces) > 0 THEN
+        v_wanted := ARRAY(SELECT DISTINCT w.tag FROM unnest(p_work) AS w
+                          WHERE w.session IS NULL AND (p_offer.tags IS NULL OR w.tag = ANY (p_offer.tags)));
+        v_older := ARRAY(
+            SELECT c.no FROM unnest(v_wanted) AS wanted (tag)
+            CROSS JOIN LATERAL (
+                SELECT w.no FROM abide.work AS w
+                WHERE w.tag = wanted.tag AND w.place IS NOT NULL AND w.session IS NULL
+                ORDER BY w.place LIMIT cardinality(v_nonces) FOR UPDATE SKIP LOCKED
+            ) AS c ORDER BY c.no LIMIT cardinality(v_nonces));
+    END IF;
+    IF cardinality(v_older) > 0 THEN
+        leases := abide.grant_work(v_older, v_nonces, v_until);
+        v_nonces := v_nonces[cardinality(v_older) + 1:];
+    END IF;
     WITH queued AS (
-        INSERT INTO abide.work (mailbox, execution, activity, session, tag, item)
+        INSERT INTO abide.work (mailbox, execution, activity, session, tag, attempts, lease, leased_until, due_at, item)
         SELECT CASE WHEN w.instance IS NULL THEN p_mailboxes[w.turn]
                     ELSE (SELECT i.no FROM abide.instance AS i WHERE i.id = w.instance) END,
-               w.execution, w.activity, w.session, w.tag, w.item
-        FROM unnest(p_work) WITH ORDINALITY AS w (turn, instance, execution, activity, session, tag, item, place)
+               w.execution, w.activity, w.session, w.tag, (w.nonce IS NOT NULL)::integer, w.nonce,
+               CASE WHEN w.nonce IS NOT NULL THEN v_until END, CASE WHEN w.nonce IS NOT NULL THEN v_until END, w.item
+        FROM (
+            SELECT w.*, CASE WHEN w.is_wanted THEN v_nonces[sum(w.is_wanted::integer) OVER (ORDER BY w.place)] END AS nonce
+            FROM (
+                SELECT w.*, w.session IS NULL AND w.tag = ANY (v_wanted) AS is_wanted
+                FROM unnest(p_work) WITH ORDINALITY AS w (turn, instance, execution, activity, session, tag, item, place)
+            ) AS w
+        ) AS w
         ORDER BY w.place
-        RETURNING session, tag
+        RETURNING no, mailbox, execution, activity, session, tag, lease, item
     )
-    SELECT coalesce(array_agg(DISTINCT tag), '{}'),
-           coalesce(array_agg(session) FILTER (WHERE session IS NOT NULL), '{}'),
-           coalesce(array_agg(tag) FILTER (WHERE session IS NOT NULL), '{}')
-    INTO tags, sessions, session_tags FROM queued;
+    SELECT coalesce(array_agg(DISTINCT q.tag) FILTER (WHERE q.lease IS NULL), '{}'),
+           coalesce(array_agg(q.session) FILTER (WHERE q.session IS NOT NULL), '{}'),
+           coalesce(array_agg(q.tag) FILTER (WHERE q.session IS NOT NULL), '{}'),
+           leases || array_agg(ROW (q.no, q.mailbox, q.lease, 1, i.id, q.execution, q.activity, i.name,
+                                    CASE WHEN i.status <> '' THEN i.version ELSE '' END, q.item, NULL, NULL, NULL, NULL, NULL)
+                                   ::abide.work_lease ORDER BY q.no) FILTER (WHERE q.lease IS NOT NULL)
+    INTO tags, sessions, session_tags, leases
+    FROM queued AS q LEFT JOIN abide.instance AS i ON q.lease IS NOT NULL AND i.no = ANY (ARRAY[q.mailbox]);
 END $$;

@@ -244,3 +244,7 @@ CREATE TYPE abide.work_lease AS (
     version text, item text, session text, claim bigint, former_owner text, former_lock bigint,
     former_activity bigint
 );
+
+-- Calls that wait, and what they would take of what a call makes: at most so many, under these terms. No list takes all.
+CREATE TYPE abide.instance_offer AS (lease_ms bigint, nonces bigint[], pins text[]);
+CREATE TYPE abide.work_offer AS (lease_ms bigint, nonces bigint[], tags text[]);

@@ -22,7 +22,7 @@ pub(crate) struct EncodedTurn {
     pub(crate) revoked: Vec<RevokedWork>,
     pub(crate) messages: Vec<NewMessage>,
     pub(crate) timers: Vec<Numbered>,
-    /// Whether those who look at the instance may find it changed, even if it is neither new nor in a new execution.
+    /// Whether those who look at the instance may find it changed, even if it was running before.
     pub(crate) shows_something: bool,
 }
 
@@ -53,7 +53,7 @@ impl EncodedTurn {
         rows: CommitRows,
         operation: Operation,
     ) -> Result<Self, StoreError> {
-        let mut encoded = Self { shows_something: rows.shows_something(), ..Self::default() };
+        let mut encoded = Self { shows_something: rows.shows_something_of_running(), ..Self::default() };
         encoded.set_rows(&rows, operation)?;
         encoded.turn.instance = instance.map(spelt);
         encoded.check(operation)?;

@@ -1,46 +1,31 @@
-//! Looking for something to lease: now, and again when there may be something.
-//!
-//! A look is a call to the server. What it leased is on its way to a caller who may be gone by then: it goes back, with the attempt given
-//! back, unless somebody takes it. Waiting costs nothing: a call that found nothing waits here, under whatever executor its caller uses,
-//! until there are news, until something is due, or until it is time to look for what nobody told.
+//! What was leased, on its way to whoever asked for it: he may be gone by then, and it goes back, with the attempt given back, unless
+//! somebody takes it.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use abide_model::Timestamp;
 use abide_provider::{InstanceLease, Operation, StoreError, WorkLease};
-use futures_channel::oneshot;
-use futures_util::future::{Either, select};
 use tokio_postgres::Row;
 
-use crate::PostgresProvider;
 use crate::encode::number;
 use crate::error::CallError;
-use crate::news::News;
 use crate::node::abandon::{AbandonInstance, AbandonWork, UNUSED};
 use crate::node::batch::Waiting;
-use crate::node::call::{Call, Caller, Statement, Values};
-use crate::node::connection::SHORT;
-use crate::node::desk::Place;
-use crate::postgres_provider::answer_of;
 use crate::rows::{LeasedInstance, LeasedMessage, LeasedWork};
 use crate::server_time::ServerTime;
 use crate::shared::Shared;
-use crate::statements::Sql;
 use crate::token::{MailboxToken, WorkToken};
-use crate::waiters::{Interest, Ours, Waiter};
 
 /// How soon to look again if another held what there is.
 const SOON: Duration = Duration::from_millis(20);
 
-/// A look that took all there was is followed by a pause, unless something is heard of: whoever works one thing after the other makes
-/// the next one itself, and a look before that would be in vain.
-const LULL: Duration = Duration::from_millis(2);
-
-/// How often one call looks again because something had to be sorted out first.
-const ROUNDS: usize = 1_000;
+/// A look that found something and left nothing is followed by a pause, unless something is heard of: whoever works one thing after the
+/// other makes the next one itself, and it is handed over by the call that makes it. A look before that would be in vain.
+pub(crate) const LULL: Duration = Duration::from_millis(10);
 
 /// What a look found. What is left in it goes back.
+#[derive(Debug)]
 pub(crate) struct Looked {
     pub(crate) found: Found,
     /// The server's time when it looked.
@@ -86,12 +71,67 @@ impl Looked {
         } else {
             found.work = row.try_get::<_, Option<_>>("leases")?.unwrap_or_default();
         }
+        let (now, due) = (row.try_get("now")?, row.try_get("due_at")?);
+        let mut looked = Self::arrived(found, now, sent_at, shared);
+        looked.due = due;
+        Ok(looked)
+    }
+
+    /// Instances that a call leased for those who wait for some.
+    pub(crate) fn of_handed_instances(
+        row: &Row,
+        sent_at: Duration,
+        shared: &Arc<Shared>,
+    ) -> Result<Self, tokio_postgres::Error> {
+        let instances = row.try_get::<_, Option<_>>("instance_leases")?.unwrap_or_default();
+        let messages = row.try_get::<_, Option<_>>("messages")?.unwrap_or_default();
+        let found = Found { instances, messages, ..Found::default() };
+        Ok(Self::arrived(found, row.try_get("now")?, sent_at, shared))
+    }
+
+    /// The same of work.
+    pub(crate) fn of_handed_work(
+        row: &Row,
+        sent_at: Duration,
+        shared: &Arc<Shared>,
+    ) -> Result<Self, tokio_postgres::Error> {
+        let work = row.try_get::<_, Option<_>>("work_leases")?.unwrap_or_default();
+        Ok(Self::arrived(Found { work, ..Found::default() }, row.try_get("now")?, sent_at, shared))
+    }
+
+    fn arrived(found: Found, now: i64, sent_at: Duration, shared: &Arc<Shared>) -> Self {
         for work in &found.work {
             shared.note_lease(work.token());
         }
-        let (now, due) = (row.try_get("now")?, row.try_get("due_at")?);
         let arrived_at = shared.settings.clock.monotonic();
-        Ok(Self { found, now, sent_at, arrived_at, due, shared: Arc::clone(shared) })
+        Self { found, now, sent_at, arrived_at, due: None, shared: Arc::clone(shared) }
+    }
+
+    /// How many leases there are.
+    pub(crate) fn len(&self) -> usize {
+        self.found.instances.len().saturating_add(self.found.work.len())
+    }
+
+    /// Takes away what is more than `most` leases, if there is more.
+    pub(crate) fn split_off(&mut self, most: usize) -> Option<Self> {
+        if self.len() <= most {
+            return None;
+        }
+        let Found { instances, messages, work, .. } = &mut self.found;
+        let work = work.split_off(most.min(work.len()));
+        let instances = instances.split_off(most.min(instances.len()));
+        let is_of_rest =
+            |message: &LeasedMessage| instances.iter().any(|instance| instance.mailbox == message.mailbox);
+        let (of_rest, kept) = std::mem::take(messages).into_iter().partition(is_of_rest);
+        *messages = kept;
+        let rest = Found { instances, messages: of_rest, work, ..Found::default() };
+        let Self { now, sent_at, arrived_at, due, .. } = *self;
+        Some(Self { found: rest, now, sent_at, arrived_at, due, shared: Arc::clone(&self.shared) })
+    }
+
+    /// When leases of so many milliseconds end, by the server's clock.
+    pub(crate) const fn leased_until(&self, lease_ms: i64) -> i64 {
+        self.now.saturating_add(lease_ms)
     }
 
     /// The server's time by now, to be asked for in the poll that hands leases over.
@@ -100,7 +140,7 @@ impl Looked {
         ServerTime::of(now, self.sent_at, self.arrived_at, clock.monotonic())
     }
 
-    fn times(&self) -> Times {
+    pub(crate) fn times(&self) -> Times {
         let safe = self.shared.settings.clock.monotonic().saturating_add(self.shared.settings.safety_poll);
         Times { now: self.now, sent_at: self.sent_at, due: self.due, safe }
     }
@@ -108,7 +148,7 @@ impl Looked {
 
 /// When to look again, if nothing was leased.
 #[derive(Debug, Clone, Copy)]
-struct Times {
+pub(crate) struct Times {
     /// The server's time when it looked.
     now: i64,
     /// The same in monotonic time, or a little earlier.
@@ -120,8 +160,18 @@ struct Times {
 }
 
 impl Times {
+    /// There will be something then, by the server's clock.
+    pub(crate) fn announce(&mut self, due: i64) {
+        self.due = Some(self.due.map_or(due, |known| known.min(due)));
+    }
+
+    /// Of a look that found something, and left nothing: it knows of nothing that is due.
+    pub(crate) fn after_lull(self) -> Self {
+        Self { safe: self.sent_at.saturating_add(LULL), ..self }
+    }
+
     /// In monotonic time, with what was announced since.
-    fn look_again_at(self, announced: Option<i64>) -> Duration {
+    pub(crate) fn look_again_at(self, announced: Option<i64>) -> Duration {
         let due = [self.due, announced].into_iter().flatten().min();
         let Some(due) = due else { return self.safe };
         let wait = Duration::from_millis(number(due.saturating_sub(self.now)));
@@ -132,6 +182,9 @@ impl Times {
 
 impl Drop for Looked {
     fn drop(&mut self) {
+        if self.len() == 0 {
+            return;
+        }
         let since = self.shared.settings.clock.monotonic();
         let instances =
             self.found.instances.drain(..).map(|lease| AbandonInstance { token: lease.token(), how: UNUSED });
@@ -222,53 +275,6 @@ impl Return for WorkLease {
     }
 }
 
-/// Somebody who looks for something, and what this node told nobody else because he would. Whatever becomes of him, it is told then.
-struct Errand<'s> {
-    shared: &'s Shared,
-    waiter: Waiter<'s>,
-    /// What others are told then, and under which tags.
-    hint: News,
-    withheld: Option<Ours>,
-}
-
-impl<'s> Errand<'s> {
-    fn begin(shared: &'s Shared, interest: Interest, hint: News) -> Self {
-        Self { shared, waiter: shared.waiters.enter(interest), hint, withheld: None }
-    }
-
-    /// Before a look.
-    fn take_note(&mut self) {
-        self.withhold(self.waiter.take_note());
-    }
-
-    fn withhold(&mut self, ours: Option<Ours>) {
-        if let Some(tags) = ours {
-            self.withheld.get_or_insert_default().extend(tags);
-        }
-    }
-
-    /// All that there was is leased.
-    fn done(&mut self) {
-        self.withheld = None;
-    }
-
-    /// There may be something for others.
-    fn tell(&mut self) {
-        if let Some(tags) = self.withheld.take() {
-            let mut news = self.hint.clone();
-            news.tags.extend(tags);
-            self.shared.outbox.put(news);
-        }
-    }
-}
-
-impl Drop for Errand<'_> {
-    fn drop(&mut self) {
-        self.withhold(self.waiter.leave());
-        self.tell();
-    }
-}
-
 impl LeasedInstance {
     pub(crate) fn token(&self) -> MailboxToken {
         MailboxToken { mailbox: self.mailbox, nonce: self.nonce }
@@ -279,110 +285,4 @@ impl LeasedWork {
     pub(crate) fn token(&self) -> WorkToken {
         WorkToken { no: self.work, mailbox: self.mailbox, nonce: self.nonce }
     }
-}
-
-impl PostgresProvider {
-    /// Looks until there is something, or `wait` is over.
-    pub(crate) async fn look_until<S: Search>(
-        &self,
-        operation: Operation,
-        wait: Duration,
-        mut search: S,
-    ) -> Result<Vec<S::Lease>, StoreError> {
-        let clock = &*self.shared.settings.clock;
-        let deadline = clock.monotonic().saturating_add(wait);
-        let interest = search.interest();
-        let mut errand = Errand::begin(&self.shared, interest.clone(), search.hint());
-        let mut rounds = 0;
-        if wait > LULL && self.shared.waiters.is_drained(&interest) {
-            let over = clock.monotonic().saturating_add(LULL);
-            self.wait_for_news(&errand.waiter, |_| over).await;
-        }
-        loop {
-            errand.take_note();
-            let before = self.shared.waiters.heard_of(&interest);
-            let looked = self.look(operation, search.sql(), search.values(&self.shared)).await?;
-            let times = looked.times();
-            let leases = match search.take(self, looked).await? {
-                // What had to be sorted out is out of the way then, so this ends; the bound is for a store gone wrong.
-                Took::LookAgain if rounds < ROUNDS => {
-                    rounds += 1;
-                    continue;
-                }
-                Took::LookAgain => return Ok(Vec::new()),
-                Took::Leases(leases) => leases,
-            };
-            // What this node was told of and cannot use, or not all of it, is for others.
-            if !leases.is_empty() && leases.len() < search.limit() {
-                errand.done();
-                self.shared.waiters.note_drained(interest.clone(), before);
-            } else {
-                errand.tell();
-            }
-            if !leases.is_empty() || clock.monotonic() >= deadline {
-                return Ok(leases);
-            }
-            let until = |announced| times.look_again_at(announced).min(deadline);
-            self.wait_for_news(&errand.waiter, until).await;
-            if clock.monotonic() >= deadline {
-                return Ok(Vec::new());
-            }
-        }
-    }
-
-    async fn look(&self, operation: Operation, sql: Sql, values: Values) -> Result<Looked, StoreError> {
-        let (reply, answer) = oneshot::channel();
-        let since = self.shared.settings.clock.monotonic();
-        let (place, patience, statement) = (Place::Ordinary, SHORT, Statement::Known(sql));
-        let caller = Caller::Leases(reply);
-        self.shared.desk.put([Call { operation, place, since, statement, values, patience, caller }]);
-        answer_of(operation, answer).await
-    }
-
-    /// Waits until there is a reason to look, or it is time, given what was announced.
-    async fn wait_for_news(&self, waiter: &Waiter<'_>, until: impl Fn(Option<i64>) -> Duration) {
-        let clock = &*self.shared.settings.clock;
-        while !waiter.is_called() {
-            let until = until(waiter.announced());
-            if clock.monotonic() >= until {
-                return;
-            }
-            match select(std::pin::pin!(waiter.heard()), clock.sleep_until(until)).await {
-                Either::Left(_) => {}
-                Either::Right(_) => return,
-            }
-        }
-    }
-}
-
-/// What is looked for.
-pub(crate) trait Search {
-    type Lease;
-
-    fn interest(&self) -> Interest;
-
-    /// How many are wanted.
-    fn limit(&self) -> usize;
-
-    fn sql(&self) -> Sql;
-
-    /// The values of the next look.
-    fn values(&mut self, shared: &Shared) -> Values;
-
-    /// Makes leases of what was found.
-    async fn take(
-        &mut self,
-        store: &PostgresProvider,
-        looked: Looked,
-    ) -> Result<Took<Self::Lease>, StoreError>;
-
-    /// What to tell the other nodes if there may be something for them.
-    fn hint(&self) -> News;
-}
-
-/// What became of what was found.
-pub(crate) enum Took<T> {
-    Leases(Vec<T>),
-    /// Something had to be sorted out first.
-    LookAgain,
 }

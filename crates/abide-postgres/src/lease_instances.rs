@@ -13,14 +13,15 @@ use abide_provider::{
 
 use crate::PostgresProvider;
 use crate::encode::{column, millis, number};
-use crate::lease::{InHand, Looked, Search, Took};
+use crate::hatch::Terms;
+use crate::lease::{InHand, Looked};
 use crate::news::News;
 use crate::node::call::Values;
 use crate::rows::{LeasedInstance, LeasedMessage};
+use crate::search::{Search, Took};
 use crate::shared::Shared;
 use crate::statements::Sql;
 use crate::text::unspell;
-use crate::waiters::Interest;
 
 /// A search for instances.
 pub(crate) struct InstanceSearch {
@@ -38,20 +39,24 @@ impl InstanceSearch {
 impl Search for InstanceSearch {
     type Lease = InstanceLease;
 
-    fn interest(&self) -> Interest {
-        Interest::Instances
+    fn terms(&self) -> Terms {
+        let LeaseInstances { lease_for, capabilities, .. } = &self.request;
+        Terms::Instances { lease_ms: millis(*lease_for), capabilities: capabilities.clone() }
     }
 
     fn limit(&self) -> usize {
         self.request.limit
     }
 
+    fn wanted(&self) -> usize {
+        self.request.limit.saturating_sub(self.taken.leases().len())
+    }
+
     fn sql(&self) -> Sql {
         Sql::LeaseInstances
     }
 
-    fn values(&mut self, shared: &Shared) -> Values {
-        let wanted = self.request.limit.saturating_sub(self.taken.leases().len());
+    fn values(&mut self, shared: &Shared, most: usize) -> Values {
         let taken: Vec<i64> =
             self.taken.leases().iter().map(|lease| column(lease.position.incarnation)).collect();
         let (pins, refused) = match &self.request.capabilities {
@@ -63,9 +68,9 @@ impl Search for InstanceSearch {
             }
         };
         vec![
-            Box::new(i32::try_from(wanted).unwrap_or(i32::MAX)),
+            Box::new(i32::try_from(most).unwrap_or(i32::MAX)),
             Box::new(millis(self.request.lease_for)),
-            Box::new(nonces(shared, wanted)),
+            Box::new(nonces(shared, most)),
             Box::new(pins),
             Box::new(refused),
             Box::new(taken),
@@ -208,7 +213,7 @@ fn describe(leased: LeasedInstance, messages: Vec<Message>) -> InstanceLease {
 }
 
 /// A pin that cannot be parsed passes: what cannot be compared is decided by whoever replays it.
-fn passes(filter: &DispatcherCapabilityFilter, pin: &str) -> bool {
+pub(crate) fn passes(filter: &DispatcherCapabilityFilter, pin: &str) -> bool {
     semver::Version::parse(pin).map_or(true, |version| filter.is_compatible(&version))
 }
 

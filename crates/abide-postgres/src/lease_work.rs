@@ -10,16 +10,17 @@ use abide_provider::{LeaseWork, Operation, StoreError, TagFilter, WorkLease};
 
 use crate::PostgresProvider;
 use crate::encode::{json, millis, number, owner_column};
-use crate::lease::{InHand, Looked, Search, Took};
+use crate::hatch::Terms;
+use crate::lease::{InHand, Looked};
 use crate::lease_instances::nonces;
 use crate::news::News;
 use crate::node::call::Values;
 use crate::rows::LeasedWork;
+use crate::search::{Search, Took};
 use crate::shared::Shared;
 use crate::statements::Sql;
 use crate::text::{tag_column, unspell};
 use crate::token::WorkToken;
-use crate::waiters::Interest;
 
 /// A search for work.
 pub(crate) struct WorkSearch {
@@ -47,20 +48,24 @@ impl WorkSearch {
 impl Search for WorkSearch {
     type Lease = WorkLease;
 
-    fn interest(&self) -> Interest {
-        Interest::Work(self.tags.clone())
+    fn terms(&self) -> Terms {
+        let (tags, owner) = (self.tags.clone(), self.owner.clone());
+        Terms::Work { lease_ms: millis(self.request.lease_for), tags, owner }
     }
 
     fn limit(&self) -> usize {
         self.request.limit
     }
 
+    fn wanted(&self) -> usize {
+        self.request.limit.saturating_sub(self.taken.leases().len())
+    }
+
     fn sql(&self) -> Sql {
         Sql::LeaseWork
     }
 
-    fn values(&mut self, shared: &Shared) -> Values {
-        let wanted = self.request.limit.saturating_sub(self.taken.leases().len());
+    fn values(&mut self, shared: &Shared, most: usize) -> Values {
         let tags: Option<Vec<String>> = self.tags.as_ref().map(|tags| tags.iter().cloned().collect());
         let session = self.request.session.as_ref().map(|session| millis(session.lock_timeout));
         let taken: Vec<i64> = self
@@ -71,9 +76,9 @@ impl Search for WorkSearch {
             .map(|token| token.no)
             .collect();
         vec![
-            Box::new(i32::try_from(wanted).unwrap_or(i32::MAX)),
+            Box::new(i32::try_from(most).unwrap_or(i32::MAX)),
             Box::new(millis(self.request.lease_for)),
-            Box::new(nonces(shared, wanted)),
+            Box::new(nonces(shared, most)),
             Box::new(tags),
             Box::new(self.owner.clone()),
             Box::new(session),

@@ -40,6 +40,7 @@ const MIGRATIONS: &[Migration] = &[Migration {
         "come_due",
         "ready_pins",
         "hand_out",
+        "hand_over",
         "lease_instances",
         "hold_sessions",
         "settle_lanes",
@@ -56,6 +57,7 @@ const MIGRATIONS: &[Migration] = &[Migration {
         "judge",
         "write_executions",
         "write_kv",
+        "grant_work",
         "write_work",
         "post",
         "take_back",
@@ -80,6 +82,7 @@ const MIGRATIONS: &[Migration] = &[Migration {
         "delete_instances",
         "prune_executions",
         "tell",
+        "rehearse",
     ],
 }];
 

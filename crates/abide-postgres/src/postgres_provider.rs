@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use abide_provider::{Operation, StoreError};
 use futures_channel::oneshot;
+use futures_util::future::select;
 use tokio_postgres::Row;
 
 use crate::connect::SETTINGS;
@@ -22,6 +23,9 @@ use crate::prepare::prepare_here;
 use crate::schema::{InvalidSchema, Schema};
 use crate::shared::Shared;
 use crate::statements::Sql;
+
+/// Whoever opens a store waits so long for its first connection.
+const FIRST_CONNECTION: Duration = Duration::from_secs(2);
 
 /// A store in a schema of a PostgreSQL database, version 14 or newer. Any number of nodes may share it.
 ///
@@ -72,7 +76,10 @@ impl PostgresProvider {
             .map_err(OpenError::Thread)?;
         let stopped = || OpenError::Thread(std::io::Error::other("the thread that opens it stopped"));
         opened.await.map_err(|_| stopped())??;
-        let node = Node::start(&shared)?;
+        let (node, is_ready) = Node::start(&shared)?;
+        // A server that has gone away since is no reason not to open: it may come back.
+        let clock = &*shared.settings.clock;
+        select(is_ready, clock.sleep_until(clock.monotonic().saturating_add(FIRST_CONNECTION))).await;
         Ok(Self { shared, _node: node })
     }
 
@@ -100,7 +107,14 @@ impl PostgresProvider {
     #[doc(hidden)]
     #[must_use]
     pub fn is_waiting(&self) -> bool {
-        self.shared.waiters.somebody_waits()
+        self.calls_waiting() > 0
+    }
+
+    /// How many such calls there are.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn calls_waiting(&self) -> usize {
+        self.shared.waiters.count_waiting()
     }
 
     /// Whether what other nodes tell is heard. For tests of what they tell.

@@ -149,6 +149,26 @@ pub(crate) struct LeasedWork {
     pub(crate) former_activity: Option<i64>,
 }
 
+/// Calls that wait for instances, and what they would take.
+#[derive(Debug, ToSql)]
+#[postgres(name = "instance_offer")]
+pub(crate) struct InstanceOffer {
+    pub(crate) lease_ms: i64,
+    /// One for each lease.
+    pub(crate) nonces: Vec<i64>,
+    /// `None` takes all.
+    pub(crate) pins: Option<Vec<String>>,
+}
+
+/// The same for work.
+#[derive(Debug, ToSql)]
+#[postgres(name = "work_offer")]
+pub(crate) struct WorkOffer {
+    pub(crate) lease_ms: i64,
+    pub(crate) nonces: Vec<i64>,
+    pub(crate) tags: Option<Vec<String>>,
+}
+
 /// Rows of a batch, numbered by the turn they belong to.
 pub(crate) trait OfTurn {
     fn set_turn(&mut self, turn: i32);

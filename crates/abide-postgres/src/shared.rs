@@ -7,6 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use abide_provider::{ChangeListeners, StolenBecause, StolenLease};
 
+use crate::hatch::Hatch;
 use crate::news::News;
 use crate::node::desk::Desk;
 use crate::node::outbox::Outbox;
@@ -24,6 +25,7 @@ pub(crate) struct Shared {
     pub(crate) texts: Texts,
     pub(crate) desk: Desk,
     pub(crate) waiters: Waiters,
+    pub(crate) hatch: Hatch,
     pub(crate) outbox: Outbox,
     pub(crate) stolen: Listeners,
     pub(crate) changes: ChangeListeners,
@@ -48,6 +50,7 @@ impl Shared {
             schema,
             desk: Desk::default(),
             waiters: Waiters::default(),
+            hatch: Hatch::default(),
             outbox: Outbox::default(),
             stolen: Listeners::default(),
             changes: ChangeListeners::default(),

@@ -7,6 +7,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
+use crate::hatch::Terms;
+use crate::lease::Times;
+
 /// Everyone who waits.
 #[derive(Debug, Default)]
 pub(crate) struct Waiters(Mutex<Register>);
@@ -17,14 +20,24 @@ struct Register {
     waiting: BTreeMap<u64, Entry>,
     /// How often anything was heard of, by whoever waited, and also if nobody did.
     heard_of: HeardOf,
-    /// What a look took all of, and what had been heard of before it.
-    drained: VecDeque<(Interest, u64)>,
+    /// What the last looks took all of.
+    drained: VecDeque<Drained>,
 }
 
 #[derive(Debug, Default)]
 struct HeardOf {
     instances: u64,
     work: u64,
+}
+
+/// A look under these terms left nothing.
+#[derive(Debug)]
+struct Drained {
+    terms: Terms,
+    /// What had been heard of before it.
+    heard_of: u64,
+    /// When to look again if nothing is heard of.
+    times: Times,
 }
 
 /// So many kinds of searches are remembered: as many as there are runtimes on one store with different tags, and then some.
@@ -97,18 +110,19 @@ impl Waiters {
     }
 
     /// A look took all there was, after so much was heard of.
-    pub(crate) fn note_drained(&self, interest: Interest, heard_of: u64) {
+    pub(crate) fn note_drained(&self, terms: &Terms, heard_of: u64, times: Times) {
         let mut register = lock(&self.0);
-        register.drained.retain(|(other, _)| *other != interest);
+        register.drained.retain(|drained| drained.terms != *terms);
         register.drained.truncate(REMEMBERED - 1);
-        register.drained.push_front((interest, heard_of));
+        register.drained.push_front(Drained { terms: terms.clone(), heard_of, times });
     }
 
-    /// Whether the last look that found something took all there was, and nothing was heard of since.
-    pub(crate) fn is_drained(&self, interest: &Interest) -> bool {
+    /// If the last look took all there was, and nothing was heard of since: when to look again.
+    pub(crate) fn drained(&self, terms: &Terms) -> Option<Times> {
         let register = lock(&self.0);
-        let count = register.heard_of.count(interest);
-        register.drained.iter().any(|(other, heard_of)| other == interest && *heard_of == count)
+        let count = register.heard_of.count(&terms.interest());
+        let drained = register.drained.iter().find(|drained| drained.terms == *terms)?;
+        (drained.heard_of == count).then_some(drained.times)
     }
 
     /// An instance can be leased, by what this node did: says whether somebody here will look for it.
@@ -145,9 +159,21 @@ impl Waiters {
         }
     }
 
+    /// Those who wait for this find something in the tray.
+    pub(crate) fn ring(&self, interest: &Interest) {
+        for entry in lock(&self.0).waiting.values().filter(|entry| entry.interest == *interest) {
+            entry.heard.bell.notify_one();
+        }
+    }
+
     /// There will be something then, by the server's clock.
     pub(crate) fn announce(&self, interest: &Interest, due: i64) {
-        let entries = lock(&self.0);
+        let mut entries = lock(&self.0);
+        for drained in &mut entries.drained {
+            if std::mem::discriminant(&drained.terms.interest()) == std::mem::discriminant(interest) {
+                drained.times.announce(due);
+            }
+        }
         let same = entries
             .waiting
             .values()
@@ -175,9 +201,9 @@ impl Waiters {
         }
     }
 
-    /// Whether somebody looked in vain and waits.
-    pub(crate) fn somebody_waits(&self) -> bool {
-        lock(&self.0).waiting.values().any(|entry| lock(&entry.heard.state).is_waiting)
+    /// How many looked in vain and wait.
+    pub(crate) fn count_waiting(&self) -> usize {
+        lock(&self.0).waiting.values().filter(|entry| lock(&entry.heard.state).is_waiting).count()
     }
 
     fn concerned(&self, lane: Lane<'_>) -> Vec<Arc<Heard>> {

@@ -106,7 +106,7 @@ where
 }
 
 /// Which executions a node can replay, by the version they are pinned to.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DispatcherCapabilityFilter {
     /// A version in any of these ranges can be replayed. Without a range nothing is taken, pinned or not.
     pub supported_duroxide_versions: Vec<SemverRange>,

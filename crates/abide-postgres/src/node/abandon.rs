@@ -1,10 +1,13 @@
 //! Leases to be given back.
 
+use std::sync::Arc;
+
 use abide_provider::StoreError;
 
-use super::batch::{Batched, Key, Waiting};
+use super::batch::{Answers, Batched, Key, Waiting};
 use super::connection::Connection;
 use crate::error::CallError;
+use crate::hatch::Handed;
 use crate::news::News;
 use crate::shared::Shared;
 use crate::statements::Sql;
@@ -61,9 +64,9 @@ impl Batched for AbandonInstance {
 
     async fn call(
         connection: &Connection<'_>,
-        shared: &Shared,
+        _shared: &Arc<Shared>,
         batch: &mut [Waiting<Self>],
-    ) -> Result<Vec<Result<(), StoreError>>, CallError> {
+    ) -> Result<Answers<()>, CallError> {
         let mailboxes: Vec<_> = batch.iter().map(|waiting| waiting.what.token.mailbox).collect();
         let nonces: Vec<_> = batch.iter().map(|waiting| waiting.what.token.nonce).collect();
         let delays: Vec<_> = batch.iter().map(|waiting| waiting.what.how.delay).collect();
@@ -71,8 +74,9 @@ impl Batched for AbandonInstance {
             batch.iter().map(|waiting| waiting.what.how.attempt == Attempt::GivenBack).collect();
         let row = connection.row(Sql::AbandonInstances, &[&mailboxes, &nonces, &delays, &ignored]).await?;
         let outcomes: Vec<String> = row.try_get("outcomes")?;
-        shared.tell(News::of_instances(row.try_get("wakes")?, row.try_get("due_at")?));
-        Ok(batch.iter().zip(outcomes).map(|(waiting, outcome)| kept(waiting, &outcome)).collect())
+        let news = News::of_instances(row.try_get("wakes")?, row.try_get("due_at")?);
+        let each = batch.iter().zip(outcomes).map(|(waiting, outcome)| kept(waiting, &outcome)).collect();
+        Ok(Answers { each, handed: Handed::default(), news })
     }
 }
 
@@ -87,9 +91,9 @@ impl Batched for AbandonWork {
 
     async fn call(
         connection: &Connection<'_>,
-        shared: &Shared,
+        shared: &Arc<Shared>,
         batch: &mut [Waiting<Self>],
-    ) -> Result<Vec<Result<(), StoreError>>, CallError> {
+    ) -> Result<Answers<()>, CallError> {
         let work: Vec<_> = batch.iter().map(|waiting| waiting.what.token.no).collect();
         let nonces: Vec<_> = batch.iter().map(|waiting| waiting.what.token.nonce).collect();
         let delays: Vec<_> = batch.iter().map(|waiting| waiting.what.how.delay).collect();
@@ -100,8 +104,9 @@ impl Batched for AbandonWork {
         for waiting in batch.iter() {
             shared.forget_lease(waiting.what.token);
         }
-        shared.tell(News::of_work(row.try_get("tags")?, row.try_get("due_at")?));
-        Ok(batch.iter().zip(outcomes).map(|(waiting, outcome)| kept(waiting, &outcome)).collect())
+        let news = News::of_work(row.try_get("tags")?, row.try_get("due_at")?);
+        let each = batch.iter().zip(outcomes).map(|(waiting, outcome)| kept(waiting, &outcome)).collect();
+        Ok(Answers { each, handed: Handed::default(), news })
     }
 }
 

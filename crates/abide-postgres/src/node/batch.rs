@@ -1,5 +1,6 @@
 //! Calls of many callers that become one.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use abide_provider::{Operation, StoreError};
@@ -7,6 +8,8 @@ use futures_channel::oneshot;
 
 use super::connection::{Connection, TRIES};
 use crate::error::{CallError, CallErrorKind};
+use crate::hatch::Handed;
+use crate::news::News;
 use crate::shared::Shared;
 
 /// What goes together carries no more than this, unless one alone does: a call must come to an end in time.
@@ -39,12 +42,28 @@ pub(crate) trait Batched: Send + Sized + 'static {
         0
     }
 
-    /// Makes one call for all, and tells those who wait for news. One answer for each, in order.
+    /// Makes one call for all.
     async fn call(
         connection: &Connection<'_>,
-        shared: &Shared,
+        shared: &Arc<Shared>,
         batch: &mut [Waiting<Self>],
-    ) -> Result<Vec<Result<Self::Answer, StoreError>>, CallError>;
+    ) -> Result<Answers<Self::Answer>, CallError>;
+}
+
+/// What a call brought.
+pub(crate) struct Answers<A> {
+    /// One for each that it was made for, in order.
+    pub(crate) each: Vec<Result<A, StoreError>>,
+    /// What it leased for others.
+    pub(crate) handed: Handed,
+    /// What those who wait want to know.
+    pub(crate) news: News,
+}
+
+impl<A> From<Vec<Result<A, StoreError>>> for Answers<A> {
+    fn from(each: Vec<Result<A, StoreError>>) -> Self {
+        Self { each, handed: Handed::default(), news: News::default() }
+    }
 }
 
 /// Two with the same key do not go together.
@@ -86,15 +105,17 @@ impl<B: Batched> Waiting<B> {
 /// Does them together; if that may have failed because of one of them, apart.
 pub(crate) async fn run<B: Batched>(
     connection: &Connection<'_>,
-    shared: &Shared,
+    shared: &Arc<Shared>,
     mut batch: Vec<Waiting<B>>,
 ) {
     let error = match attempt(connection, shared, &mut batch).await {
         Ok(answers) => {
-            for (waiting, answer) in batch.into_iter().zip(answers) {
+            for (waiting, answer) in batch.into_iter().zip(answers.each) {
                 waiting.answer(answer);
             }
-            return;
+            // First what was leased for them: whoever hears that there is more should not look before he has it.
+            answers.handed.hand_over();
+            return shared.tell(answers.news);
         }
         Err(error) => error,
     };
@@ -117,9 +138,9 @@ pub(crate) async fn run<B: Batched>(
 /// One call; one alone is made again if others were in its way.
 async fn attempt<B: Batched>(
     connection: &Connection<'_>,
-    shared: &Shared,
+    shared: &Arc<Shared>,
     batch: &mut [Waiting<B>],
-) -> Result<Vec<Result<B::Answer, StoreError>>, CallError> {
+) -> Result<Answers<B::Answer>, CallError> {
     let tries = if batch.len() == 1 { TRIES } else { 1 };
     let mut answer = B::call(connection, shared, batch).await;
     for _ in 1..tries {

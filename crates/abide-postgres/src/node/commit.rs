@@ -1,13 +1,18 @@
 //! Turns to commit.
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
 use abide_model::PruneResult;
 use abide_provider::{AppendConflict, Committed, Rejection, StoreError};
 use tokio_postgres::Row;
 
-use super::batch::{Batched, Key, Waiting};
-use super::connection::Connection;
+use super::batch::{Answers, Batched, Key, Waiting};
+use super::connection::{Connection, Params};
 use crate::encode::{EncodedTurn, number};
 use crate::error::CallError;
+use crate::hatch::{Handed, Promise};
+use crate::lease::Looked;
 use crate::news::News;
 use crate::rows::{NewTurn, OfTurn};
 use crate::shared::Shared;
@@ -45,9 +50,9 @@ impl Batched for Commit {
 
     async fn call(
         connection: &Connection<'_>,
-        shared: &Shared,
+        shared: &Arc<Shared>,
         batch: &mut [Waiting<Self>],
-    ) -> Result<Vec<Result<Committed, StoreError>>, CallError> {
+    ) -> Result<Answers<Committed>, CallError> {
         for (turn, waiting) in (1..).zip(batch.iter_mut()) {
             waiting.what.0.set_turn(turn);
         }
@@ -58,9 +63,19 @@ impl Batched for Commit {
         let revoked: Vec<_> = batch.iter().flat_map(|waiting| &waiting.what.0.revoked).collect();
         let messages: Vec<_> = batch.iter().flat_map(|waiting| &waiting.what.0.messages).collect();
         let timers: Vec<_> = batch.iter().flat_map(|waiting| &waiting.what.0.timers).collect();
-        let row = connection
-            .row(Sql::CommitTurns, &[&turns, &consumed, &values, &work, &revoked, &messages, &timers])
-            .await?;
+        let for_instances = Promise::of_instances(shared, turns.len().saturating_add(messages.len()));
+        let plain: BTreeSet<&str> =
+            work.iter().filter(|work| work.session.is_none()).map(|work| work.tag.as_str()).collect();
+        let for_work = Promise::of_work(shared, work.len(), &plain);
+        let instance_offer = for_instances.as_ref().and_then(Promise::instance_offer);
+        let work_offer = for_work.as_ref().and_then(Promise::work_offer);
+        let sent_at = shared.settings.clock.monotonic();
+        let params: Params<'_> =
+            &[&turns, &consumed, &values, &work, &revoked, &messages, &timers, &instance_offer, &work_offer];
+        let row = connection.row(Sql::CommitTurns, params).await?;
+        let mut handed = Handed::default();
+        handed.add(for_instances, Looked::of_handed_instances(&row, sent_at, shared)?);
+        handed.add(for_work, Looked::of_handed_work(&row, sent_at, shared)?);
         let answer = Answer::of(&row)?;
         for (waiting, outcome) in batch.iter().zip(&answer.outcomes) {
             if let ("ok", Some(work)) = (outcome.as_str(), waiting.what.0.work_token()) {
@@ -73,18 +88,16 @@ impl Batched for Commit {
             &row.try_get::<_, Vec<String>>("stolen")?,
             &row.try_get::<_, Vec<String>>("because")?,
         );
-        let shown = batch.iter().zip(answer.shown()).zip(&answer.instances);
-        let changed = shown
-            .filter(|((waiting, shown), _)| waiting.what.is_seen(*shown))
-            .filter_map(|(_, id)| id.clone());
+        let before = batch.iter().zip(answer.was()).zip(&answer.instances);
+        let changed =
+            before.filter(|((waiting, was), _)| waiting.what.is_seen(*was)).filter_map(|(_, id)| id.clone());
         news.set_changed(changed.map(unspell));
-        shared.tell(news);
         let told = batch.iter().zip(&answer.outcomes).zip(answer.instances.iter().zip(answer.pruned()));
         let judge = |((waiting, outcome), (instance, pruned))| {
             let (outcome, instance): (&String, &Option<String>) = (outcome, instance);
             judged(waiting, outcome, instance.as_deref(), pruned)
         };
-        Ok(told.map(judge).collect())
+        Ok(Answers { each: told.map(judge).collect(), handed, news })
     }
 }
 
@@ -106,32 +119,32 @@ impl EncodedTurn {
     }
 }
 
-/// How much of a turn can be seen from outside.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Shown {
-    /// It was refused.
-    Nothing,
-    /// What it says.
-    Turn,
-    /// That there is a new execution.
-    Execution,
-}
-
 impl Commit {
     /// Whether those who look at the instance may find it changed.
-    fn is_seen(&self, shown: Shown) -> bool {
-        match shown {
-            Shown::Nothing => false,
-            Shown::Turn => self.0.shows_something,
-            Shown::Execution => true,
+    fn is_seen(&self, was: Was) -> bool {
+        match was {
+            Was::Refused => false,
+            Was::Running => self.0.shows_something,
+            Was::NotRunning => true,
         }
     }
+}
+
+/// How an instance stood before its turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Was {
+    /// It still does: the turn was refused.
+    Refused,
+    /// Also if it was about to continue as new.
+    Running,
+    /// It was none, or it had ended.
+    NotRunning,
 }
 
 struct Answer {
     outcomes: Vec<String>,
     instances: Vec<Option<String>>,
-    is_new: Vec<bool>,
+    was_running: Vec<bool>,
     executions: Vec<i64>,
     events: Vec<i64>,
 }
@@ -141,17 +154,19 @@ impl Answer {
         Ok(Self {
             outcomes: row.try_get("outcomes")?,
             instances: row.try_get("instances")?,
-            is_new: row.try_get("is_new")?,
+            was_running: row.try_get("was_running")?,
             executions: row.try_get("pruned_executions")?,
             events: row.try_get("pruned_events")?,
         })
     }
 
-    fn shown(&self) -> impl Iterator<Item = Shown> {
-        self.outcomes.iter().zip(&self.is_new).map(|(outcome, is_new)| match (outcome.as_str(), is_new) {
-            ("ok", true) => Shown::Execution,
-            ("ok", false) => Shown::Turn,
-            _ => Shown::Nothing,
+    fn was(&self) -> impl Iterator<Item = Was> {
+        self.outcomes.iter().zip(&self.was_running).map(|(outcome, was_running)| {
+            match (outcome.as_str(), was_running) {
+                ("ok", true) => Was::Running,
+                ("ok", false) => Was::NotRunning,
+                _ => Was::Refused,
+            }
         })
     }
 

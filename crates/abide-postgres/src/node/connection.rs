@@ -94,13 +94,22 @@ impl<'s> Connection<'s> {
     pub(crate) async fn open(shared: &'s Shared, purpose: Purpose) -> Result<Self, CallError> {
         let (client, driver) =
             connect(&shared.settings.target, &shared.schema, purpose, &*shared.settings.clock, None).await?;
-        Ok(Self {
-            client,
-            _driver: driver,
-            prepared: RefCell::default(),
-            is_broken: Cell::new(false),
-            shared,
-        })
+        let (prepared, is_broken) = (RefCell::default(), Cell::new(false));
+        let connection = Self { client, _driver: driver, prepared, is_broken, shared };
+        if purpose == Purpose::Work {
+            connection.rehearse().await?;
+        }
+        Ok(connection)
+    }
+
+    /// What a session does for the first time takes long: that is done before anybody waits for it. One that cannot rehearse is as good,
+    /// and only slower at first.
+    async fn rehearse(&self) -> Result<(), CallError> {
+        let rehearsal = self.shared.schema.qualify("SELECT abide.rehearse()");
+        match self.query_text(&rehearsal, &[], SHORT).await {
+            Err(error) if self.is_broken() => Err(error),
+            Ok(_) | Err(_) => Ok(()),
+        }
     }
 
     /// Whether it cannot be used any more.

@@ -35,10 +35,24 @@ pub(crate) struct Desk(Mutex<State>);
 struct State {
     ordinary: Ordinary,
     renewals: Renewals,
-    /// Connections without work; the last came last.
-    idle: Vec<oneshot::Sender<()>>,
-    idle_for_renewals: Vec<oneshot::Sender<()>>,
+    /// Those without work; the last came last.
+    idle: Idle,
+    idle_for_renewals: Idle,
     is_closed: bool,
+}
+
+/// Who takes something from the desk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Worker {
+    Connected,
+    /// Has a connection yet to open: called if there is no other.
+    Unconnected,
+}
+
+#[derive(Default)]
+struct Idle {
+    connected: Vec<oneshot::Sender<()>>,
+    unconnected: Vec<oneshot::Sender<()>>,
 }
 
 /// Something that can be put on the desk.
@@ -147,14 +161,14 @@ impl Desk {
                 if state.is_closed {
                     return None;
                 }
-                state.wait(place)
+                state.wait(place, Worker::Connected)
             };
             let _rung_or_closed = bell.await;
         }
     }
 
-    /// Waits until there is something for a connection that has yet to be opened; `false` when the store is closed and nothing is left.
-    pub(crate) async fn is_wanted(&self, place: Place) -> bool {
+    /// Waits until there is something to do; `false` when the store is closed and nothing is left.
+    pub(crate) async fn is_wanted(&self, place: Place, worker: Worker) -> bool {
         loop {
             let bell = {
                 let mut state = self.lock();
@@ -164,10 +178,20 @@ impl Desk {
                 if state.is_closed {
                     return false;
                 }
-                state.wait(place)
+                state.wait(place, worker)
             };
             let _rung_or_closed = bell.await;
         }
+    }
+
+    /// Whether something has waited since `before`.
+    pub(crate) fn has_since(&self, place: Place, before: Duration) -> bool {
+        let state = self.lock();
+        let oldest = match place {
+            Place::Ordinary => state.ordinary.oldest(),
+            Place::Renewals => state.renewals.oldest(),
+        };
+        oldest.is_some_and(|since| since <= before)
     }
 
     /// There is no connection: those that have waited since `before` are told so.
@@ -198,10 +222,9 @@ impl Desk {
     pub(crate) fn close(&self) {
         let mut state = self.lock();
         state.is_closed = true;
-        let bells: Vec<_> = state.idle.drain(..).collect();
-        let others: Vec<_> = state.idle_for_renewals.drain(..).collect();
+        let bells = [std::mem::take(&mut state.idle), std::mem::take(&mut state.idle_for_renewals)];
         drop(state);
-        for bell in bells.into_iter().chain(others) {
+        for bell in bells.into_iter().flat_map(|idle| idle.connected.into_iter().chain(idle.unconnected)) {
             let _gone = bell.send(());
         }
     }
@@ -217,21 +240,26 @@ impl Desk {
 }
 
 impl State {
-    fn wait(&mut self, place: Place) -> oneshot::Receiver<()> {
-        let (bell, rung) = oneshot::channel();
+    fn idle(&mut self, place: Place) -> &mut Idle {
         match place {
-            Place::Ordinary => self.idle.push(bell),
-            Place::Renewals => self.idle_for_renewals.push(bell),
+            Place::Ordinary => &mut self.idle,
+            Place::Renewals => &mut self.idle_for_renewals,
+        }
+    }
+
+    fn wait(&mut self, place: Place, worker: Worker) -> oneshot::Receiver<()> {
+        let (bell, rung) = oneshot::channel();
+        let idle = self.idle(place);
+        match worker {
+            Worker::Connected => idle.connected.push(bell),
+            Worker::Unconnected => idle.unconnected.push(bell),
         }
         rung
     }
 
     fn wake_one(&mut self, place: Place) {
-        let idle = match place {
-            Place::Ordinary => &mut self.idle,
-            Place::Renewals => &mut self.idle_for_renewals,
-        };
-        while let Some(bell) = idle.pop() {
+        let idle = self.idle(place);
+        while let Some(bell) = idle.connected.pop().or_else(|| idle.unconnected.pop()) {
             if bell.send(()).is_ok() {
                 return;
             }

@@ -1,10 +1,14 @@
 //! Messages of clients.
 
-use abide_provider::{RequestKey, Start, StoreError};
+use std::sync::Arc;
 
-use super::batch::{Batched, Key, Waiting};
+use abide_provider::{RequestKey, Start};
+
+use super::batch::{Answers, Batched, Key, Waiting};
 use super::connection::Connection;
 use crate::error::CallError;
+use crate::hatch::{Handed, Promise};
+use crate::lease::Looked;
 use crate::news::News;
 use crate::rows::{NewMessage, OfTurn};
 use crate::shared::Shared;
@@ -45,9 +49,9 @@ impl Batched for Enqueue {
 
     async fn call(
         connection: &Connection<'_>,
-        shared: &Shared,
+        shared: &Arc<Shared>,
         batch: &mut [Waiting<Self>],
-    ) -> Result<Vec<Result<Start, StoreError>>, CallError> {
+    ) -> Result<Answers<Start>, CallError> {
         for (turn, waiting) in (1..).zip(batch.iter_mut()) {
             waiting.what.message.set_turn(turn);
         }
@@ -56,10 +60,16 @@ impl Batched for Enqueue {
         let keys: Vec<Option<&[u8]>> =
             batch.iter().map(|waiting| waiting.what.key.as_ref().map(|key| &key.0[..])).collect();
         let once: Vec<_> = batch.iter().map(|waiting| waiting.what.once == Once::UnlessThere).collect();
-        let row = connection.row(Sql::EnqueueMessages, &[&messages, &delays, &keys, &once]).await?;
+        let promise = Promise::of_instances(shared, messages.len());
+        let offer = promise.as_ref().and_then(Promise::instance_offer);
+        let sent_at = shared.settings.clock.monotonic();
+        let row = connection.row(Sql::EnqueueMessages, &[&messages, &delays, &keys, &once, &offer]).await?;
+        let mut handed = Handed::default();
+        handed.add(promise, Looked::of_handed_instances(&row, sent_at, shared)?);
         let outcomes: Vec<String> = row.try_get("outcomes")?;
-        shared.tell(News::of_instances(row.try_get("wakes")?, row.try_get("due_at")?));
+        let news = News::of_instances(row.try_get("wakes")?, row.try_get("due_at")?);
         let start = |outcome: String| if outcome == "exists" { Start::Exists } else { Start::Created };
-        Ok(outcomes.into_iter().map(|outcome| Ok(start(outcome))).collect())
+        let each = outcomes.into_iter().map(|outcome| Ok(start(outcome))).collect();
+        Ok(Answers { each, handed, news })
     }
 }

@@ -1,10 +1,14 @@
 //! Activities that ran.
 
+use std::sync::Arc;
+
 use abide_provider::{Rejection, StoreError};
 
-use super::batch::{Batched, Key, Waiting};
-use super::connection::Connection;
+use super::batch::{Answers, Batched, Key, Waiting};
+use super::connection::{Connection, Params};
 use crate::error::CallError;
+use crate::hatch::{Handed, Promise};
+use crate::lease::Looked;
 use crate::news::News;
 use crate::shared::Shared;
 use crate::statements::Sql;
@@ -35,23 +39,30 @@ impl Batched for Finish {
 
     async fn call(
         connection: &Connection<'_>,
-        shared: &Shared,
+        shared: &Arc<Shared>,
         batch: &mut [Waiting<Self>],
-    ) -> Result<Vec<Result<(), StoreError>>, CallError> {
+    ) -> Result<Answers<()>, CallError> {
         let work: Vec<_> = batch.iter().map(|waiting| waiting.what.token.no).collect();
         let mailboxes: Vec<_> = batch.iter().map(|waiting| waiting.what.token.mailbox).collect();
         let nonces: Vec<_> = batch.iter().map(|waiting| waiting.what.token.nonce).collect();
         let instances: Vec<_> = batch.iter().map(|waiting| &waiting.what.instance).collect();
         let items: Vec<_> = batch.iter().map(|waiting| &waiting.what.item).collect();
-        let row = connection.row(Sql::FinishWork, &[&work, &mailboxes, &nonces, &instances, &items]).await?;
+        let promise = Promise::of_instances(shared, batch.len());
+        let offer = promise.as_ref().and_then(Promise::instance_offer);
+        let sent_at = shared.settings.clock.monotonic();
+        let params: Params<'_> = &[&work, &mailboxes, &nonces, &instances, &items, &offer];
+        let row = connection.row(Sql::FinishWork, params).await?;
+        let mut handed = Handed::default();
+        handed.add(promise, Looked::of_handed_instances(&row, sent_at, shared)?);
         let outcomes: Vec<String> = row.try_get("outcomes")?;
         for (waiting, outcome) in batch.iter().zip(&outcomes) {
             if outcome != "invalid" {
                 shared.forget_lease(waiting.what.token);
             }
         }
-        shared.tell(News::of_instances(row.try_get("wakes")?, row.try_get("due_at")?));
-        Ok(batch.iter().zip(outcomes).map(|(waiting, outcome)| judged(waiting, &outcome)).collect())
+        let news = News::of_instances(row.try_get("wakes")?, row.try_get("due_at")?);
+        let each = batch.iter().zip(outcomes).map(|(waiting, outcome)| judged(waiting, &outcome)).collect();
+        Ok(Answers { each, handed, news })
     }
 }
 

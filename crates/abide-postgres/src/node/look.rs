@@ -1,8 +1,8 @@
 //! How instances stand: whoever waits for one asks when it begins to wait, and whenever it changed. Many wait at once.
 
-use abide_provider::StoreError;
+use std::sync::Arc;
 
-use super::batch::{Batched, Key, Waiting};
+use super::batch::{Answers, Batched, Key, Waiting};
 use super::connection::Connection;
 use crate::error::CallError;
 use crate::shared::Shared;
@@ -25,9 +25,9 @@ impl Batched for Look {
 
     async fn call(
         connection: &Connection<'_>,
-        _shared: &Shared,
+        _shared: &Arc<Shared>,
         batch: &mut [Waiting<Self>],
-    ) -> Result<Vec<Result<Self::Answer, StoreError>>, CallError> {
+    ) -> Result<Answers<Self::Answer>, CallError> {
         let mut answers: Vec<Self::Answer> = batch.iter().map(|_| None).collect();
         // Which of them are still to be read. One answer carries so much, and no more.
         let mut left: Vec<usize> = (0..batch.len()).collect();
@@ -47,6 +47,6 @@ impl Batched for Look {
             }
             left = later;
         }
-        Ok(answers.into_iter().map(Ok).collect())
+        Ok(answers.into_iter().map(Ok).collect::<Vec<_>>().into())
     }
 }

@@ -24,11 +24,14 @@ pub(crate) mod worker;
 
 use std::sync::Arc;
 
-use futures_util::future::{join_all, join3};
+use futures_channel::oneshot;
+use futures_util::future::{join_all, join4};
 
 use crate::error::OpenError;
+use crate::hatch;
 use crate::shared::Shared;
 use desk::Place;
+use worker::Begin;
 
 /// The thread. Dropping it lets the thread finish what it has begun, and then end.
 #[derive(Debug)]
@@ -37,23 +40,26 @@ pub(crate) struct Node {
 }
 
 impl Node {
-    pub(crate) fn start(shared: &Arc<Shared>) -> Result<Self, OpenError> {
+    /// Says when the first connection is there.
+    pub(crate) fn start(shared: &Arc<Shared>) -> Result<(Self, oneshot::Receiver<()>), OpenError> {
         let mine = Arc::clone(shared);
+        let (ready, is_ready) = oneshot::channel();
         let runtime =
             tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(OpenError::Thread)?;
         std::thread::Builder::new()
             .name("abide-postgres".to_owned())
             .spawn(move || {
                 let _closing = Closing(&mine);
-                runtime.block_on(run(&mine));
+                runtime.block_on(run(&mine, ready));
             })
             .map_err(OpenError::Thread)?;
-        Ok(Self { shared: Arc::clone(shared) })
+        Ok((Self { shared: Arc::clone(shared) }, is_ready))
     }
 }
 
 impl Drop for Node {
     fn drop(&mut self) {
+        self.shared.hatch.close();
         self.shared.desk.close();
         self.shared.outbox.ring();
     }
@@ -64,6 +70,7 @@ struct Closing<'s>(&'s Shared);
 
 impl Drop for Closing<'_> {
     fn drop(&mut self) {
+        self.0.hatch.close();
         self.0.desk.close();
         let now = self.0.settings.clock.monotonic();
         for place in [Place::Ordinary, Place::Renewals] {
@@ -72,9 +79,16 @@ impl Drop for Closing<'_> {
     }
 }
 
-async fn run(shared: &Arc<Shared>) {
-    let ordinary = (0..shared.settings.connections).map(|_| worker::work(shared, Place::Ordinary));
-    let renewals = Box::pin(worker::work(shared, Place::Renewals));
+/// So many ordinary connections are there from the beginning.
+const AT_ONCE: usize = 2;
+
+async fn run(shared: &Arc<Shared>, ready: oneshot::Sender<()>) {
+    let others = (1..shared.settings.connections)
+        .map(|number| if number < AT_ONCE { Begin::AtOnce } else { Begin::IfMissed });
+    let begins = std::iter::once(Begin::AtOnceFor(ready)).chain(others);
+    let ordinary = begins.map(|begin| worker::work(shared, Place::Ordinary, begin));
+    let renewals = Box::pin(worker::work(shared, Place::Renewals, Begin::AtOnce));
     let notices = Box::pin(listener::listen(shared));
-    join3(join_all(ordinary), renewals, notices).await;
+    let clearing = Box::pin(hatch::keep_clear(shared));
+    join4(join_all(ordinary), renewals, notices, clearing).await;
 }

@@ -1,11 +1,13 @@
 //! What waits on the desk, by kind, and how much of it a connection takes at once.
 
 use std::collections::{BTreeSet, VecDeque};
+use std::time::Duration;
 
 use super::abandon::{AbandonInstance, AbandonWork};
 use super::batch::{Batched, Key, MOST_BYTES, Waiting};
 use super::call::Call;
 use super::commit::Commit;
+use super::desk::Since;
 use super::enqueue::Enqueue;
 use super::finish::Finish;
 use super::look::Look;
@@ -60,6 +62,24 @@ impl Ordinary {
             && self.calls.is_empty())
     }
 
+    /// Since when the one waits that has waited for the longest time.
+    pub(super) fn oldest(&self) -> Option<Duration> {
+        let Self { commits, finishes, enqueues, looks, abandon_instances, abandon_work, calls, turn: _ } =
+            self;
+        [
+            first(commits),
+            first(finishes),
+            first(enqueues),
+            first(looks),
+            first(abandon_instances),
+            first(abandon_work),
+            first(calls),
+        ]
+        .into_iter()
+        .flatten()
+        .min()
+    }
+
     pub(super) fn take(&mut self) -> Option<Work> {
         for _ in 0..Self::KINDS {
             let kind = self.turn;
@@ -88,6 +108,10 @@ impl Renewals {
         !(self.instances.is_empty() && self.work.is_empty() && self.calls.is_empty())
     }
 
+    pub(super) fn oldest(&self) -> Option<Duration> {
+        [first(&self.instances), first(&self.work), first(&self.calls)].into_iter().flatten().min()
+    }
+
     pub(super) fn take(&mut self) -> Option<Work> {
         for _ in 0..Self::KINDS {
             let kind = self.turn;
@@ -103,6 +127,10 @@ impl Renewals {
         }
         None
     }
+}
+
+fn first<W: Since>(queue: &VecDeque<W>) -> Option<Duration> {
+    queue.front().map(Since::since)
 }
 
 /// Takes what can go together: everything, but for a second one of the same key, which is judged by what the first one leaves. Whoever is
@@ -131,12 +159,14 @@ fn some_of<B: Batched>(queue: &mut VecDeque<Waiting<B>>) -> Option<Vec<Waiting<B
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
     use std::time::Duration;
 
-    use abide_provider::{Operation, StoreError};
+    use abide_provider::Operation;
 
     use super::*;
     use crate::error::CallError;
+    use crate::node::batch::Answers;
     use crate::node::connection::Connection;
     use crate::shared::Shared;
 
@@ -159,10 +189,10 @@ mod tests {
 
         async fn call(
             _: &Connection<'_>,
-            _: &Shared,
+            _: &Arc<Shared>,
             _: &mut [Waiting<Self>],
-        ) -> Result<Vec<Result<(), StoreError>>, CallError> {
-            Ok(Vec::new())
+        ) -> Result<Answers<()>, CallError> {
+            Ok(Vec::new().into())
         }
     }
 

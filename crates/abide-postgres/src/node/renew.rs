@@ -1,8 +1,10 @@
 //! Leases to be kept.
 
+use std::sync::Arc;
+
 use abide_provider::{Operation, StoreError};
 
-use super::batch::{Batched, Key, Waiting};
+use super::batch::{Answers, Batched, Key, Waiting};
 use super::connection::Connection;
 use crate::error::{CallError, CallErrorKind};
 use crate::shared::Shared;
@@ -34,16 +36,21 @@ impl Batched for RenewInstance {
 
     async fn call(
         connection: &Connection<'_>,
-        _shared: &Shared,
+        _shared: &Arc<Shared>,
         batch: &mut [Waiting<Self>],
-    ) -> Result<Vec<Result<(), StoreError>>, CallError> {
+    ) -> Result<Answers<()>, CallError> {
         let leases = batch.iter().map(|waiting| Renewal {
             row: waiting.what.token.mailbox,
             nonce: waiting.what.token.nonce,
             extend: waiting.what.extend,
         });
         let renewed = renew(connection, Sql::RenewInstances, leases.collect()).await?;
-        Ok(batch.iter().zip(renewed).map(|(waiting, renewed)| renewed.told(waiting.operation)).collect())
+        Ok(batch
+            .iter()
+            .zip(renewed)
+            .map(|(waiting, renewed)| renewed.told(waiting.operation))
+            .collect::<Vec<_>>()
+            .into())
     }
 }
 
@@ -58,9 +65,9 @@ impl Batched for RenewWork {
 
     async fn call(
         connection: &Connection<'_>,
-        shared: &Shared,
+        shared: &Arc<Shared>,
         batch: &mut [Waiting<Self>],
-    ) -> Result<Vec<Result<(), StoreError>>, CallError> {
+    ) -> Result<Answers<()>, CallError> {
         let leases = batch.iter().map(|waiting| Renewal {
             row: waiting.what.token.no,
             nonce: waiting.what.token.nonce,
@@ -72,7 +79,12 @@ impl Batched for RenewWork {
                 shared.forget_lease(waiting.what.token);
             }
         }
-        Ok(batch.iter().zip(renewed).map(|(waiting, renewed)| renewed.told(waiting.operation)).collect())
+        Ok(batch
+            .iter()
+            .zip(renewed)
+            .map(|(waiting, renewed)| renewed.told(waiting.operation))
+            .collect::<Vec<_>>()
+            .into())
     }
 }
 

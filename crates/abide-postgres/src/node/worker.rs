@@ -1,12 +1,15 @@
-//! One connection's life: opened when there is something to do, used, and opened again when it broke. That for renewals is there from the
-//! beginning: when leases must be renewed is no time to find that the server has none left.
+//! One connection's life: opened when it is needed, used, and opened again when it broke. That for renewals is there from the beginning:
+//! when leases must be renewed is no time to find that the server has none left. So are two of the others: what is asked first does not
+//! wait until a session has got to know everything.
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_channel::oneshot;
+
 use super::batch::run;
 use super::connection::Connection;
-use super::desk::Place;
+use super::desk::{Place, Worker};
 use super::queues::Work;
 use crate::connect::Purpose;
 use crate::error::CallError;
@@ -19,12 +22,44 @@ const PATIENCE: Duration = Duration::from_millis(500);
 const PAUSE: Duration = Duration::from_millis(20);
 const LONGEST_PAUSE: Duration = Duration::from_millis(500);
 
-pub(crate) async fn work(shared: &Arc<Shared>, place: Place) {
-    while place == Place::Renewals || shared.desk.is_wanted(place).await {
+/// When a connection is opened.
+#[derive(Debug)]
+pub(crate) enum Begin {
+    AtOnce,
+    /// The same, and somebody waits until it is there.
+    AtOnceFor(oneshot::Sender<()>),
+    /// When there is something to do: of one that was there, and broke.
+    WhenWanted,
+    /// When those that are there leave somebody waiting.
+    IfMissed,
+}
+
+/// A connection that is not there yet is missed when somebody has waited for so long. It costs the server a process, and a while of its
+/// time at first; and the fewer there are, the more goes together in one call.
+const MISSED_AFTER: Duration = Duration::from_millis(100);
+
+pub(crate) async fn work(shared: &Arc<Shared>, place: Place, mut begin: Begin) {
+    loop {
+        let is_needed = match &begin {
+            Begin::AtOnce | Begin::AtOnceFor(_) => true,
+            Begin::WhenWanted => shared.desk.is_wanted(place, Worker::Unconnected).await,
+            Begin::IfMissed => is_missed(shared, place).await,
+        };
+        if !is_needed {
+            return;
+        }
         let Some(connection) = open(shared, place).await else { return };
+        let again = match (place, &begin) {
+            (Place::Renewals, _) => Begin::AtOnce,
+            (Place::Ordinary, Begin::IfMissed) => Begin::IfMissed,
+            (Place::Ordinary, _) => Begin::WhenWanted,
+        };
+        if let Begin::AtOnceFor(waiting) = std::mem::replace(&mut begin, again) {
+            let _gone = waiting.send(());
+        }
         loop {
             // It may have been closed while there was nothing to do: nobody's call is risked on it.
-            if !shared.desk.is_wanted(place).await {
+            if !shared.desk.is_wanted(place, Worker::Connected).await {
                 return;
             }
             if connection.is_broken() {
@@ -36,6 +71,20 @@ pub(crate) async fn work(shared: &Arc<Shared>, place: Place) {
             }
         }
     }
+}
+
+/// Waits until a connection is missed; `false` when the store is closed and nothing is left.
+async fn is_missed(shared: &Shared, place: Place) -> bool {
+    let clock = &*shared.settings.clock;
+    while shared.desk.is_wanted(place, Worker::Unconnected).await {
+        if shared.desk.has_since(place, clock.monotonic().saturating_sub(MISSED_AFTER))
+            || shared.desk.is_closed()
+        {
+            return true;
+        }
+        clock.sleep_until(clock.monotonic().saturating_add(MISSED_AFTER / 4)).await;
+    }
+    false
 }
 
 /// Connects, however long it takes; `None` if the store is closed first.

@@ -16,6 +16,7 @@ mod differential;
 mod durable;
 mod errors;
 mod flat;
+mod handed;
 mod idle;
 mod locked;
 mod neighbours;

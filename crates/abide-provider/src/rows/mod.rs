@@ -203,9 +203,18 @@ impl CommitRows {
     /// or in a new execution, the rows do not know.
     #[must_use]
     pub fn shows_something(&self) -> bool {
+        self.instance.status.is_some() || self.shows_details()
+    }
+
+    /// The same of an instance that was running: it still is if it continues as new.
+    #[must_use]
+    pub fn shows_something_of_running(&self) -> bool {
+        self.instance.status.is_some_and(ExecutionStatus::is_end) || self.shows_details()
+    }
+
+    fn shows_details(&self) -> bool {
         let KvRows { clear_all, changes, fold: _ } = &self.kv;
-        let shows_values = *clear_all || !changes.is_empty();
-        self.instance.status.is_some() || self.instance.custom_status.is_some() || shows_values
+        *clear_all || !changes.is_empty() || self.instance.custom_status.is_some()
     }
 }
 

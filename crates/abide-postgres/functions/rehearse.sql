@@ -1,0 +1,35 @@
+-- Does what a step does, and takes it back: a session plans a statement when it first runs it, and that takes longer than many calls.
+-- Nobody sees anything of it, and no row of anybody else is touched. Called once by every session that will commit turns.
+CREATE FUNCTION abide.rehearse() RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    v_id text := 'rehearsal ' || pg_backend_pid();
+    v_turn abide.new_turn;
+    v_message abide.new_message;
+    v_mailbox bigint;
+    v_work bigint;
+BEGIN
+    v_message := ROW (1, v_id, 1, NULL, NULL, NULL, NULL, '{}')::abide.new_message;
+    PERFORM abide.enqueue_messages(ARRAY[v_message], '{NULL}', '{NULL}', '{true}', NULL);
+    SELECT b.no INTO v_mailbox FROM abide.mailbox AS b WHERE b.no = (SELECT i.no FROM abide.instance AS i WHERE i.id = v_id);
+    PERFORM abide.hand_over(ARRAY[v_mailbox], ROW (60000, '{1}', '{}')::abide.instance_offer, abide.now());
+    PERFORM abide.hand_out(ARRAY[v_mailbox], '{1}', abide.later(abide.now(), 60000));
+
+    -- A first turn, which begins an activity and tells its own instance something, and a step by what that activity brings.
+    v_turn.turn := 1;    v_turn.instance := v_id;    v_turn.mailbox := v_mailbox;    v_turn.nonce := 1;    v_turn.consumes_all := true;
+    v_turn.creates := true;    v_turn.execution := 1;    v_turn.first_event := 1;    v_turn.last_event := 1;    v_turn.length := 1;
+    v_turn.events := '[]';    v_turn.sets_custom_status := false;    v_turn.clears_kv := false;    v_turn.folds_kv := true;
+    v_turn.ends_timers := false;    v_turn.authority := 'lease';
+    PERFORM abide.commit_turns(
+        ARRAY[v_turn], '{}', '{}', ARRAY[ROW (1, NULL, 1, 1, NULL, '', '{}')::abide.new_work], '{}', ARRAY[v_message], '{}',
+        NULL, ROW (60000, '{1}', '{}')::abide.work_offer);
+    DELETE FROM abide.message WHERE no = ANY (ARRAY(
+        SELECT m.no FROM abide.message AS m WHERE m.mailbox = v_mailbox AND m.place IS NOT NULL ORDER BY m.place));
+    UPDATE abide.work SET lease = 1, leased_until = abide.later(abide.now(), 60000) WHERE mailbox = v_mailbox RETURNING no INTO v_work;
+    v_turn.authority := 'work';    v_turn.work := v_work;    v_turn.expected_mailbox := v_mailbox;    v_turn.expected_execution := 1;
+    v_turn.expected_event := 1;    v_turn.first_event := 2;    v_turn.last_event := 2;    v_turn.status := 'Completed';
+    PERFORM abide.commit_turns(ARRAY[v_turn], '{}', '{}', '{}', '{}', '{}', '{}', NULL, NULL);
+    PERFORM abide.settle(ARRAY[v_mailbox]);
+    RAISE EXCEPTION USING ERRCODE = 'ABIDE';
+EXCEPTION WHEN SQLSTATE 'ABIDE' THEN
+    NULL;
+END $$;

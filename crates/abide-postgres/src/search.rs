@@ -1,0 +1,228 @@
+//! Looking for something to lease: now, and again when there may be something.
+//!
+//! Waiting costs nothing: a call that found nothing waits here, under whatever executor its caller uses, until something is handed over to it,
+//! until there are news, until something is due, or until it is time to look for what nobody told.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use abide_provider::{Operation, StoreError};
+use futures_channel::oneshot;
+use futures_util::future::{Either, select};
+
+use crate::PostgresProvider;
+use crate::hatch::Terms;
+use crate::lease::{LULL, Looked, Times};
+use crate::news::News;
+use crate::node::call::{Call, Caller, Statement, Values};
+use crate::node::connection::SHORT;
+use crate::node::desk::Place;
+use crate::postgres_provider::answer_of;
+use crate::shared::Shared;
+use crate::statements::Sql;
+use crate::waiters::{Interest, Ours, Waiter};
+
+/// How often one call looks again because something had to be sorted out first.
+const ROUNDS: usize = 1_000;
+
+/// Somebody who looks for something, and what this node told nobody else because he would. Whatever becomes of him, it is told then.
+struct Errand<'s> {
+    shared: &'s Shared,
+    waiter: Waiter<'s>,
+    /// What others are told then, and under which tags.
+    hint: News,
+    withheld: Option<Ours>,
+}
+
+impl<'s> Errand<'s> {
+    fn begin(shared: &'s Shared, interest: Interest, hint: News) -> Self {
+        Self { shared, waiter: shared.waiters.enter(interest), hint, withheld: None }
+    }
+
+    /// Before a look.
+    fn take_note(&mut self) {
+        self.withhold(self.waiter.take_note());
+    }
+
+    fn withhold(&mut self, ours: Option<Ours>) {
+        if let Some(tags) = ours {
+            self.withheld.get_or_insert_default().extend(tags);
+        }
+    }
+
+    /// All that there was is leased.
+    fn done(&mut self) {
+        self.withheld = None;
+    }
+
+    /// There may be something for others.
+    fn tell(&mut self) {
+        if let Some(tags) = self.withheld.take() {
+            let mut news = self.hint.clone();
+            news.tags.extend(tags);
+            self.shared.outbox.put(news);
+        }
+    }
+}
+
+impl Drop for Errand<'_> {
+    fn drop(&mut self) {
+        self.withhold(self.waiter.leave());
+        self.tell();
+    }
+}
+
+impl PostgresProvider {
+    /// Looks until there is something, or `wait` is over.
+    pub(crate) async fn look_until<S: Search>(
+        &self,
+        operation: Operation,
+        wait: Duration,
+        mut search: S,
+    ) -> Result<Vec<S::Lease>, StoreError> {
+        let clock = &*self.shared.settings.clock;
+        let deadline = clock.monotonic().saturating_add(wait);
+        let terms = search.terms();
+        let mut errand = Errand::begin(&self.shared, terms.interest(), search.hint());
+        let mut pause = self.pause_before(&terms, wait);
+        let mut has_looked = false;
+        for _ in 0..ROUNDS {
+            let until = |announced| pause.map(|times| times.look_again_at(announced).min(deadline));
+            if let Some(handed) = self.handed(&errand.waiter, &terms, search.wanted(), until).await {
+                pause = None;
+                match search.take(self, handed).await? {
+                    Took::Leases(leases) if !leases.is_empty() => {
+                        self.expect_back(&terms, wait, search.limit().saturating_sub(leases.len()));
+                        return Ok(leases);
+                    }
+                    Took::Leases(_) | Took::LookAgain => continue,
+                }
+            }
+            if has_looked && pause.is_some() && clock.monotonic() >= deadline {
+                return Ok(Vec::new());
+            }
+            errand.take_note();
+            let before = self.shared.waiters.heard_of(&terms.interest());
+            // What is promised already comes beside what is found; if that is all, a look for one finds out whether others are left.
+            let most = search.wanted().saturating_sub(self.shared.hatch.promised(&terms)).max(1);
+            // Whoever waits for many looks for half of them, and takes the others from those who make some meanwhile: or it would be looked for
+            // what was made during a look, and for what was made during that one, and so on.
+            let most = if wait > LULL { most.div_ceil(2) } else { most };
+            let parked = self.shared.hatch.park(&terms, search.wanted().saturating_sub(most));
+            let looked = self.look(operation, search.sql(), search.values(&self.shared, most)).await?;
+            drop(parked);
+            let times = looked.times();
+            has_looked = true;
+            let Took::Leases(leases) = search.take(self, looked).await? else {
+                // What had to be sorted out is out of the way then.
+                pause = None;
+                continue;
+            };
+            if leases.len() < most {
+                let until = if leases.is_empty() { times } else { times.after_lull() };
+                self.shared.waiters.note_drained(&terms, before, until);
+            }
+            // What this node was told of and cannot use, or not all of it, is for others.
+            if !leases.is_empty() && leases.len() < most {
+                errand.done();
+            } else {
+                errand.tell();
+            }
+            if !leases.is_empty() {
+                self.expect_back(&terms, wait, search.limit().saturating_sub(leases.len()));
+                return Ok(leases);
+            }
+            if clock.monotonic() >= deadline {
+                return Ok(Vec::new());
+            }
+            pause = Some(times);
+        }
+        // Something is sorted out in every round, so this is for a store gone wrong.
+        Ok(Vec::new())
+    }
+
+    /// Somebody who waits for work, and goes with less than he asked for, comes back.
+    fn expect_back(&self, terms: &Terms, wait: Duration, wants: usize) {
+        if wait > LULL && wants > 0 {
+            self.shared.hatch.expect_back(terms, wants, self.shared.settings.clock.monotonic());
+        }
+    }
+
+    /// Whether a call need not look at once: the last look left nothing, and nothing was heard of since. One that does not wait looks, and so
+    /// does everybody while what other nodes tell is not heard.
+    fn pause_before(&self, terms: &Terms, wait: Duration) -> Option<Times> {
+        let is_listening = self.shared.is_listening.load(Ordering::Acquire);
+        self.shared.waiters.drained(terms).filter(|_| wait > LULL && is_listening)
+    }
+
+    /// What others hand over, until there is a reason to look, or it is time.
+    async fn handed(
+        &self,
+        waiter: &Waiter<'_>,
+        terms: &Terms,
+        wanted: usize,
+        until: impl Fn(Option<i64>) -> Option<Duration>,
+    ) -> Option<Looked> {
+        let hatch = &self.shared.hatch;
+        let parked = hatch.park(terms, wanted);
+        let clock = &*self.shared.settings.clock;
+        let mut patience = None;
+        while !hatch.has_some(terms) {
+            let mut until = until(waiter.announced()).filter(|_| !waiter.is_called());
+            if until.is_none() && wanted > 0 && hatch.promised(terms) >= wanted {
+                // Whoever is promised all he wants waits a moment for that before he looks.
+                until = Some(*patience.get_or_insert_with(|| clock.monotonic().saturating_add(LULL)));
+            }
+            let Some(until) = until.filter(|until| clock.monotonic() < *until) else { break };
+            if let Either::Right(_) = select(std::pin::pin!(waiter.heard()), clock.sleep_until(until)).await {
+                break;
+            }
+        }
+        drop(parked);
+        hatch.collect(terms, wanted)
+    }
+
+    async fn look(&self, operation: Operation, sql: Sql, values: Values) -> Result<Looked, StoreError> {
+        let (reply, answer) = oneshot::channel();
+        let since = self.shared.settings.clock.monotonic();
+        let (place, patience, statement) = (Place::Ordinary, SHORT, Statement::Known(sql));
+        let caller = Caller::Leases(reply);
+        self.shared.desk.put([Call { operation, place, since, statement, values, patience, caller }]);
+        answer_of(operation, answer).await
+    }
+}
+
+/// What is looked for.
+pub(crate) trait Search {
+    type Lease;
+
+    fn terms(&self) -> Terms;
+
+    /// How many were asked for.
+    fn limit(&self) -> usize;
+
+    /// How many are missing.
+    fn wanted(&self) -> usize;
+
+    fn sql(&self) -> Sql;
+
+    /// The values of the next look, for at most so many.
+    fn values(&mut self, shared: &Shared, most: usize) -> Values;
+
+    /// Makes leases of what was found.
+    async fn take(
+        &mut self,
+        store: &PostgresProvider,
+        looked: Looked,
+    ) -> Result<Took<Self::Lease>, StoreError>;
+
+    /// What to tell the other nodes if there may be something for them.
+    fn hint(&self) -> News;
+}
+
+/// What became of what was found.
+pub(crate) enum Took<T> {
+    Leases(Vec<T>),
+    /// Something had to be sorted out first.
+    LookAgain,
+}
