@@ -27,7 +27,7 @@ DECLARE
     v_doomed abide.numbered[] := '{}';    v_why text[];    -- work to be taken back
     v_pruned abide.numbered[];                             -- executions to be pruned
     v_executions bigint[];
-    v_sessions text[];       v_session_tags text[];    v_used text[] := '{}';
+    v_sessions text[];       v_session_tags text[];    v_used text[] := '{}';    v_gone text[] := '{}';
     -- What occurs in this batch at all: most statements below have nothing to do in most calls.
     v_fuses boolean;    v_prunes boolean;    v_writes_kv boolean;    v_ends boolean;    v_leased boolean;    v_names_mail boolean;
     v_names boolean;
@@ -116,18 +116,19 @@ BEGIN
         PERFORM abide.write_kv(p_turns, p_values, v_living);
     END IF;
 
-    -- Work: new rows, then those that go.
+    -- Work: those rows that go, which nobody should be given any more, then new ones.
     tags := '{}';    stolen := '{}';    because := '{}';    v_sessions := '{}';    v_session_tags := '{}';
+    IF cardinality(v_doomed) > 0 THEN
+        SELECT g.stolen, g.because, g.sessions INTO stolen, because, v_gone
+        FROM abide.take_back(
+            ARRAY(SELECT CASE WHEN v_mailboxes[d.turn] IS NOT NULL THEN d.number END FROM unnest(v_doomed) AS d), v_why, now) AS g;
+    END IF;
     IF cardinality(p_work) > 0 THEN
         SELECT q.tags, q.sessions, q.session_tags, q.leases INTO tags, v_sessions, v_session_tags, work_leases
         FROM abide.write_work(ARRAY(SELECT w FROM unnest(p_work) AS w WHERE v_mailboxes[w.turn] IS NOT NULL), v_mailboxes,
                               p_work_offer, now) AS q;
     END IF;
-    IF cardinality(v_doomed) > 0 THEN
-        SELECT g.stolen, g.because, v_sessions || g.sessions INTO stolen, because, v_sessions
-        FROM abide.take_back(
-            ARRAY(SELECT CASE WHEN v_mailboxes[d.turn] IS NOT NULL THEN d.number END FROM unnest(v_doomed) AS d), v_why, now) AS g;
-    END IF;
+    v_sessions := v_sessions || v_gone;
 
     -- Sessions come last in the order: that of a fused step was active; what was queued or taken back changes lanes.
     IF v_fuses THEN

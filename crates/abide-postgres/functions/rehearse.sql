@@ -8,6 +8,10 @@ DECLARE
     v_mailbox bigint;
     v_work bigint;
 BEGIN
+    -- All tables first, or none: somebody may be dropping them, one after the other, and neither should wait for the other.
+    PERFORM nextval('abide.number'), nextval('abide.mailbox_number');
+    LOCK TABLE abide.instance, abide.mailbox, abide.execution, abide.turn, abide.message, abide.work, abide.session, abide.lane,
+               abide.kv_store, abide.kv_delta, abide.request, abide.dead_letter IN ROW EXCLUSIVE MODE NOWAIT;
     v_message := ROW (1, v_id, 1, NULL, NULL, NULL, NULL, '{}')::abide.new_message;
     PERFORM abide.enqueue_messages(ARRAY[v_message], '{NULL}', '{NULL}', '{true}', NULL);
     SELECT b.no INTO v_mailbox FROM abide.mailbox AS b WHERE b.no = (SELECT i.no FROM abide.instance AS i WHERE i.id = v_id);
@@ -30,6 +34,6 @@ BEGIN
     PERFORM abide.commit_turns(ARRAY[v_turn], '{}', '{}', '{}', '{}', '{}', '{}', NULL, NULL);
     PERFORM abide.settle(ARRAY[v_mailbox]);
     RAISE EXCEPTION USING ERRCODE = 'ABIDE';
-EXCEPTION WHEN SQLSTATE 'ABIDE' THEN
+EXCEPTION WHEN SQLSTATE 'ABIDE' OR lock_not_available THEN
     NULL;
 END $$;

@@ -48,6 +48,22 @@ impl Terms {
         }
     }
 
+    /// Whether what is handed over under these terms is right for the others: it never is work of a session.
+    fn share_a_tray(&self, other: &Self) -> bool {
+        match (self, other) {
+            (
+                Self::Work { lease_ms, tags, owner: _ },
+                Self::Work { lease_ms: other_ms, tags: other_tags, owner: _ },
+            ) => lease_ms == other_ms && tags == other_tags,
+            (Self::Instances { .. } | Self::Work { .. }, _) => self == other,
+        }
+    }
+
+    const fn lease_for(&self) -> Duration {
+        let (Self::Instances { lease_ms, .. } | Self::Work { lease_ms, .. }) = self;
+        Duration::from_millis(lease_ms.unsigned_abs())
+    }
+
     fn takes_work_under(&self, made: &BTreeSet<&str>) -> bool {
         match self {
             Self::Instances { .. } => false,
@@ -89,17 +105,22 @@ impl Tray {
         Self { terms: terms.clone(), wanted: 0, expected, promised: 0, handed }
     }
 
+    /// How many leases come, or have come.
+    fn coming(&self) -> usize {
+        self.handed.iter().map(|(looked, _)| looked.len()).sum::<usize>().saturating_add(self.promised)
+    }
+
     fn room(&self, now: Duration) -> usize {
         let (expected, until) = self.expected;
         let expected = if now < until { expected } else { 0 };
-        let lying: usize = self.handed.iter().map(|(looked, _)| looked.len()).sum();
-        self.wanted.saturating_add(expected).saturating_sub(self.promised).saturating_sub(lying)
+        self.wanted.saturating_add(expected).saturating_sub(self.coming())
     }
 
     /// Since when something must lie there to go back now.
     fn uncollected_since(&self, now: Duration) -> Duration {
         let is_expected = self.wanted > 0 || self.expected.0 > 0;
-        now.saturating_sub(if is_expected { COLLECTED_AT_LAST } else { COLLECTED_WITHIN })
+        let within = if is_expected { COLLECTED_AT_LAST } else { COLLECTED_WITHIN };
+        now.saturating_sub(within.min(self.terms.lease_for() / 4))
     }
 
     fn is_idle(&self) -> bool {
@@ -109,7 +130,7 @@ impl Tray {
 
 impl State {
     fn tray(&mut self, terms: &Terms) -> Option<&mut Tray> {
-        self.trays.iter_mut().find(|tray| tray.terms == *terms)
+        self.trays.iter_mut().find(|tray| tray.terms.share_a_tray(terms))
     }
 
     fn remove_idle(&mut self) {
@@ -164,9 +185,9 @@ impl Hatch {
         self.lock().tray(terms).is_some_and(|tray| !tray.handed.is_empty())
     }
 
-    /// For how many leases there is a promise.
-    pub(crate) fn promised(&self, terms: &Terms) -> usize {
-        self.lock().tray(terms).map_or(0, |tray| tray.promised)
+    /// How many leases are promised, or lie there.
+    pub(crate) fn coming(&self, terms: &Terms) -> usize {
+        self.lock().tray(terms).map_or(0, |tray| tray.coming())
     }
 
     /// Takes up to `most` of what lies there.

@@ -160,6 +160,10 @@ pub(crate) struct Times {
 }
 
 impl Times {
+    pub(crate) const fn sent_at(self) -> Duration {
+        self.sent_at
+    }
+
     /// There will be something then, by the server's clock.
     pub(crate) fn announce(&mut self, due: i64) {
         self.due = Some(self.due.map_or(due, |known| known.min(due)));

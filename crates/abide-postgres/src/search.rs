@@ -22,6 +22,9 @@ use crate::shared::Shared;
 use crate::statements::Sql;
 use crate::waiters::{Interest, Ours, Waiter};
 
+/// If there is a reason to look, nobody lives on what is handed over for longer than this.
+const LONGEST_WITHOUT_LOOK: Duration = Duration::from_millis(100);
+
 /// How often one call looks again because something had to be sorted out first.
 const ROUNDS: usize = 1_000;
 
@@ -85,10 +88,13 @@ impl PostgresProvider {
         let terms = search.terms();
         let mut errand = Errand::begin(&self.shared, terms.interest(), search.hint());
         let mut pause = self.pause_before(&terms, wait);
+        let mut must_look = self.must_look(&terms, pause, wait);
         let mut has_looked = false;
         for _ in 0..ROUNDS {
             let until = |announced| pause.map(|times| times.look_again_at(announced).min(deadline));
-            if let Some(handed) = self.handed(&errand.waiter, &terms, search.wanted(), until).await {
+            let is_due = std::mem::take(&mut must_look);
+            if !is_due && let Some(handed) = self.handed(&errand.waiter, &terms, search.wanted(), until).await
+            {
                 pause = None;
                 match search.take(self, handed).await? {
                     Took::Leases(leases) if !leases.is_empty() => {
@@ -104,7 +110,7 @@ impl PostgresProvider {
             errand.take_note();
             let before = self.shared.waiters.heard_of(&terms.interest());
             // What is promised already comes beside what is found; if that is all, a look for one finds out whether others are left.
-            let most = search.wanted().saturating_sub(self.shared.hatch.promised(&terms)).max(1);
+            let most = search.wanted().saturating_sub(self.shared.hatch.coming(&terms)).max(1);
             // Whoever waits for many looks for half of them, and takes the others from those who make some meanwhile: or it would be looked for
             // what was made during a look, and for what was made during that one, and so on.
             let most = if wait > LULL { most.div_ceil(2) } else { most };
@@ -120,7 +126,7 @@ impl PostgresProvider {
             };
             if leases.len() < most {
                 let until = if leases.is_empty() { times } else { times.after_lull() };
-                self.shared.waiters.note_drained(&terms, before, until);
+                self.shared.waiters.note_drained(&errand.waiter, &terms, before, until);
             }
             // What this node was told of and cannot use, or not all of it, is for others.
             if !leases.is_empty() && leases.len() < most {
@@ -139,6 +145,14 @@ impl PostgresProvider {
         }
         // Something is sorted out in every round, so this is for a store gone wrong.
         Ok(Vec::new())
+    }
+
+    /// Whether it is time to look, however much is handed over: what comes due, and what others tell, is found by nothing else.
+    fn must_look(&self, terms: &Terms, pause: Option<Times>, wait: Duration) -> bool {
+        let now = self.shared.settings.clock.monotonic();
+        let is_due = pause.is_none_or(|times| times.look_again_at(None) <= now);
+        let is_long_ago = |at: Duration| now.saturating_sub(at) > LONGEST_WITHOUT_LOOK;
+        wait > LULL && is_due && self.shared.waiters.drained_at(terms).is_some_and(is_long_ago)
     }
 
     /// Somebody who waits for work, and goes with less than he asked for, comes back.
@@ -169,7 +183,7 @@ impl PostgresProvider {
         let mut patience = None;
         while !hatch.has_some(terms) {
             let mut until = until(waiter.announced()).filter(|_| !waiter.is_called());
-            if until.is_none() && wanted > 0 && hatch.promised(terms) >= wanted {
+            if until.is_none() && wanted > 0 && hatch.coming(terms) >= wanted {
                 // Whoever is promised all he wants waits a moment for that before he looks.
                 until = Some(*patience.get_or_insert_with(|| clock.monotonic().saturating_add(LULL)));
             }

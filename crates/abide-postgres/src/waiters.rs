@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::Notify;
 
@@ -109,9 +110,12 @@ impl Waiters {
         lock(&self.0).heard_of.count(interest)
     }
 
-    /// A look took all there was, after so much was heard of.
-    pub(crate) fn note_drained(&self, terms: &Terms, heard_of: u64, times: Times) {
+    /// A look took all there was, after so much was heard of. What was announced while it was under way, it did not see.
+    pub(crate) fn note_drained(&self, waiter: &Waiter<'_>, terms: &Terms, heard_of: u64, mut times: Times) {
         let mut register = lock(&self.0);
+        if let Some(due) = waiter.announced() {
+            times.announce(due);
+        }
         register.drained.retain(|drained| drained.terms != *terms);
         register.drained.truncate(REMEMBERED - 1);
         register.drained.push_front(Drained { terms: terms.clone(), heard_of, times });
@@ -123,6 +127,12 @@ impl Waiters {
         let count = register.heard_of.count(&terms.interest());
         let drained = register.drained.iter().find(|drained| drained.terms == *terms)?;
         (drained.heard_of == count).then_some(drained.times)
+    }
+
+    /// When the last look under these terms was sent that left nothing, whatever was heard of since.
+    pub(crate) fn drained_at(&self, terms: &Terms) -> Option<Duration> {
+        let register = lock(&self.0);
+        register.drained.iter().find(|drained| drained.terms == *terms).map(|drained| drained.times.sent_at())
     }
 
     /// An instance can be leased, by what this node did: says whether somebody here will look for it.
@@ -178,14 +188,11 @@ impl Waiters {
             .waiting
             .values()
             .filter(|entry| std::mem::discriminant(&entry.interest) == std::mem::discriminant(interest));
-        let heard: Vec<Arc<Heard>> = same.map(|entry| Arc::clone(&entry.heard)).collect();
-        drop(entries);
-        for heard in heard {
-            let mut state = lock(&heard.state);
+        for entry in same {
+            let mut state = lock(&entry.heard.state);
             if state.due.is_none_or(|known| due < known) {
                 state.due = Some(due);
-                drop(state);
-                heard.bell.notify_one();
+                entry.heard.bell.notify_one();
             }
         }
     }
@@ -194,6 +201,9 @@ impl Waiters {
     pub(crate) fn call_all(&self) {
         let mut register = lock(&self.0);
         register.drained.clear();
+        // Nor is a look believed that is under way.
+        register.heard_of.count_one(Lane::Instances);
+        register.heard_of.count_one(Lane::Work(&BTreeSet::new()));
         let all: Vec<Arc<Heard>> = register.waiting.values().map(|entry| Arc::clone(&entry.heard)).collect();
         drop(register);
         for heard in all {

@@ -10,7 +10,7 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Row, Statement};
 
 use crate::connect::{Driver, Purpose, connect};
-use crate::error::CallError;
+use crate::error::{CallError, CallErrorKind};
 use crate::shared::Shared;
 use crate::statements::Sql;
 
@@ -107,8 +107,12 @@ impl<'s> Connection<'s> {
     async fn rehearse(&self) -> Result<(), CallError> {
         let rehearsal = self.shared.schema.qualify("SELECT abide.rehearse()");
         match self.query_text(&rehearsal, &[], SHORT).await {
-            Err(error) if self.is_broken() => Err(error),
-            Ok(_) | Err(_) => Ok(()),
+            Err(error) if self.client.is_closed() || error.kind == CallErrorKind::Unknown => Err(error),
+            Ok(_) | Err(_) => {
+                // A server that takes no writes may still be read from.
+                self.is_broken.set(false);
+                Ok(())
+            }
         }
     }
 

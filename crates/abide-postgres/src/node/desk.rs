@@ -45,14 +45,23 @@ struct State {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Worker {
     Connected,
+    /// Had a connection that broke.
+    Lost,
     /// Has a connection yet to open: called if there is no other.
-    Unconnected,
+    Spare,
 }
 
 #[derive(Default)]
 struct Idle {
     connected: Vec<oneshot::Sender<()>>,
-    unconnected: Vec<oneshot::Sender<()>>,
+    lost: Vec<oneshot::Sender<()>>,
+    spare: Vec<oneshot::Sender<()>>,
+}
+
+impl Idle {
+    fn pop(&mut self) -> Option<oneshot::Sender<()>> {
+        self.connected.pop().or_else(|| self.lost.pop()).or_else(|| self.spare.pop())
+    }
 }
 
 /// Something that can be put on the desk.
@@ -184,6 +193,14 @@ impl Desk {
         }
     }
 
+    /// Whoever was called cannot do it: another is.
+    pub(crate) fn pass_on(&self, place: Place) {
+        let mut state = self.lock();
+        if state.has_some(place) {
+            state.wake_one(place);
+        }
+    }
+
     /// Whether something has waited since `before`.
     pub(crate) fn has_since(&self, place: Place, before: Duration) -> bool {
         let state = self.lock();
@@ -224,7 +241,9 @@ impl Desk {
         state.is_closed = true;
         let bells = [std::mem::take(&mut state.idle), std::mem::take(&mut state.idle_for_renewals)];
         drop(state);
-        for bell in bells.into_iter().flat_map(|idle| idle.connected.into_iter().chain(idle.unconnected)) {
+        for bell in
+            bells.into_iter().flat_map(|idle| idle.connected.into_iter().chain(idle.lost).chain(idle.spare))
+        {
             let _gone = bell.send(());
         }
     }
@@ -252,14 +271,15 @@ impl State {
         let idle = self.idle(place);
         match worker {
             Worker::Connected => idle.connected.push(bell),
-            Worker::Unconnected => idle.unconnected.push(bell),
+            Worker::Lost => idle.lost.push(bell),
+            Worker::Spare => idle.spare.push(bell),
         }
         rung
     }
 
     fn wake_one(&mut self, place: Place) {
         let idle = self.idle(place);
-        while let Some(bell) = idle.connected.pop().or_else(|| idle.unconnected.pop()) {
+        while let Some(bell) = idle.pop() {
             if bell.send(()).is_ok() {
                 return;
             }

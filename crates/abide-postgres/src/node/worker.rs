@@ -42,7 +42,7 @@ pub(crate) async fn work(shared: &Arc<Shared>, place: Place, mut begin: Begin) {
     loop {
         let is_needed = match &begin {
             Begin::AtOnce | Begin::AtOnceFor(_) => true,
-            Begin::WhenWanted => shared.desk.is_wanted(place, Worker::Unconnected).await,
+            Begin::WhenWanted => shared.desk.is_wanted(place, Worker::Lost).await,
             Begin::IfMissed => is_missed(shared, place).await,
         };
         if !is_needed {
@@ -63,6 +63,7 @@ pub(crate) async fn work(shared: &Arc<Shared>, place: Place, mut begin: Begin) {
                 return;
             }
             if connection.is_broken() {
+                shared.desk.pass_on(place);
                 break;
             }
             match shared.desk.next(place).await {
@@ -76,7 +77,7 @@ pub(crate) async fn work(shared: &Arc<Shared>, place: Place, mut begin: Begin) {
 /// Waits until a connection is missed; `false` when the store is closed and nothing is left.
 async fn is_missed(shared: &Shared, place: Place) -> bool {
     let clock = &*shared.settings.clock;
-    while shared.desk.is_wanted(place, Worker::Unconnected).await {
+    while shared.desk.is_wanted(place, Worker::Spare).await {
         if shared.desk.has_since(place, clock.monotonic().saturating_sub(MISSED_AFTER))
             || shared.desk.is_closed()
         {
