@@ -33,6 +33,12 @@ impl News {
         Self { tags, work_due: due, ..Self::default() }
     }
 
+    /// What can be seen from outside; the rest is for those who look for something to do.
+    pub(crate) fn take_seen(&mut self) -> Self {
+        let (stolen, changed) = (std::mem::take(&mut self.stolen), std::mem::take(&mut self.changed));
+        Self { stolen, changed, ..Self::default() }
+    }
+
     pub(crate) fn set_tags(&mut self, tags: Option<Vec<String>>) {
         self.tags = tags.unwrap_or_default().into_iter().collect();
     }

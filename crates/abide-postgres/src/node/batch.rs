@@ -109,7 +109,9 @@ pub(crate) async fn run<B: Batched>(
     mut batch: Vec<Waiting<B>>,
 ) {
     let error = match attempt(connection, shared, &mut batch).await {
-        Ok(answers) => {
+        Ok(mut answers) => {
+            // Who listens is told before whoever changed something knows that he did.
+            shared.tell(answers.news.take_seen());
             for (waiting, answer) in batch.into_iter().zip(answers.each) {
                 waiting.answer(answer);
             }
