@@ -2,7 +2,7 @@
 //!
 //! The benchmark (`abide-bench`) runs them many times, in turn with the same files built around the reference
 //! (`bench/reference`). So everything here is written against a crate called `durable`, in what both sides have in common;
-//! only `store.rs` and what it uses of its own differ. Start at [`program`].
+//! only `store.rs` and what it uses of its own differ. Start at `program.rs`.
 
 mod arguments;
 mod bench;
