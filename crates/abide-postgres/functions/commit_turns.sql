@@ -1,9 +1,10 @@
 -- Commits turns of different instances, each for itself. outcomes[turn] is 'ok', or why it was refused (abide.judge). An error, of
 -- which a sound caller sees none but those that pass, undoes them all, and the caller repeats them by halves.
 --
--- instances[turn]: whose turn it was. was_running[turn]: whether it was an instance that had not ended. pruned_…[turn]: what its prune took. The other results are news for those who wait, to
--- be told when this is committed: whether an instance can be leased, when that may change, under which tags there is new work, and
--- whose leases on work are gone, and why. What calls that wait would take of it, by the offers, is leased to them at once, and not told.
+-- instances[turn]: whose turn it was. was_running[turn]: whether it was an instance that had not ended. pruned_…[turn]: what its prune
+-- took. The other results are news for those who wait, to be told when this is committed: whether an instance can be leased, when that
+-- may change, under which tags there is new work, and whose leases on work are gone, and why. What calls that wait would take of it, by
+-- the offers, is leased to them at once, and not told.
 CREATE FUNCTION abide.commit_turns(
     p_turns abide.new_turn[], p_consumed abide.numbered[], p_values abide.new_value[], p_work abide.new_work[],
     p_revoked abide.revoked_work[], p_messages abide.new_message[], p_timers abide.numbered[],

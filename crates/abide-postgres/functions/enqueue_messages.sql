@@ -1,6 +1,7 @@
 -- Enqueues messages of clients. A key makes repeating the call safe: one that was seen within the hour does nothing. A start that is
 -- only_once is not sent if there is such an instance, or one is about to be; there is at most one of each name in a call. outcomes are
--- 'ok', 'repeated' or 'exists'. What calls that wait would take is leased to them at once. Keys come before mailboxes in the lock order; no other call takes one.
+-- 'ok', 'repeated' or 'exists'. What calls that wait would take is leased to them at once. Keys come before mailboxes in the lock order;
+-- no other call takes one.
 CREATE FUNCTION abide.enqueue_messages(
     p_messages abide.new_message[], p_delays_ms bigint[], p_keys bytea[], p_only_once boolean[],
     p_offer abide.instance_offer,

@@ -8,7 +8,6 @@ CREATE FUNCTION abide.lease_work(
 ) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
-    v_until bigint;
     v_tags text[];
     v_held text[] := '{}';    -- sessions that the caller may take from, locked
     v_found bigint[];
@@ -56,11 +55,6 @@ BEGIN
         WHERE l.session = ANY (v_held) AND (p_tags IS NULL OR l.tag = ANY (p_tags))
         ORDER BY no LIMIT p_limit
     ) AS c;
-    -- No more than 16 MB together, unless one alone has more: the rest stays ready.
-    SELECT array_agg(c.no ORDER BY c.no) INTO v_found FROM (
-        SELECT w.no, sum(octet_length(w.item)) OVER (ORDER BY w.no) - octet_length(w.item) AS before
-        FROM abide.work AS w WHERE w.no = ANY (v_found)
-    ) AS c WHERE c.before < 16777216;
     IF v_found IS NULL THEN
         due_at := CASE WHEN abide.has_ready_work(p_tags, p_session_owner) THEN now ELSE abide.next_work_due() END;
         RETURN;
@@ -68,23 +62,8 @@ BEGIN
 
     -- Read again: who waited for a session or a row above gives no shorter leases.
     now := abide.now();
-    v_until := abide.later(now, p_lease_ms);
-    WITH leased AS (
-        UPDATE abide.work AS w
-        SET lease = p_nonces[array_position(v_found, w.no)], leased_until = v_until, due_at = v_until, attempts = w.attempts + 1
-        WHERE w.no = ANY (v_found)
-        RETURNING w.no, w.mailbox, w.lease, w.attempts, w.execution, w.activity, w.session, w.item
-    )
-    SELECT array_agg(ROW (l.no, l.mailbox, l.lease, l.attempts, i.id, l.execution, l.activity, i.name,
-                          CASE WHEN i.status <> '' THEN i.version ELSE '' END, l.item, l.session, s.claims + 1, s.owner,
-                          s.locked_until, s.last_active_at)
-                         ::abide.work_lease ORDER BY l.no),
-           array_agg(DISTINCT l.session) FILTER (WHERE l.session IS NOT NULL)
-    INTO leases, v_claimed
-    FROM leased AS l
-    LEFT JOIN abide.instance AS i ON i.no = ANY (ARRAY[l.mailbox])
-    LEFT JOIN abide.session AS s ON s.name = ANY (ARRAY[l.session]);
-
+    leases := abide.grant_work(v_found, p_nonces, abide.later(now, p_lease_ms));
+    SELECT array_agg(DISTINCT l.session) INTO v_claimed FROM unnest(leases) AS l WHERE l.session IS NOT NULL;
     IF v_claimed IS NOT NULL THEN
         UPDATE abide.session
         SET owner = p_session_owner, locked_until = abide.later(now, p_session_ms), last_active_at = now, claims = claims + 1

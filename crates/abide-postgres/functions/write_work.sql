@@ -24,14 +24,9 @@ BEGIN
             ) AS c ORDER BY c.no LIMIT cardinality(v_nonces));
     END IF;
     IF cardinality(v_older) > 0 THEN
-        -- No more than 16 MB of them, unless one alone has more.
-        v_older := ARRAY(
-            SELECT b.no FROM (
-                SELECT w.no, sum(octet_length(w.item)) OVER (ORDER BY w.no) - octet_length(w.item) AS before
-                FROM abide.work AS w WHERE w.no = ANY (v_older)
-            ) AS b WHERE b.before < 16777216 ORDER BY b.no);
         leases := abide.grant_work(v_older, v_nonces, v_until);
-        v_nonces := v_nonces[cardinality(v_older) + 1:];
+        -- What is new waits behind those that were too much.
+        v_nonces := CASE WHEN cardinality(leases) = cardinality(v_older) THEN v_nonces[cardinality(v_older) + 1:] ELSE '{}' END;
     END IF;
     WITH queued AS (
         INSERT INTO abide.work (mailbox, execution, activity, session, tag, attempts, lease, leased_until, due_at, item)

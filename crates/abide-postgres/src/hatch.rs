@@ -11,11 +11,12 @@ use std::time::Duration;
 use abide_provider::DispatcherCapabilityFilter;
 use tokio::sync::Notify;
 
+use crate::encode::number;
 use crate::lease::Looked;
 use crate::lease_instances::{nonces, passes};
 use crate::rows::{InstanceOffer, WorkOffer};
 use crate::shared::Shared;
-use crate::waiters::Interest;
+use crate::terms::Terms;
 
 /// A call that brought some leases, and would have taken more, is usually followed by the next one within so long.
 const BACK_WITHIN: Duration = Duration::from_millis(2);
@@ -23,55 +24,6 @@ const BACK_WITHIN: Duration = Duration::from_millis(2);
 /// How long leases lie in a tray before they go back: if nobody waits or is about to come back, and if somebody is who is slow.
 const COLLECTED_WITHIN: Duration = Duration::from_millis(20);
 const COLLECTED_AT_LAST: Duration = Duration::from_secs(1);
-
-/// What a call leases, and how. Calls under the same terms can stand in for each other.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Terms {
-    Instances {
-        lease_ms: i64,
-        capabilities: Option<DispatcherCapabilityFilter>,
-    },
-    Work {
-        lease_ms: i64,
-        /// As columns hold them; any, if there is no list.
-        tags: Option<BTreeSet<String>>,
-        /// Who takes work of sessions, too.
-        owner: Option<String>,
-    },
-}
-
-impl Terms {
-    pub(crate) fn interest(&self) -> Interest {
-        match self {
-            Self::Instances { .. } => Interest::Instances,
-            Self::Work { tags, .. } => Interest::Work(tags.clone()),
-        }
-    }
-
-    /// Whether what is handed over under these terms is right for the others: it never is work of a session.
-    fn share_a_tray(&self, other: &Self) -> bool {
-        match (self, other) {
-            (
-                Self::Work { lease_ms, tags, owner: _ },
-                Self::Work { lease_ms: other_ms, tags: other_tags, owner: _ },
-            ) => lease_ms == other_ms && tags == other_tags,
-            (Self::Instances { .. } | Self::Work { .. }, _) => self == other,
-        }
-    }
-
-    const fn lease_for(&self) -> Duration {
-        let (Self::Instances { lease_ms, .. } | Self::Work { lease_ms, .. }) = self;
-        Duration::from_millis(lease_ms.unsigned_abs())
-    }
-
-    fn takes_work_under(&self, made: &BTreeSet<&str>) -> bool {
-        match self {
-            Self::Instances { .. } => false,
-            Self::Work { tags: None, .. } => !made.is_empty(),
-            Self::Work { tags: Some(tags), .. } => tags.iter().any(|tag| made.contains(tag.as_str())),
-        }
-    }
-}
 
 #[derive(Debug, Default)]
 pub(crate) struct Hatch {
@@ -120,7 +72,8 @@ impl Tray {
     fn uncollected_since(&self, now: Duration) -> Duration {
         let is_expected = self.wanted > 0 || self.expected.0 > 0;
         let within = if is_expected { COLLECTED_AT_LAST } else { COLLECTED_WITHIN };
-        now.saturating_sub(within.min(self.terms.lease_for() / 4))
+        let lease = Duration::from_millis(number(self.terms.lease_ms()));
+        now.saturating_sub(within.min(lease / 4))
     }
 
     fn is_idle(&self) -> bool {
@@ -299,11 +252,10 @@ impl Promise {
             return;
         }
         let hatch = &self.shared.hatch;
-        let due = looked.leased_until(self.lease_ms());
+        let due = looked.leased_until(self.terms.lease_ms());
         let mut state = hatch.lock();
         if state.is_closed {
-            drop(state);
-            return;
+            return drop(state);
         }
         let since = self.shared.settings.clock.monotonic();
         if let Some(tray) = state.tray(&self.terms) {
@@ -317,12 +269,6 @@ impl Promise {
         self.shared.waiters.announce(&interest, due);
         self.shared.waiters.ring(&interest);
         hatch.filled.notify_one();
-    }
-
-    const fn lease_ms(&self) -> i64 {
-        match self.terms {
-            Terms::Instances { lease_ms, .. } | Terms::Work { lease_ms, .. } => lease_ms,
-        }
     }
 }
 

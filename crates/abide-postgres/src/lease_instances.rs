@@ -13,7 +13,6 @@ use abide_provider::{
 
 use crate::PostgresProvider;
 use crate::encode::{column, millis, number};
-use crate::hatch::Terms;
 use crate::lease::{InHand, Looked};
 use crate::news::News;
 use crate::node::call::Values;
@@ -21,6 +20,7 @@ use crate::rows::{LeasedInstance, LeasedMessage};
 use crate::search::{Search, Took};
 use crate::shared::Shared;
 use crate::statements::Sql;
+use crate::terms::Terms;
 use crate::text::unspell;
 
 /// A search for instances.

@@ -10,7 +10,6 @@ use abide_provider::{LeaseWork, Operation, StoreError, TagFilter, WorkLease};
 
 use crate::PostgresProvider;
 use crate::encode::{json, millis, number, owner_column};
-use crate::hatch::Terms;
 use crate::lease::{InHand, Looked};
 use crate::lease_instances::nonces;
 use crate::news::News;
@@ -19,6 +18,7 @@ use crate::rows::LeasedWork;
 use crate::search::{Search, Took};
 use crate::shared::Shared;
 use crate::statements::Sql;
+use crate::terms::Terms;
 use crate::text::{tag_column, unspell};
 use crate::token::WorkToken;
 

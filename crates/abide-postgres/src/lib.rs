@@ -47,6 +47,7 @@ mod shared;
 mod statements;
 mod status;
 mod stolen;
+mod terms;
 mod text;
 mod tls;
 mod token;

@@ -11,7 +11,6 @@ use futures_channel::oneshot;
 use futures_util::future::{Either, select};
 
 use crate::PostgresProvider;
-use crate::hatch::Terms;
 use crate::lease::{LULL, Looked, Times};
 use crate::news::News;
 use crate::node::call::{Call, Caller, Statement, Values};
@@ -20,6 +19,7 @@ use crate::node::desk::Place;
 use crate::postgres_provider::answer_of;
 use crate::shared::Shared;
 use crate::statements::Sql;
+use crate::terms::Terms;
 use crate::waiters::{Interest, Ours, Waiter};
 
 /// If there is a reason to look, nobody lives on what is handed over for longer than this.

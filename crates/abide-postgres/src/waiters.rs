@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 
-use crate::hatch::Terms;
 use crate::lease::Times;
+use crate::terms::Terms;
 
 /// Everyone who waits.
 #[derive(Debug, Default)]

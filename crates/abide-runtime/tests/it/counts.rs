@@ -1,12 +1,18 @@
 //! What a runtime costs its store, counted.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use abide_client::Client;
+use abide_engine::OrchestrationContext;
 use abide_provider::Operation;
+use abide_runtime::registry::{ActivityRegistry, OrchestrationRegistry};
+use abide_runtime::{ActivityContext, Runtime};
 use abide_sim::{Fault, FaultPlan};
 
+use crate::e2e::support::postgres::{Guest, Time};
 use crate::lessons::scene::{Code, Scene, Way, ways};
 
 const HOUR: Duration = Duration::from_secs(60 * 60);
@@ -112,4 +118,34 @@ fn results_that_the_store_does_not_take_hold_their_slots_when_there_are_four_for
         assert_eq!(scene.end_of("i").await.unwrap(), "20");
         assert_eq!(runs.load(Ordering::Relaxed), 20, "leases were kept: nothing ran twice");
     });
+}
+
+#[test]
+fn a_step_on_postgresql_is_one_statement() {
+    let Some(guest) = Guest::enter(Time::Servers) else { return };
+    let tokio = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    let sent: BTreeMap<&str, u64> = tokio.block_on(async {
+        let store = Arc::new(guest.room().open().await);
+        let activities = ActivityRegistry::builder()
+            .register("Echo", |_: ActivityContext, said: String| async move { Ok(said) })
+            .build();
+        let orchestrations = OrchestrationRegistry::builder()
+            .register("Chain", |ctx: OrchestrationContext, _: String| async move {
+                for step in 0..STEPS {
+                    ctx.schedule_activity("Echo", step.to_string()).await?;
+                }
+                Ok("done".to_owned())
+            })
+            .build();
+        let runtime = Runtime::start_with_store(store.clone(), activities, orchestrations).await;
+        let client = Client::new(store.clone());
+        client.start_orchestration("i", "Chain", "").await.unwrap();
+        client.wait_for_orchestration("i", Duration::from_secs(60)).await.unwrap();
+        runtime.shutdown(None).await;
+        store.statements_sent().into_iter().collect()
+    });
+    let times = |name| sent.get(name).copied().unwrap_or_default();
+    assert_eq!((times("commit_turns"), times("finish_work"), times("tell")), (STEPS + 1, 0, 0), "{sent:?}");
+    // What a commit makes, it leases to whoever waits. Who has just begun to work on something else may look for it.
+    assert!(times("lease_work") + times("lease_instances") < STEPS / 2, "{sent:?}");
 }

@@ -5,7 +5,7 @@ mod log;
 mod look;
 mod node;
 mod past;
-mod postgres;
+pub(crate) mod postgres;
 mod steps;
 mod third_party;
 mod trace;
