@@ -20,7 +20,7 @@ use crate::postgres_provider::answer_of;
 use crate::shared::Shared;
 use crate::statements::Sql;
 use crate::terms::Terms;
-use crate::waiters::{Interest, Ours, Waiter};
+use crate::waiters::{Interest, LastLook, Ours, Waiter};
 
 /// If there is a reason to look, nobody lives on what is handed over for longer than this.
 const LONGEST_WITHOUT_LOOK: Duration = Duration::from_millis(100);
@@ -124,12 +124,16 @@ impl PostgresProvider {
                 pause = None;
                 continue;
             };
-            if leases.len() < most {
-                let until = if leases.is_empty() { times } else { times.after_lull() };
-                self.shared.waiters.note_drained(&errand.waiter, &terms, before, until);
-            }
+            let has_drained = leases.len() < most;
+            let look = LastLook {
+                terms: terms.clone(),
+                heard_of: before,
+                times: if leases.is_empty() { times } else { times.after_lull() },
+                has_drained,
+            };
+            self.shared.waiters.note_look(&errand.waiter, look);
             // What this node was told of and cannot use, or not all of it, is for others.
-            if !leases.is_empty() && leases.len() < most {
+            if !leases.is_empty() && has_drained {
                 errand.done();
             } else {
                 errand.tell();
@@ -152,7 +156,7 @@ impl PostgresProvider {
         let now = self.shared.settings.clock.monotonic();
         let is_due = pause.is_none_or(|times| times.look_again_at(None) <= now);
         let is_long_ago = |at: Duration| now.saturating_sub(at) > LONGEST_WITHOUT_LOOK;
-        wait > LULL && is_due && self.shared.waiters.drained_at(terms).is_some_and(is_long_ago)
+        wait > LULL && is_due && self.shared.waiters.looked_at(terms).is_some_and(is_long_ago)
     }
 
     /// Somebody who waits for work, and goes with less than he asked for, comes back.

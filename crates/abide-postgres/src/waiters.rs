@@ -21,8 +21,8 @@ struct Register {
     waiting: BTreeMap<u64, Entry>,
     /// How often anything was heard of, by whoever waited, and also if nobody did.
     heard_of: HeardOf,
-    /// What the last looks took all of.
-    drained: VecDeque<Drained>,
+    /// The last look under each of the terms.
+    looks: VecDeque<LastLook>,
 }
 
 #[derive(Debug, Default)]
@@ -31,14 +31,16 @@ struct HeardOf {
     work: u64,
 }
 
-/// A look under these terms left nothing.
+/// The last look under these terms.
 #[derive(Debug)]
-struct Drained {
-    terms: Terms,
+pub(crate) struct LastLook {
+    pub(crate) terms: Terms,
     /// What had been heard of before it.
-    heard_of: u64,
-    /// When to look again if nothing is heard of.
-    times: Times,
+    pub(crate) heard_of: u64,
+    /// When it was, and when to look again if it left nothing and nothing is heard of.
+    pub(crate) times: Times,
+    /// Whether it took all there was.
+    pub(crate) has_drained: bool,
 }
 
 /// So many kinds of searches are remembered: as many as there are runtimes on one store with different tags, and then some.
@@ -110,29 +112,29 @@ impl Waiters {
         lock(&self.0).heard_of.count(interest)
     }
 
-    /// A look took all there was, after so much was heard of. What was announced while it was under way, it did not see.
-    pub(crate) fn note_drained(&self, waiter: &Waiter<'_>, terms: &Terms, heard_of: u64, mut times: Times) {
+    /// Somebody looked, after so much was heard of. What was announced while it was under way, it did not see.
+    pub(crate) fn note_look(&self, waiter: &Waiter<'_>, mut look: LastLook) {
         let mut register = lock(&self.0);
         if let Some(due) = waiter.announced() {
-            times.announce(due);
+            look.times.announce(due);
         }
-        register.drained.retain(|drained| drained.terms != *terms);
-        register.drained.truncate(REMEMBERED - 1);
-        register.drained.push_front(Drained { terms: terms.clone(), heard_of, times });
+        register.looks.retain(|other| other.terms != look.terms);
+        register.looks.truncate(REMEMBERED - 1);
+        register.looks.push_front(look);
     }
 
     /// If the last look took all there was, and nothing was heard of since: when to look again.
     pub(crate) fn drained(&self, terms: &Terms) -> Option<Times> {
         let register = lock(&self.0);
         let count = register.heard_of.count(&terms.interest());
-        let drained = register.drained.iter().find(|drained| drained.terms == *terms)?;
-        (drained.heard_of == count).then_some(drained.times)
+        let look = register.looks.iter().find(|look| look.terms == *terms)?;
+        (look.has_drained && look.heard_of == count).then_some(look.times)
     }
 
-    /// When the last look under these terms was sent that left nothing, whatever was heard of since.
-    pub(crate) fn drained_at(&self, terms: &Terms) -> Option<Duration> {
+    /// When the last look under these terms was sent.
+    pub(crate) fn looked_at(&self, terms: &Terms) -> Option<Duration> {
         let register = lock(&self.0);
-        register.drained.iter().find(|drained| drained.terms == *terms).map(|drained| drained.times.sent_at())
+        register.looks.iter().find(|look| look.terms == *terms).map(|look| look.times.sent_at())
     }
 
     /// An instance can be leased, by what this node did: says whether somebody here will look for it.
@@ -179,9 +181,9 @@ impl Waiters {
     /// There will be something then, by the server's clock.
     pub(crate) fn announce(&self, interest: &Interest, due: i64) {
         let mut entries = lock(&self.0);
-        for drained in &mut entries.drained {
-            if std::mem::discriminant(&drained.terms.interest()) == std::mem::discriminant(interest) {
-                drained.times.announce(due);
+        for look in &mut entries.looks {
+            if std::mem::discriminant(&look.terms.interest()) == std::mem::discriminant(interest) {
+                look.times.announce(due);
             }
         }
         let same = entries
@@ -200,7 +202,7 @@ impl Waiters {
     /// Everybody looks: something may have been missed.
     pub(crate) fn call_all(&self) {
         let mut register = lock(&self.0);
-        register.drained.clear();
+        register.looks.clear();
         // Nor is a look believed that is under way.
         register.heard_of.count_one(Lane::Instances);
         register.heard_of.count_one(Lane::Work(&BTreeSet::new()));

@@ -9,7 +9,7 @@ use abide_client::Client;
 use abide_engine::OrchestrationContext;
 use abide_provider::Operation;
 use abide_runtime::registry::{ActivityRegistry, OrchestrationRegistry};
-use abide_runtime::{ActivityContext, Runtime};
+use abide_runtime::{ActivityContext, Runtime, RuntimeOptions};
 use abide_sim::{Fault, FaultPlan};
 
 use crate::e2e::support::postgres::{Guest, Time};
@@ -120,32 +120,60 @@ fn results_that_the_store_does_not_take_hold_their_slots_when_there_are_four_for
     });
 }
 
-#[test]
-fn a_step_on_postgresql_is_one_statement() {
-    let Some(guest) = Guest::enter(Time::Servers) else { return };
+/// So many orchestrations, each of so many activities one after the other.
+#[derive(Clone, Copy)]
+struct Chains {
+    number: u64,
+    steps: u64,
+}
+
+/// How often a runtime on PostgreSQL sends each statement until all the chains, which wait for it, are done.
+fn sent_to_postgres(guest: &Guest, chains: Chains, options: RuntimeOptions) -> BTreeMap<&'static str, u64> {
     let tokio = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
-    let sent: BTreeMap<&str, u64> = tokio.block_on(async {
+    tokio.block_on(async {
         let store = Arc::new(guest.room().open().await);
         let activities = ActivityRegistry::builder()
             .register("Echo", |_: ActivityContext, said: String| async move { Ok(said) })
             .build();
         let orchestrations = OrchestrationRegistry::builder()
-            .register("Chain", |ctx: OrchestrationContext, _: String| async move {
-                for step in 0..STEPS {
+            .register("Chain", move |ctx: OrchestrationContext, _: String| async move {
+                for step in 0..chains.steps {
                     ctx.schedule_activity("Echo", step.to_string()).await?;
                 }
                 Ok("done".to_owned())
             })
             .build();
-        let runtime = Runtime::start_with_store(store.clone(), activities, orchestrations).await;
         let client = Client::new(store.clone());
-        client.start_orchestration("i", "Chain", "").await.unwrap();
-        client.wait_for_orchestration("i", Duration::from_secs(60)).await.unwrap();
+        let ids: Vec<String> = (0..chains.number).map(|chain| format!("chain-{chain}")).collect();
+        for id in &ids {
+            client.start_orchestration(id, "Chain", "").await.unwrap();
+        }
+        let runtime = Runtime::start_with_options(store.clone(), activities, orchestrations, options).await;
+        for id in &ids {
+            client.wait_for_orchestration(id, Duration::from_secs(60)).await.unwrap();
+        }
         runtime.shutdown(None).await;
         store.statements_sent().into_iter().collect()
-    });
+    })
+}
+
+#[test]
+fn a_step_on_postgresql_is_one_statement() {
+    let Some(guest) = Guest::enter(Time::Servers) else { return };
+    let sent = sent_to_postgres(&guest, Chains { number: 1, steps: STEPS }, RuntimeOptions::default());
     let times = |name| sent.get(name).copied().unwrap_or_default();
     assert_eq!((times("commit_turns"), times("finish_work"), times("tell")), (STEPS + 1, 0, 0), "{sent:?}");
     // What a commit makes, it leases to whoever waits. Who has just begun to work on something else may look for it.
     assert!(times("lease_work") + times("lease_instances") < STEPS / 2, "{sent:?}");
+}
+
+#[test]
+fn those_who_wait_for_a_slot_on_postgresql_are_not_looked_for_one_by_one() {
+    let chains = Chains { number: 400, steps: 5 };
+    let Some(guest) = Guest::enter(Time::Servers) else { return };
+    let options =
+        RuntimeOptions { orchestration_concurrency: 64, worker_concurrency: 64, ..RuntimeOptions::default() };
+    let sent = sent_to_postgres(&guest, chains, options);
+    let looks = ["lease_work", "lease_instances"].iter().filter_map(|name| sent.get(name)).sum::<u64>();
+    assert!(looks < chains.number * chains.steps / 4, "{sent:?}");
 }
