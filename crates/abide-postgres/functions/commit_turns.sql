@@ -1,6 +1,9 @@
 -- Commits turns of different instances, each for itself. outcomes[turn] is 'ok', or why it was refused (abide.judge). An error, of
 -- which a sound caller sees none but those that pass, undoes them all, and the caller repeats them by halves.
 --
+-- p_required are the instances that must be there but are known by their names only, p_optional those that mail for is dropped if they are
+-- not; whoever tells himself something is known by his turn.
+--
 -- instances[turn]: whose turn it was. was_running[turn]: whether it was an instance that had not ended. pruned_…[turn]: what its prune
 -- took. The other results are news for those who wait, to be told when this is committed: whether an instance can be leased, when that
 -- may change, under which tags there is new work, and whose leases on work are gone, and why. What calls that wait would take of it, by
@@ -8,22 +11,20 @@
 CREATE FUNCTION abide.commit_turns(
     p_turns abide.new_turn[], p_consumed abide.numbered[], p_values abide.new_value[], p_work abide.new_work[],
     p_revoked abide.revoked_work[], p_messages abide.new_message[], p_timers abide.numbered[],
-    p_instance_offer abide.instance_offer, p_work_offer abide.work_offer,
+    p_required text[], p_optional text[], p_instance_offer abide.instance_offer, p_work_offer abide.work_offer,
     OUT outcomes text[], OUT instances text[], OUT was_running boolean[], OUT pruned_executions bigint[], OUT pruned_events bigint[],
     OUT wakes boolean, OUT due_at bigint, OUT tags text[], OUT stolen text[], OUT because text[],
     OUT now bigint, OUT instance_leases abide.instance_lease[], OUT messages abide.leased_message[], OUT work_leases abide.work_lease[]
 ) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
-    -- Instances that are known by their names only.
-    v_required text[] := ARRAY(SELECT t.instance FROM unnest(p_turns) AS t WHERE t.authority = 'none')
-                         || ARRAY(SELECT w.instance FROM unnest(p_work) AS w WHERE w.instance IS NOT NULL)
-                         || ARRAY(SELECT m.recipient FROM unnest(p_messages) AS m WHERE m.class <> 3);
-    v_optional text[] := ARRAY(SELECT m.recipient FROM unnest(p_messages) AS m WHERE m.class = 3);
     v_made bigint[] := '{}';
     v_mailboxes bigint[];    -- per turn; null from the moment it is refused
     v_living bigint[];       -- the same, but for turns that make no instance of what is none
     v_says boolean[];        -- per turn: it says something about its instance or execution, beyond its events
+    v_verdict record;
+    -- What is to be done, but for that of turns that are refused, or that have none of it.
+    v_telling abide.new_turn[] := p_turns;    v_work abide.new_work[] := p_work;    v_messages abide.new_message[] := p_messages;
     v_locked bigint[];
     v_doomed abide.numbered[] := '{}';    v_why text[];    -- work to be taken back
     v_pruned abide.numbered[];                             -- executions to be pruned
@@ -39,12 +40,12 @@ BEGIN
            bool_or(t.authority = 'lease' AND t.consumes_all), bool_or(NOT t.consumes_all), bool_or(t.authority = 'none'),
            array_agg(t.mailbox ORDER BY t.turn)
     INTO v_fuses, v_prunes, v_writes_kv, v_ends, v_leased, v_names_mail, v_names, v_mailboxes FROM unnest(p_turns) AS t;
-    IF cardinality(v_required) > 0 THEN
-        v_made := abide.register(v_required);
+    IF cardinality(p_required) > 0 THEN
+        v_made := abide.register(p_required);
     END IF;
 
     -- Locks, in their order: mailboxes, then every work row that may be deleted.
-    v_locked := abide.lock_mailboxes(v_mailboxes, v_required, v_optional);
+    v_locked := abide.lock_mailboxes(v_mailboxes, p_required, p_optional);
     IF v_names THEN
         SELECT array_agg(CASE t.authority WHEN 'none' THEN (SELECT i.no FROM abide.instance AS i WHERE i.id = t.instance)
                                           ELSE t.mailbox END ORDER BY t.turn)
@@ -81,17 +82,17 @@ BEGIN
     END IF;
 
     now := abide.now();
-    outcomes := abide.judge(p_turns, v_mailboxes, now);
-    SELECT array_agg(CASE WHEN outcomes[t.turn] = 'ok' THEN b.no END ORDER BY t.turn),
-           array_agg(CASE WHEN outcomes[t.turn] = 'ok' AND (t.creates OR b.execution > 0) THEN b.no END ORDER BY t.turn),
-           array_agg(b.id ORDER BY t.turn),
-           array_agg(coalesce(b.status IN ('Running', 'ContinuedAsNew'), false) ORDER BY t.turn),
-           array_agg(outcomes[t.turn] = 'ok' AND (
-               t.execution > b.execution OR t.status IS NOT NULL OR t.sets_custom_status OR t.pin IS NOT NULL OR t.name IS NOT NULL
-               OR t.version IS NOT NULL OR t.parent IS NOT NULL) ORDER BY t.turn),
-           array_fill(0, ARRAY[cardinality(p_turns)]), array_fill(0, ARRAY[cardinality(p_turns)])
-    INTO v_mailboxes, v_living, instances, was_running, v_says, pruned_executions, pruned_events
-    FROM unnest(p_turns) AS t LEFT JOIN abide.mailbox AS b ON b.no = ANY (ARRAY[v_mailboxes[t.turn]]);
+    v_verdict := abide.judge(p_turns, v_mailboxes, now);
+    outcomes := v_verdict.outcomes;        instances := v_verdict.instances;    was_running := v_verdict.was_running;
+    v_mailboxes := v_verdict.mailboxes;    v_living := v_verdict.living;        v_says := v_verdict.says;
+    pruned_executions := array_fill(0, ARRAY[cardinality(p_turns)]);    pruned_events := pruned_executions;
+    IF array_position(v_mailboxes, NULL) IS NOT NULL THEN
+        v_work := ARRAY(SELECT w FROM unnest(p_work) AS w WHERE v_mailboxes[w.turn] IS NOT NULL);
+        v_messages := ARRAY(SELECT m FROM unnest(p_messages) AS m WHERE v_mailboxes[m.turn] IS NOT NULL);
+    END IF;
+    IF false = ANY (v_says) THEN
+        v_telling := ARRAY(SELECT t FROM unnest(p_turns) AS t WHERE v_says[t.turn]);
+    END IF;
 
     -- Messages that were consumed: a whole batch, or those named if they are of it.
     IF v_leased THEN
@@ -107,8 +108,8 @@ BEGIN
           AND m.mailbox = ANY (ARRAY[b.no]) AND (m.place <= b.batch_to OR m.place = b.batch_first);
     END IF;
 
-    IF true = ANY (v_says) THEN
-        PERFORM abide.write_executions(ARRAY(SELECT t FROM unnest(p_turns) AS t WHERE v_says[t.turn]), v_living, now);
+    IF cardinality(v_telling) > 0 THEN
+        PERFORM abide.write_executions(v_telling, v_living, v_verdict.begins, v_verdict.alters, now);
     END IF;
     INSERT INTO abide.turn (mailbox, execution, first_event, last_event, length, events)
     SELECT v_living[t.turn], t.execution, t.first_event, t.last_event, t.length, t.events
@@ -124,10 +125,9 @@ BEGIN
         FROM abide.take_back(
             ARRAY(SELECT CASE WHEN v_mailboxes[d.turn] IS NOT NULL THEN d.number END FROM unnest(v_doomed) AS d), v_why, now) AS g;
     END IF;
-    IF cardinality(p_work) > 0 THEN
+    IF cardinality(v_work) > 0 THEN
         SELECT q.tags, q.sessions, q.session_tags, q.leases INTO tags, v_sessions, v_session_tags, work_leases
-        FROM abide.write_work(ARRAY(SELECT w FROM unnest(p_work) AS w WHERE v_mailboxes[w.turn] IS NOT NULL), v_mailboxes,
-                              p_work_offer, now) AS q;
+        FROM abide.write_work(v_work, v_mailboxes, p_work_offer, now) AS q;
     END IF;
     v_sessions := v_sessions || v_gone;
 
@@ -146,9 +146,8 @@ BEGIN
     END IF;
 
     -- Messages, in order; then timers that nobody waits for.
-    IF cardinality(p_messages) > 0 THEN
-        PERFORM abide.post(ARRAY(SELECT m FROM unnest(p_messages) AS m WHERE v_mailboxes[m.turn] IS NOT NULL),
-                           v_locked, v_living, now);
+    IF cardinality(v_messages) > 0 THEN
+        PERFORM abide.post(v_messages, v_locked, v_living, now);
     END IF;
     IF cardinality(p_timers) > 0 THEN
         -- Offset 0: one look at the index for each, however small the table was when this was planned.

@@ -27,5 +27,6 @@ BEGIN
     END IF;
     SELECT h.leases, h.messages INTO leases, messages
     FROM abide.hand_out(v_taken, p_offer.nonces, abide.later(p_now, p_offer.lease_ms)) AS h;
-    wakes := EXISTS (SELECT FROM abide.mailbox AS b WHERE b.no = ANY (p_mailboxes) AND b.ready IS NOT NULL);
+    wakes := (cardinality(leases) = cardinality(p_mailboxes)) IS NOT TRUE AND EXISTS (
+        SELECT FROM abide.mailbox AS b WHERE b.no = ANY (p_mailboxes) AND b.ready IS NOT NULL);
 END $$;

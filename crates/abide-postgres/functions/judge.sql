@@ -1,11 +1,21 @@
--- One answer per turn. Called when everything is locked, with the time read after that. The order of the reasons is that of
--- docs/spec/store.md; a conflict says what is there. p_mailboxes[turn] is the mailbox of a turn.
-CREATE FUNCTION abide.judge(p_turns abide.new_turn[], p_mailboxes bigint[], p_now bigint)
-RETURNS text[] LANGUAGE plpgsql VOLATILE AS $$
+-- What becomes of each turn: one answer per turn in each array. Called when everything is locked, with the time read after that. outcomes
+-- are 'ok', or why a turn is refused; the order of the reasons is that of docs/spec/store.md, and a conflict says what is there.
+-- p_mailboxes[turn] is the mailbox of a turn. mailboxes are the same but for those of turns that are refused, living also but for those of
+-- turns that make no instance of what is none; says, whether a turn says something about its instance or execution, beyond its events. begins:
+-- one of them may be the first of its execution; alters: one may say something about an execution that was there.
+CREATE FUNCTION abide.judge(
+    p_turns abide.new_turn[], p_mailboxes bigint[], p_now bigint,
+    OUT outcomes text[], OUT mailboxes bigint[], OUT living bigint[], OUT instances text[], OUT was_running boolean[], OUT says boolean[],
+    OUT begins boolean, OUT alters boolean
+) LANGUAGE plpgsql AS $$
+#variable_conflict use_column
 BEGIN
-    RETURN (
-        SELECT array_agg(
-            CASE
+    SELECT array_agg(j.outcome), array_agg(CASE WHEN j.outcome = 'ok' THEN j.no END),
+           array_agg(CASE WHEN j.outcome = 'ok' AND j.lives THEN j.no END), array_agg(j.id), array_agg(j.was_running),
+           array_agg(j.outcome = 'ok' AND j.says), bool_or(j.begins), bool_or(j.alters)
+    INTO outcomes, mailboxes, living, instances, was_running, says, begins, alters
+    FROM (
+        SELECT CASE
                 WHEN t.authority = 'lease' AND (b.lease = t.nonce AND b.leased_until > p_now) IS NOT TRUE THEN 'lost'
                 WHEN t.authority = 'work' AND (w.lease = t.nonce AND w.leased_until > p_now AND w.mailbox = b.no) IS NOT TRUE
                     THEN 'lost'
@@ -20,8 +30,16 @@ BEGIN
                 WHEN t.execution < b.execution THEN 'over ' || b.execution
                 WHEN t.execution = b.execution AND t.first_event <= b.last_event THEN 'taken ' || b.last_event
                 ELSE 'ok'
-            END ORDER BY t.turn)
+               END AS outcome,
+               b.no, b.id, t.creates OR b.execution > 0 AS lives,
+               coalesce(b.status IN ('Running', 'ContinuedAsNew'), false) AS was_running,
+               coalesce(t.execution > b.execution OR t.status IS NOT NULL OR t.sets_custom_status OR t.pin IS NOT NULL
+                        OR t.name IS NOT NULL OR t.version IS NOT NULL OR t.parent IS NOT NULL, false) AS says,
+               t.execution > b.execution AS begins,
+               t.execution = b.execution AND (t.status IS NOT NULL OR t.pin IS NOT NULL) AS alters
         FROM unnest(p_turns) AS t
         LEFT JOIN abide.mailbox AS b ON b.no = ANY (ARRAY[p_mailboxes[t.turn]])
-        LEFT JOIN abide.work AS w ON w.no = ANY (ARRAY[t.work]));
+        LEFT JOIN abide.work AS w ON w.no = ANY (ARRAY[t.work])
+        ORDER BY t.turn
+    ) AS j;
 END $$;

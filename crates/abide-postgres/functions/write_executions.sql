@@ -1,7 +1,9 @@
 -- What turns say about their instances and executions; p_turns are those that say something. p_mailboxes[turn] is null for a turn that
--- writes nothing (it was refused, or there is no instance and it makes none), so that no write can find a row for it.
-CREATE FUNCTION abide.write_executions(p_turns abide.new_turn[], p_mailboxes bigint[], p_now bigint)
-RETURNS void LANGUAGE plpgsql AS $$
+-- writes nothing (it was refused, or there is no instance and it makes none), so that no write can find a row for it. p_begins and p_alters
+-- say whether a turn may begin an execution, and whether one may say something about one that was there.
+CREATE FUNCTION abide.write_executions(
+    p_turns abide.new_turn[], p_mailboxes bigint[], p_begins boolean, p_alters boolean, p_now bigint
+) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     UPDATE abide.instance AS i
     SET name = coalesce(t.name, i.name),
@@ -22,15 +24,20 @@ BEGIN
       AND (t.execution > b.execution OR t.sets_custom_status OR t.status IS NOT NULL OR t.name IS NOT NULL
            OR t.version IS NOT NULL OR t.parent IS NOT NULL);
 
-    INSERT INTO abide.execution (mailbox, no, started_at)
-    SELECT b.no, t.execution, p_now
-    FROM unnest(p_turns) AS t JOIN abide.mailbox AS b ON b.no = ANY (ARRAY[p_mailboxes[t.turn]])
-    WHERE t.execution > b.execution;
-
-    UPDATE abide.execution AS e
-    SET pin = coalesce(t.pin, e.pin), status = coalesce(t.status, e.status),
-        output = CASE WHEN t.status IS NULL THEN e.output ELSE t.output END,
-        completed_at = CASE WHEN t.status IS NULL THEN e.completed_at WHEN t.status <> 'Running' THEN p_now END
-    FROM unnest(p_turns) AS t
-    WHERE e.mailbox = ANY (ARRAY[p_mailboxes[t.turn]]) AND e.no = t.execution AND (t.pin IS NOT NULL OR t.status IS NOT NULL);
+    IF p_begins THEN
+        INSERT INTO abide.execution (mailbox, no, status, output, pin, started_at, completed_at)
+        SELECT b.no, t.execution, coalesce(t.status, 'Running'), CASE WHEN t.status IS NOT NULL THEN t.output END, coalesce(t.pin, ''),
+               p_now, CASE WHEN t.status <> 'Running' THEN p_now END
+        FROM unnest(p_turns) AS t JOIN abide.mailbox AS b ON b.no = ANY (ARRAY[p_mailboxes[t.turn]])
+        WHERE t.execution > b.execution;
+    END IF;
+    IF p_alters THEN
+        UPDATE abide.execution AS e
+        SET pin = coalesce(t.pin, e.pin), status = coalesce(t.status, e.status),
+            output = CASE WHEN t.status IS NULL THEN e.output ELSE t.output END,
+            completed_at = CASE WHEN t.status IS NULL THEN e.completed_at WHEN t.status <> 'Running' THEN p_now END
+        FROM unnest(p_turns) AS t JOIN abide.mailbox AS b ON b.no = ANY (ARRAY[p_mailboxes[t.turn]])
+        WHERE e.mailbox = ANY (ARRAY[b.no]) AND e.no = t.execution AND t.execution = b.execution
+          AND (t.pin IS NOT NULL OR t.status IS NOT NULL);
+    END IF;
 END $$;

@@ -239,12 +239,15 @@ fn revoked(activity: &abide_model::ScheduledActivityIdentifier, because: &Stolen
     }
 }
 
+/// The class of messages that are dropped if nobody is there to read them.
+pub(crate) const QUEUE_MESSAGE: i16 = 3;
+
 fn class_columns(class: MessageClass) -> (i16, Option<i64>, Option<i64>) {
     match class {
         MessageClass::Other => (0, None, None),
         MessageClass::Start => (1, None, None),
         MessageClass::ContinueAsNew => (2, None, None),
-        MessageClass::Queue => (3, None, None),
+        MessageClass::Queue => (QUEUE_MESSAGE, None, None),
         MessageClass::Timer { execution_id, event_id } => {
             (4, Some(column(execution_id)), Some(column(event_id)))
         }

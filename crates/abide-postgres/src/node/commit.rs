@@ -9,7 +9,7 @@ use tokio_postgres::Row;
 
 use super::batch::{Answers, Batched, Key, Waiting};
 use super::connection::{Connection, Params};
-use crate::encode::{EncodedTurn, number};
+use crate::encode::{EncodedTurn, QUEUE_MESSAGE, number};
 use crate::error::CallError;
 use crate::hatch::{Handed, Promise};
 use crate::lease::Looked;
@@ -63,6 +63,7 @@ impl Batched for Commit {
         let revoked: Vec<_> = batch.iter().flat_map(|waiting| &waiting.what.0.revoked).collect();
         let messages: Vec<_> = batch.iter().flat_map(|waiting| &waiting.what.0.messages).collect();
         let timers: Vec<_> = batch.iter().flat_map(|waiting| &waiting.what.0.timers).collect();
+        let (required, optional) = Commit::named(batch);
         let for_instances = Promise::of_instances(shared, turns.len().saturating_add(messages.len()));
         let plain: BTreeSet<&str> =
             work.iter().filter(|work| work.session.is_none()).map(|work| work.tag.as_str()).collect();
@@ -70,8 +71,19 @@ impl Batched for Commit {
         let instance_offer = for_instances.as_ref().and_then(Promise::instance_offer);
         let work_offer = for_work.as_ref().and_then(Promise::work_offer);
         let sent_at = shared.settings.clock.monotonic();
-        let params: Params<'_> =
-            &[&turns, &consumed, &values, &work, &revoked, &messages, &timers, &instance_offer, &work_offer];
+        let params: Params<'_> = &[
+            &turns,
+            &consumed,
+            &values,
+            &work,
+            &revoked,
+            &messages,
+            &timers,
+            &required,
+            &optional,
+            &instance_offer,
+            &work_offer,
+        ];
         let row = connection.row(Sql::CommitTurns, params).await?;
         let mut handed = Handed::default();
         handed.add(for_instances, Looked::of_handed_instances(&row, sent_at, shared)?);
@@ -120,6 +132,24 @@ impl EncodedTurn {
 }
 
 impl Commit {
+    /// The instances that are known by their names only: those that must be there, and those that need not be.
+    fn named(batch: &[Waiting<Self>]) -> (Vec<&str>, Vec<&str>) {
+        let (mut required, mut optional) = (Vec::new(), Vec::new());
+        for EncodedTurn { turn, work, messages, .. } in batch.iter().map(|waiting| &waiting.what.0) {
+            let own = turn.instance.as_deref();
+            if turn.mailbox.is_none() {
+                required.extend(own);
+            }
+            required.extend(work.iter().filter_map(|work| work.instance.as_deref()));
+            let is_own = |recipient: &str| turn.mailbox.is_some() && own == Some(recipient);
+            for message in messages.iter().filter(|message| !is_own(&message.recipient)) {
+                let names = if message.class == QUEUE_MESSAGE { &mut optional } else { &mut required };
+                names.push(message.recipient.as_str());
+            }
+        }
+        (required, optional)
+    }
+
     /// Whether those who look at the instance may find it changed.
     fn is_seen(&self, was: Was) -> bool {
         match was {

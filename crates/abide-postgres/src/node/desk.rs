@@ -7,8 +7,10 @@ use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use abide_model::Clock;
 use abide_provider::{Operation, StoreError};
 use futures_channel::oneshot;
+use futures_util::future::select;
 
 use super::abandon::{AbandonInstance, AbandonWork};
 use super::batch::{Batched, Waiting};
@@ -17,7 +19,7 @@ use super::commit::Commit;
 use super::enqueue::Enqueue;
 use super::finish::Finish;
 use super::look::Look;
-use super::queues::{Ordinary, Renewals, Work};
+use super::queues::{Next, Ordinary, Renewals, Work};
 use super::renew::{RenewInstance, RenewWork};
 
 /// Which connections something is for.
@@ -156,23 +158,28 @@ impl Desk {
     }
 
     /// The next work for a connection of this place; `None` when the store is closed and nothing is left.
-    pub(crate) async fn next(&self, place: Place) -> Option<Work> {
+    pub(crate) async fn next(&self, place: Place, clock: &dyn Clock) -> Option<Taken<'_>> {
         loop {
-            let bell = {
+            let (bell, until) = {
                 let mut state = self.lock();
-                if let Some(work) = state.take(place) {
-                    // Somebody else may take what is left.
-                    if state.has_some(place) {
-                        state.wake_one(place);
+                let until = match state.take(place, clock.monotonic()) {
+                    Next::Work(work, kind) => {
+                        // Somebody else may take what is left.
+                        if state.has_some(place) {
+                            state.wake_one(place);
+                        }
+                        return Some(Taken { work, under_way: UnderWay { desk: self, place, kind } });
                     }
-                    return Some(work);
-                }
-                if state.is_closed {
-                    return None;
-                }
-                state.wait(place, Worker::Connected)
+                    Next::Later(until) => Some(until),
+                    Next::Nothing if state.is_closed => return None,
+                    Next::Nothing => None,
+                };
+                (state.wait(place, Worker::Connected), until)
             };
-            let _rung_or_closed = bell.await;
+            match until {
+                Some(until) => drop(select(bell, clock.sleep_until(until)).await),
+                None => drop(bell.await),
+            }
         }
     }
 
@@ -269,6 +276,8 @@ impl State {
     fn wait(&mut self, place: Place, worker: Worker) -> oneshot::Receiver<()> {
         let (bell, rung) = oneshot::channel();
         let idle = self.idle(place);
+        // Who waited until then, and not for the bell.
+        idle.connected.retain(|bell| !bell.is_canceled());
         match worker {
             Worker::Connected => idle.connected.push(bell),
             Worker::Lost => idle.lost.push(bell),
@@ -293,10 +302,32 @@ impl State {
         }
     }
 
-    fn take(&mut self, place: Place) -> Option<Work> {
+    fn take(&mut self, place: Place, now: Duration) -> Next {
         match place {
-            Place::Ordinary => self.ordinary.take(),
+            Place::Ordinary => self.ordinary.take(now),
             Place::Renewals => self.renewals.take(),
+        }
+    }
+}
+
+/// Work that a connection took.
+pub(crate) struct Taken<'d> {
+    pub(crate) work: Work,
+    /// To be dropped when it is done.
+    pub(crate) under_way: UnderWay<'d>,
+}
+
+/// A call that is under way.
+pub(crate) struct UnderWay<'d> {
+    desk: &'d Desk,
+    place: Place,
+    kind: usize,
+}
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        if self.place == Place::Ordinary {
+            self.desk.lock().ordinary.is_back(self.kind);
         }
     }
 }

@@ -27,6 +27,10 @@ use crate::token::WorkToken;
 /// A connection that was there for so long was no failure.
 const LASTING: Duration = Duration::from_secs(1);
 
+/// That there is work is told this often at most. A node tells it when its own slots are full, so with every step of all that waits; and
+/// every node that hears it spends about as much on that as on a step.
+const PACE: Duration = Duration::from_millis(5);
+
 /// For so long after others were seen or heard of they are told without another look.
 const STAYING: Duration = Duration::from_secs(5);
 
@@ -68,6 +72,8 @@ struct Listener {
     backend: i32,
     /// When others were last seen or heard of, in monotonic time.
     met_at: Duration,
+    /// When it may be told again that there is work, in monotonic time.
+    may_tell_at: Duration,
     /// Something may have been missed.
     is_behind: bool,
 }
@@ -85,7 +91,8 @@ impl Listener {
         })
         .await?;
         let met_at = clock.monotonic();
-        Ok(Self { client, _driver: driver, tell, notices, backend, met_at, is_behind: true })
+        let may_tell_at = Duration::ZERO;
+        Ok(Self { client, _driver: driver, tell, notices, backend, met_at, may_tell_at, is_behind: true })
     }
 
     /// Hears and tells until the connection or the store is gone.
@@ -99,7 +106,8 @@ impl Listener {
             if self.is_behind {
                 self.catch_up(shared).await?;
             }
-            let filled = std::pin::pin!(shared.outbox.filled());
+            let may_tell_at = self.may_tell_at;
+            let filled = std::pin::pin!(has_news(shared, may_tell_at));
             match select(self.notices.next(), filled).await {
                 Either::Left((Some(notice), _)) => self.hear(&notice, shared),
                 Either::Left((None, _)) => return Err(CallError::unknown("the connection was closed")),
@@ -164,9 +172,13 @@ impl Listener {
     }
 
     async fn tell(&mut self, shared: &Shared) -> Result<(), CallError> {
+        let tells_of_work = shared.outbox.tells_of_work();
         let notices = shared.outbox.take();
         if notices.is_empty() {
             return Ok(());
+        }
+        if tells_of_work {
+            self.may_tell_at = shared.settings.clock.monotonic().saturating_add(PACE);
         }
         let told = self.send(&notices, shared).await;
         if told.is_err() {
@@ -191,5 +203,17 @@ impl Listener {
             Either::Left((told, _)) => Ok(told.map(drop)?),
             Either::Right(_) => Err(CallError::unknown("no answer from PostgreSQL to a notice")),
         }
+    }
+}
+
+/// Waits until there is something to tell; if that is only that there is work, until this may be told.
+async fn has_news(shared: &Shared, may_tell_at: Duration) {
+    let clock = &*shared.settings.clock;
+    // What was heard meanwhile may have ended such a wait, and nobody rings again for the same.
+    if !shared.outbox.tells_only_of_work() {
+        shared.outbox.filled().await;
+    }
+    while shared.outbox.tells_only_of_work() && clock.monotonic() < may_tell_at {
+        select(std::pin::pin!(shared.outbox.filled()), clock.sleep_until(may_tell_at)).await;
     }
 }

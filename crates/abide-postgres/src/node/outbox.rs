@@ -78,6 +78,18 @@ impl Outbox {
         self.lock().is_silent
     }
 
+    /// Whether there is to tell that there is work.
+    pub(crate) fn tells_of_work(&self) -> bool {
+        let gathered = self.lock();
+        !gathered.is_silent && !gathered.untold.news.tags.is_empty()
+    }
+
+    /// Whether there is to tell that there is work, and nothing else.
+    pub(crate) fn tells_only_of_work(&self) -> bool {
+        let gathered = self.lock();
+        !gathered.is_silent && gathered.unheard.is_empty() && gathered.untold.is_only_of_work()
+    }
+
     /// Calls whoever waits for something to tell, though there may be nothing.
     pub(crate) fn ring(&self) {
         self.bell.notify_one();
@@ -115,6 +127,13 @@ impl Gathered {
 }
 
 impl Untold {
+    fn is_only_of_work(&self) -> bool {
+        let News { instances, instances_due, tags, work_due: _, stolen, changed: _ } = &self.news;
+        let tells_of_instances = *instances || instances_due.is_some() || !self.changed.is_empty();
+        let tells_of_all = self.all_changed || self.everything;
+        !tags.is_empty() && stolen.is_empty() && !tells_of_instances && !tells_of_all
+    }
+
     /// Adds to it; says whether that must be told now.
     fn add(&mut self, news: News) -> bool {
         let News { instances, instances_due, tags, work_due, stolen, changed } = news;
@@ -193,6 +212,24 @@ mod tests {
         let again = outbox.take();
         assert_eq!((again.len(), &again[..1]), (2, &lost[..]));
         assert_eq!(outbox.take(), Vec::<String>::new());
+    }
+
+    #[test]
+    fn what_is_only_of_work_can_wait_for_a_moment() {
+        let outbox = Outbox::default();
+        let says = || (outbox.tells_of_work(), outbox.tells_only_of_work());
+        assert_eq!(says(), (false, false));
+        outbox.put(News { tags: BTreeSet::from([String::new()]), work_due: Some(3), ..News::default() });
+        assert_eq!(says(), (true, true));
+        outbox.put(News { changed: BTreeSet::from(["a".to_owned()]), ..News::default() });
+        assert_eq!(says(), (true, false));
+        outbox.take();
+        assert_eq!(says(), (false, false));
+        outbox.put(News { tags: BTreeSet::from([String::new()]), ..News::default() });
+        outbox.put_back(vec!["lost".to_owned()]);
+        assert_eq!(says(), (true, false));
+        outbox.fall_silent();
+        assert_eq!(says(), (false, false));
     }
 
     #[test]

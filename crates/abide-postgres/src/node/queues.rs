@@ -13,6 +13,11 @@ use super::finish::Finish;
 use super::look::Look;
 use super::renew::{RenewInstance, RenewWork};
 
+/// While a call of a kind is under way, the next ones of that kind wait for each other: until it is back, until they are many, or until they
+/// have waited for so long. A call costs the server nearly as much with one of them as with ten, and so it does the node.
+const MANY: usize = 16;
+const GATHERED_WITHIN: Duration = Duration::from_millis(3);
+
 /// What a connection takes at once.
 pub(crate) enum Work {
     Commits(Vec<Waiting<Commit>>),
@@ -38,6 +43,17 @@ pub(super) struct Ordinary {
     pub(super) calls: VecDeque<Call>,
     /// Whose turn it is.
     turn: usize,
+    /// How many calls of each kind are under way.
+    under_way: [usize; Self::KINDS],
+}
+
+/// What there is to do.
+pub(super) enum Next {
+    /// This, of the kind with this number.
+    Work(Work, usize),
+    /// What there is waits for others of its kind, in monotonic time until then.
+    Later(Duration),
+    Nothing,
 }
 
 /// For the one that renews.
@@ -64,8 +80,7 @@ impl Ordinary {
 
     /// Since when the one waits that has waited for the longest time.
     pub(super) fn oldest(&self) -> Option<Duration> {
-        let Self { commits, finishes, enqueues, looks, abandon_instances, abandon_work, calls, turn: _ } =
-            self;
+        let Self { commits, finishes, enqueues, looks, abandon_instances, abandon_work, calls, .. } = self;
         [
             first(commits),
             first(finishes),
@@ -80,24 +95,38 @@ impl Ordinary {
         .min()
     }
 
-    pub(super) fn take(&mut self) -> Option<Work> {
+    pub(super) fn take(&mut self, now: Duration) -> Next {
         for _ in 0..Self::KINDS {
             let kind = self.turn;
             self.turn = (self.turn + 1) % Self::KINDS;
+            let gathering =
+                Gathering { is_on: self.under_way.get(kind).is_some_and(|calls| *calls > 0), now };
             let work = match kind {
-                0 => some_of(&mut self.commits).map(Work::Commits),
-                1 => some_of(&mut self.finishes).map(Work::Finishes),
-                2 => some_of(&mut self.enqueues).map(Work::Enqueues),
-                3 => some_of(&mut self.abandon_instances).map(Work::AbandonInstances),
-                4 => some_of(&mut self.abandon_work).map(Work::AbandonActivities),
-                5 => some_of(&mut self.looks).map(Work::Looks),
+                0 => gathering.some_of(&mut self.commits).map(Work::Commits),
+                1 => gathering.some_of(&mut self.finishes).map(Work::Finishes),
+                2 => gathering.some_of(&mut self.enqueues).map(Work::Enqueues),
+                3 => gathering.some_of(&mut self.abandon_instances).map(Work::AbandonInstances),
+                4 => gathering.some_of(&mut self.abandon_work).map(Work::AbandonActivities),
+                5 => gathering.some_of(&mut self.looks).map(Work::Looks),
                 _ => self.calls.pop_front().map(Work::Call),
             };
-            if work.is_some() {
-                return work;
+            if let Some(work) = work {
+                self.count(kind, |calls| calls.saturating_add(1));
+                return Next::Work(work, kind);
             }
         }
-        None
+        self.oldest().map_or(Next::Nothing, |since| Next::Later(since.saturating_add(GATHERED_WITHIN)))
+    }
+
+    /// A call of this kind is back.
+    pub(super) fn is_back(&mut self, kind: usize) {
+        self.count(kind, |calls| calls.saturating_sub(1));
+    }
+
+    fn count(&mut self, kind: usize, change: impl FnOnce(usize) -> usize) {
+        if let Some(calls) = self.under_way.get_mut(kind) {
+            *calls = change(*calls);
+        }
     }
 }
 
@@ -112,7 +141,7 @@ impl Renewals {
         [first(&self.instances), first(&self.work), first(&self.calls)].into_iter().flatten().min()
     }
 
-    pub(super) fn take(&mut self) -> Option<Work> {
+    pub(super) fn take(&mut self) -> Next {
         for _ in 0..Self::KINDS {
             let kind = self.turn;
             self.turn = (self.turn + 1) % Self::KINDS;
@@ -121,11 +150,24 @@ impl Renewals {
                 1 => some_of(&mut self.work).map(Work::RenewActivities),
                 _ => self.calls.pop_front().map(Work::Call),
             };
-            if work.is_some() {
-                return work;
+            if let Some(work) = work {
+                return Next::Work(work, kind);
             }
         }
-        None
+        Next::Nothing
+    }
+}
+
+/// Whether those of a kind wait for each other.
+struct Gathering {
+    is_on: bool,
+    now: Duration,
+}
+
+impl Gathering {
+    fn some_of<B: Batched>(&self, queue: &mut VecDeque<Waiting<B>>) -> Option<Vec<Waiting<B>>> {
+        let is_recent = first(queue).is_some_and(|since| self.now < since.saturating_add(GATHERED_WITHIN));
+        if self.is_on && is_recent && queue.len() < MANY { None } else { some_of(queue) }
     }
 }
 

@@ -66,10 +66,9 @@ pub(crate) async fn work(shared: &Arc<Shared>, place: Place, mut begin: Begin) {
                 shared.desk.pass_on(place);
                 break;
             }
-            match shared.desk.next(place).await {
-                Some(work) => serve(work, &connection, shared).await,
-                None => return,
-            }
+            let Some(taken) = shared.desk.next(place, &*shared.settings.clock).await else { return };
+            serve(taken.work, &connection, shared).await;
+            drop(taken.under_way);
         }
     }
 }
