@@ -2,7 +2,7 @@
 -- which a sound caller sees none but those that pass, undoes them all, and the caller repeats them by halves.
 --
 -- p_required are the instances that must be there but are known by their names only, p_optional those that mail for is dropped if they are
--- not; whoever tells himself something is known by his turn.
+-- not; whoever tells himself something is known by his turn. p_node says whose calls these are.
 --
 -- instances[turn]: whose turn it was. was_running[turn]: whether it was an instance that had not ended. pruned_…[turn]: what its prune
 -- took. The other results are news for those who wait, to be told when this is committed: whether an instance can be leased, when that
@@ -11,7 +11,7 @@
 CREATE FUNCTION abide.commit_turns(
     p_turns abide.new_turn[], p_consumed abide.numbered[], p_values abide.new_value[], p_work abide.new_work[],
     p_revoked abide.revoked_work[], p_messages abide.new_message[], p_timers abide.numbered[],
-    p_required text[], p_optional text[], p_instance_offer abide.instance_offer, p_work_offer abide.work_offer,
+    p_required text[], p_optional text[], p_node bigint, p_instance_offer abide.instance_offer, p_work_offer abide.work_offer,
     OUT outcomes text[], OUT instances text[], OUT was_running boolean[], OUT pruned_executions bigint[], OUT pruned_events bigint[],
     OUT wakes boolean, OUT due_at bigint, OUT tags text[], OUT stolen text[], OUT because text[],
     OUT now bigint, OUT instance_leases abide.instance_lease[], OUT messages abide.leased_message[], OUT work_leases abide.work_lease[]
@@ -127,7 +127,7 @@ BEGIN
     END IF;
     IF cardinality(v_work) > 0 THEN
         SELECT q.tags, q.sessions, q.session_tags, q.leases INTO tags, v_sessions, v_session_tags, work_leases
-        FROM abide.write_work(v_work, v_mailboxes, p_work_offer, now) AS q;
+        FROM abide.write_work(v_work, v_mailboxes, p_node, p_work_offer, now) AS q;
     END IF;
     v_sessions := v_sessions || v_gone;
 

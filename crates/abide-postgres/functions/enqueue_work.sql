@@ -8,7 +8,7 @@ DECLARE
 BEGIN
     PERFORM abide.register(v_names);
     PERFORM abide.lock_mailboxes('{}', v_names, '{}');
-    SELECT q.tags, q.sessions, q.session_tags INTO tags, v_sessions, v_session_tags FROM abide.write_work(p_work, '{}', NULL, abide.now()) AS q;
+    SELECT q.tags, q.sessions, q.session_tags INTO tags, v_sessions, v_session_tags FROM abide.write_work(p_work, '{}', NULL, NULL, abide.now()) AS q;
     IF cardinality(v_sessions) > 0 THEN
         PERFORM abide.hold_sessions(v_sessions);
         PERFORM abide.settle_lanes(v_sessions, v_session_tags, abide.now());

@@ -1,15 +1,19 @@
 -- Leases up to p_limit activities, lowest number first; a nonce for each comes from the caller. p_tags null takes any tag. With
 -- p_session_owner, work of sessions is taken too, if the session is free or the caller's; taking it claims the session. If nothing
 -- is leased, due_at says when to look again; a time that has come means that another held what there is.
+-- Those that p_near made, if that is given, come first: abide.near_work.
 -- p_except is what the same call has leased before: one that looks twice gets nothing twice, however short its leases are.
 CREATE FUNCTION abide.lease_work(
     p_limit integer, p_lease_ms bigint, p_nonces bigint[], p_tags text[], p_session_owner text, p_session_ms bigint, p_except bigint[],
+    p_near bigint,
     OUT now bigint, OUT leases abide.work_lease[], OUT due_at bigint
 ) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
     v_tags text[];
     v_held text[] := '{}';    -- sessions that the caller may take from, locked
+    v_near bigint[] := '{}';
+    v_left integer;
     v_found bigint[];
     v_claimed text[];
 BEGIN
@@ -36,24 +40,30 @@ BEGIN
             ) AS c);
     END IF;
 
+    IF p_near IS NOT NULL THEN
+        v_near := abide.near_work(p_near, v_tags, p_limit, p_except);
+    END IF;
+    v_left := p_limit - cardinality(v_near);
     SELECT array_agg(c.no ORDER BY c.no) INTO v_found FROM (
-        SELECT plain.no
-        FROM (SELECT DISTINCT unnest(v_tags) AS tag) AS wanted
-        CROSS JOIN LATERAL (
-            SELECT w.no FROM abide.work AS w
-            WHERE w.tag = wanted.tag AND w.place IS NOT NULL AND w.session IS NULL AND w.no <> ALL (p_except)
-            ORDER BY w.place LIMIT p_limit FOR UPDATE SKIP LOCKED
-        ) AS plain
-        UNION ALL
-        SELECT bound.no
-        FROM abide.lane AS l
-        CROSS JOIN LATERAL (
-            SELECT w.no FROM abide.work AS w
-            WHERE w.session = l.session AND w.tag = l.tag AND w.place IS NOT NULL AND w.no <> ALL (p_except)
-            ORDER BY w.place LIMIT p_limit FOR UPDATE SKIP LOCKED
-        ) AS bound
-        WHERE l.session = ANY (v_held) AND (p_tags IS NULL OR l.tag = ANY (p_tags))
-        ORDER BY no LIMIT p_limit
+        SELECT unnest(v_near) AS no
+        UNION ALL (
+            SELECT plain.no
+            FROM (SELECT DISTINCT unnest(v_tags) AS tag) AS wanted
+            CROSS JOIN LATERAL (
+                SELECT w.no FROM abide.work AS w
+                WHERE w.tag = wanted.tag AND w.place IS NOT NULL AND w.session IS NULL AND w.no <> ALL (p_except || v_near)
+                ORDER BY w.place LIMIT v_left FOR UPDATE SKIP LOCKED
+            ) AS plain
+            UNION ALL
+            SELECT bound.no
+            FROM abide.lane AS l
+            CROSS JOIN LATERAL (
+                SELECT w.no FROM abide.work AS w
+                WHERE w.session = l.session AND w.tag = l.tag AND w.place IS NOT NULL AND w.no <> ALL (p_except)
+                ORDER BY w.place LIMIT v_left FOR UPDATE SKIP LOCKED
+            ) AS bound
+            WHERE l.session = ANY (v_held) AND (p_tags IS NULL OR l.tag = ANY (p_tags))
+            ORDER BY no LIMIT v_left)
     ) AS c;
     IF v_found IS NULL THEN
         due_at := CASE WHEN abide.has_ready_work(p_tags, p_session_owner) THEN now ELSE abide.next_work_due() END;

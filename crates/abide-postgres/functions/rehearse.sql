@@ -25,13 +25,13 @@ BEGIN
     v_turn.ends_timers := false;    v_turn.authority := 'lease';
     PERFORM abide.commit_turns(
         ARRAY[v_turn], '{}', '{}', ARRAY[ROW (1, NULL, 1, 1, NULL, '', '{}')::abide.new_work], '{}', ARRAY[v_message], '{}',
-        ARRAY[v_id], '{}', NULL, ROW (60000, '{1}', '{}')::abide.work_offer);
+        ARRAY[v_id], '{}', 1, NULL, ROW (60000, '{1}', '{}', 1)::abide.work_offer);
     DELETE FROM abide.message WHERE no = ANY (ARRAY(
         SELECT m.no FROM abide.message AS m WHERE m.mailbox = v_mailbox AND m.place IS NOT NULL ORDER BY m.place));
     UPDATE abide.work SET lease = 1, leased_until = abide.later(abide.now(), 60000) WHERE mailbox = v_mailbox RETURNING no INTO v_work;
     v_turn.authority := 'work';    v_turn.work := v_work;    v_turn.expected_mailbox := v_mailbox;    v_turn.expected_execution := 1;
     v_turn.expected_event := 1;    v_turn.first_event := 2;    v_turn.last_event := 2;    v_turn.status := 'Completed';
-    PERFORM abide.commit_turns(ARRAY[v_turn], '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', NULL, NULL);
+    PERFORM abide.commit_turns(ARRAY[v_turn], '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', 1, NULL, NULL);
     PERFORM abide.settle(ARRAY[v_mailbox]);
     RAISE EXCEPTION USING ERRCODE = 'ABIDE';
 EXCEPTION WHEN SQLSTATE 'ABIDE' OR lock_not_available THEN

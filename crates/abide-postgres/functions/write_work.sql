@@ -1,8 +1,8 @@
--- Enqueues activities for mailboxes that are locked: that of their turn, p_mailboxes[turn], or one that is named. Whoever waits for some, by
--- p_offer, is given as many: what was ready before under these tags, in order, and then what is new. Says under which tags there is work
+-- Enqueues activities, made by p_maker, for mailboxes that are locked: that of their turn, p_mailboxes[turn], or one that is named. Whoever
+-- waits for some, by p_offer, is given as many: what was ready before under these tags, in order but for what is near, and then what is new. Says under which tags there is work
 -- now; sessions and session_tags name the lanes to settle.
 CREATE FUNCTION abide.write_work(
-    p_work abide.new_work[], p_mailboxes bigint[], p_offer abide.work_offer, p_now bigint,
+    p_work abide.new_work[], p_mailboxes bigint[], p_maker bigint, p_offer abide.work_offer, p_now bigint,
     OUT tags text[], OUT sessions text[], OUT session_tags text[], OUT leases abide.work_lease[]
 ) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
@@ -15,13 +15,16 @@ BEGIN
     IF cardinality(v_nonces) > 0 THEN
         v_wanted := ARRAY(SELECT DISTINCT w.tag FROM unnest(p_work) AS w
                           WHERE w.session IS NULL AND (p_offer.tags IS NULL OR w.tag = ANY (p_offer.tags)));
-        v_older := ARRAY(
+        IF p_offer.near IS NOT NULL THEN
+            v_older := abide.near_work(p_offer.near, v_wanted, cardinality(v_nonces), '{}');
+        END IF;
+        v_older := v_older || ARRAY(
             SELECT c.no FROM unnest(v_wanted) AS wanted (tag)
             CROSS JOIN LATERAL (
                 SELECT w.no FROM abide.work AS w
-                WHERE w.tag = wanted.tag AND w.place IS NOT NULL AND w.session IS NULL
+                WHERE w.tag = wanted.tag AND w.place IS NOT NULL AND w.session IS NULL AND w.no <> ALL (v_older)
                 ORDER BY w.place LIMIT cardinality(v_nonces) FOR UPDATE SKIP LOCKED
-            ) AS c ORDER BY c.no LIMIT cardinality(v_nonces));
+            ) AS c ORDER BY c.no LIMIT cardinality(v_nonces) - cardinality(v_older));
     END IF;
     IF cardinality(v_older) > 0 THEN
         leases := abide.grant_work(v_older, v_nonces, v_until);
@@ -29,10 +32,10 @@ BEGIN
         v_nonces := CASE WHEN cardinality(leases) = cardinality(v_older) THEN v_nonces[cardinality(v_older) + 1:] ELSE '{}' END;
     END IF;
     WITH queued AS (
-        INSERT INTO abide.work (mailbox, execution, activity, session, tag, attempts, lease, leased_until, due_at, item)
+        INSERT INTO abide.work (mailbox, execution, activity, session, tag, maker, attempts, lease, leased_until, due_at, item)
         SELECT CASE WHEN w.instance IS NULL THEN p_mailboxes[w.turn]
                     ELSE (SELECT i.no FROM abide.instance AS i WHERE i.id = w.instance) END,
-               w.execution, w.activity, w.session, w.tag, (w.nonce IS NOT NULL)::integer, w.nonce,
+               w.execution, w.activity, w.session, w.tag, p_maker, (w.nonce IS NOT NULL)::integer, w.nonce,
                CASE WHEN w.nonce IS NOT NULL THEN v_until END, CASE WHEN w.nonce IS NOT NULL THEN v_until END, w.item
         FROM (
             SELECT w.*, CASE WHEN w.is_wanted THEN v_nonces[sum(w.is_wanted::integer) OVER (ORDER BY w.place)] END AS nonce

@@ -115,6 +115,7 @@ CREATE TABLE abide.work (
     activity     bigint NOT NULL,
     tag          text COLLATE "C" NOT NULL DEFAULT '',
     session      text COLLATE "C",
+    maker        bigint,                                  -- the node that has its instance in memory, by a number it chose
     attempts     integer NOT NULL DEFAULT 0,
     lease        bigint,                                  -- the nonce of the token
     leased_until bigint,
@@ -247,4 +248,4 @@ CREATE TYPE abide.work_lease AS (
 
 -- Calls that wait, and what they would take of what a call makes: at most so many, under these terms. No list takes all.
 CREATE TYPE abide.instance_offer AS (lease_ms bigint, nonces bigint[], pins text[]);
-CREATE TYPE abide.work_offer AS (lease_ms bigint, nonces bigint[], tags text[]);
+CREATE TYPE abide.work_offer AS (lease_ms bigint, nonces bigint[], tags text[], near bigint);

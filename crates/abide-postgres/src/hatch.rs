@@ -243,7 +243,8 @@ impl Promise {
     pub(crate) fn work_offer(&self) -> Option<WorkOffer> {
         let Terms::Work { lease_ms, tags, .. } = &self.terms else { return None };
         let tags = tags.as_ref().map(|tags| tags.iter().cloned().collect());
-        Some(WorkOffer { lease_ms: *lease_ms, nonces: nonces(&self.shared, self.count), tags })
+        let near = self.shared.prefers();
+        Some(WorkOffer { lease_ms: *lease_ms, nonces: nonces(&self.shared, self.count), tags, near })
     }
 
     /// Hands over what was leased. To be called when the callers of what made it have their answers.

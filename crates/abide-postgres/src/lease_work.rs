@@ -83,6 +83,7 @@ impl Search for WorkSearch {
             Box::new(self.owner.clone()),
             Box::new(session),
             Box::new(taken),
+            Box::new(shared.prefers()),
         ]
     }
 

@@ -51,6 +51,7 @@ const MIGRATIONS: &[Migration] = &[Migration {
         "next_work_due",
         "has_ready_work",
         "grant_work",
+        "near_work",
         "lease_work",
         "register",
         "unregister",

@@ -167,6 +167,8 @@ pub(crate) struct WorkOffer {
     pub(crate) lease_ms: i64,
     pub(crate) nonces: Vec<i64>,
     pub(crate) tags: Option<Vec<String>>,
+    /// Whose work comes first.
+    pub(crate) near: Option<i64>,
 }
 
 /// Rows of a batch, numbered by the turn they belong to.

@@ -31,6 +31,8 @@ pub(crate) struct Shared {
     pub(crate) changes: ChangeListeners,
     pub(crate) counts: Counts,
     pub(crate) is_unreachable: AtomicBool,
+    /// A number for this node, by which its work is known.
+    pub(crate) node: i64,
     /// What other nodes tell is heard, and what they told before was found.
     pub(crate) is_listening: AtomicBool,
     /// Leases on work that were granted here and not yet ended here.
@@ -46,6 +48,7 @@ impl Shared {
     pub(crate) fn new(settings: Settings, schema: Schema) -> Self {
         Self {
             texts: Texts::of(&schema),
+            node: i64::try_from(settings.entropy.next_u64() >> 1).unwrap_or(i64::MAX),
             settings,
             schema,
             desk: Desk::default(),
@@ -60,6 +63,11 @@ impl Shared {
             held: Mutex::default(),
             pins: Mutex::default(),
         }
+    }
+
+    /// Whose work comes first for somebody who asks for some: that of this node, unless there is no other.
+    pub(crate) fn prefers(&self) -> Option<i64> {
+        (!self.outbox.is_silent()).then_some(self.node)
     }
 
     /// Tells everybody here, and leaves for the other nodes what concerns them. Called when what is told of is committed.

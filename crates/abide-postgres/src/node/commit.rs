@@ -81,6 +81,7 @@ impl Batched for Commit {
             &timers,
             &required,
             &optional,
+            &shared.node,
             &instance_offer,
             &work_offer,
         ];

@@ -29,7 +29,7 @@ const LASTING: Duration = Duration::from_secs(1);
 
 /// That there is work is told this often at most. A node tells it when its own slots are full, so with every step of all that waits; and
 /// every node that hears it spends about as much on that as on a step.
-const PACE: Duration = Duration::from_millis(5);
+const PACE: Duration = Duration::from_millis(20);
 
 /// For so long after others were seen or heard of they are told without another look.
 const STAYING: Duration = Duration::from_secs(5);
