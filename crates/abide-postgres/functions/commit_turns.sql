@@ -1,8 +1,7 @@
 -- Commits turns of different instances, each for itself. outcomes[turn] is 'ok', or why it was refused (abide.judge). An error, of
 -- which a sound caller sees none but those that pass, undoes them all, and the caller repeats them by halves.
 --
--- p_required are the instances that must be there but are known by their names only, p_optional those that mail for is dropped if they are
--- not; whoever tells himself something is known by his turn. p_node says whose calls these are.
+-- p_outline says what the turns are like, and who is known by name only.
 --
 -- instances[turn]: whose turn it was. was_running[turn]: whether it was an instance that had not ended. pruned_…[turn]: what its prune
 -- took. The other results are news for those who wait, to be told when this is committed: whether an instance can be leased, when that
@@ -11,7 +10,7 @@
 CREATE FUNCTION abide.commit_turns(
     p_turns abide.new_turn[], p_consumed abide.numbered[], p_values abide.new_value[], p_work abide.new_work[],
     p_revoked abide.revoked_work[], p_messages abide.new_message[], p_timers abide.numbered[],
-    p_required text[], p_optional text[], p_node bigint, p_instance_offer abide.instance_offer, p_work_offer abide.work_offer,
+    p_outline abide.outline, p_instance_offer abide.instance_offer, p_work_offer abide.work_offer,
     OUT outcomes text[], OUT instances text[], OUT was_running boolean[], OUT pruned_executions bigint[], OUT pruned_events bigint[],
     OUT wakes boolean, OUT due_at bigint, OUT tags text[], OUT stolen text[], OUT because text[],
     OUT now bigint, OUT instance_leases abide.instance_lease[], OUT messages abide.leased_message[], OUT work_leases abide.work_lease[]
@@ -19,7 +18,7 @@ CREATE FUNCTION abide.commit_turns(
 #variable_conflict use_column
 DECLARE
     v_made bigint[] := '{}';
-    v_mailboxes bigint[];    -- per turn; null from the moment it is refused
+    v_mailboxes bigint[] := p_outline.mailboxes;    -- per turn; null from the moment it is refused
     v_living bigint[];       -- the same, but for turns that make no instance of what is none
     v_says boolean[];        -- per turn: it says something about its instance or execution, beyond its events
     v_verdict record;
@@ -30,28 +29,20 @@ DECLARE
     v_pruned abide.numbered[];                             -- executions to be pruned
     v_executions bigint[];
     v_sessions text[];       v_session_tags text[];    v_used text[] := '{}';    v_gone text[] := '{}';
-    -- What occurs in this batch at all: most statements below have nothing to do in most calls.
-    v_fuses boolean;    v_prunes boolean;    v_writes_kv boolean;    v_ends boolean;    v_leased boolean;    v_names_mail boolean;
-    v_names boolean;
     v_turn integer;
 BEGIN
-    SELECT bool_or(t.authority = 'work'), bool_or(t.keeps IS NOT NULL),
-           bool_or(t.clears_kv OR t.folds_kv) OR cardinality(p_values) > 0, bool_or(t.ends_timers),
-           bool_or(t.authority = 'lease' AND t.consumes_all), bool_or(NOT t.consumes_all), bool_or(t.authority = 'none'),
-           array_agg(t.mailbox ORDER BY t.turn)
-    INTO v_fuses, v_prunes, v_writes_kv, v_ends, v_leased, v_names_mail, v_names, v_mailboxes FROM unnest(p_turns) AS t;
-    IF cardinality(p_required) > 0 THEN
-        v_made := abide.register(p_required);
+    IF cardinality(p_outline.required) > 0 THEN
+        v_made := abide.register(p_outline.required);
     END IF;
 
     -- Locks, in their order: mailboxes, then every work row that may be deleted.
-    v_locked := abide.lock_mailboxes(v_mailboxes, p_required, p_optional);
-    IF v_names THEN
+    v_locked := abide.lock_mailboxes(v_mailboxes, p_outline.required, p_outline.optional);
+    IF p_outline.names THEN
         SELECT array_agg(CASE t.authority WHEN 'none' THEN (SELECT i.no FROM abide.instance AS i WHERE i.id = t.instance)
                                           ELSE t.mailbox END ORDER BY t.turn)
         INTO v_mailboxes FROM unnest(p_turns) AS t;
     END IF;
-    IF cardinality(p_revoked) > 0 OR v_prunes THEN
+    IF cardinality(p_revoked) > 0 OR p_outline.prunes THEN
         v_pruned := ARRAY(
             SELECT ROW (t.turn, e)::abide.numbered FROM unnest(p_turns) AS t
             JOIN abide.mailbox AS b ON b.no = ANY (ARRAY[v_mailboxes[t.turn]])
@@ -74,7 +65,7 @@ BEGIN
         -- What a fused step finished is not taken back.
         WHERE NOT EXISTS (SELECT FROM unnest(p_turns) AS t WHERE t.turn = d.turn AND t.work = d.no);
     END IF;
-    IF v_fuses OR cardinality(v_doomed) > 0 THEN
+    IF p_outline.fuses OR cardinality(v_doomed) > 0 THEN
         PERFORM FROM abide.work AS w
         WHERE w.no = ANY (ARRAY(SELECT d.number FROM unnest(v_doomed) AS d)
                           || ARRAY(SELECT t.work FROM unnest(p_turns) AS t WHERE t.authority = 'work'))
@@ -90,18 +81,20 @@ BEGIN
         v_work := ARRAY(SELECT w FROM unnest(p_work) AS w WHERE v_mailboxes[w.turn] IS NOT NULL);
         v_messages := ARRAY(SELECT m FROM unnest(p_messages) AS m WHERE v_mailboxes[m.turn] IS NOT NULL);
     END IF;
-    IF false = ANY (v_says) THEN
+    IF (true = ANY (v_says)) IS NOT TRUE THEN
+        v_telling := '{}';
+    ELSIF false = ANY (v_says) THEN
         v_telling := ARRAY(SELECT t FROM unnest(p_turns) AS t WHERE v_says[t.turn]);
     END IF;
 
     -- Messages that were consumed: a whole batch, or those named if they are of it.
-    IF v_leased THEN
+    IF p_outline.consumes_all THEN
         DELETE FROM abide.message AS m
         USING unnest(p_turns) AS t, abide.mailbox AS b, LATERAL abide.batch(b.no, b.batch_to, b.batch_first) AS handed_out (no)
         WHERE t.authority = 'lease' AND t.consumes_all AND b.no = ANY (ARRAY[v_mailboxes[t.turn]])
           AND m.no = ANY (ARRAY[handed_out.no]);
     END IF;
-    IF v_names_mail THEN
+    IF p_outline.consumes_some THEN
         DELETE FROM abide.message AS m
         USING unnest(p_consumed) AS c, unnest(p_turns) AS t, abide.mailbox AS b
         WHERE t.turn = c.turn AND t.authority = 'lease' AND b.no = ANY (ARRAY[v_mailboxes[t.turn]]) AND m.no = ANY (ARRAY[c.number])
@@ -114,7 +107,7 @@ BEGIN
     INSERT INTO abide.turn (mailbox, execution, first_event, last_event, length, events)
     SELECT v_living[t.turn], t.execution, t.first_event, t.last_event, t.length, t.events
     FROM unnest(p_turns) AS t WHERE v_living[t.turn] IS NOT NULL AND t.events IS NOT NULL;
-    IF v_writes_kv THEN
+    IF p_outline.writes_kv THEN
         PERFORM abide.write_kv(p_turns, p_values, v_living);
     END IF;
 
@@ -127,12 +120,12 @@ BEGIN
     END IF;
     IF cardinality(v_work) > 0 THEN
         SELECT q.tags, q.sessions, q.session_tags, q.leases INTO tags, v_sessions, v_session_tags, work_leases
-        FROM abide.write_work(v_work, v_mailboxes, p_node, p_work_offer, now) AS q;
+        FROM abide.write_work(v_work, v_mailboxes, p_outline.node, p_work_offer, now) AS q;
     END IF;
     v_sessions := v_sessions || v_gone;
 
     -- Sessions come last in the order: that of a fused step was active; what was queued or taken back changes lanes.
-    IF v_fuses THEN
+    IF p_outline.fuses THEN
         WITH finished AS (
             DELETE FROM abide.work AS w USING unnest(p_turns) AS t
             WHERE w.no = ANY (ARRAY[t.work]) AND v_mailboxes[t.turn] IS NOT NULL RETURNING w.session
@@ -158,7 +151,7 @@ BEGIN
                 WHERE m.mailbox = v_mailboxes[n.turn] AND m.class = 4 AND m.execution = t.execution AND m.event = n.number OFFSET 0
             ) AS m));
     END IF;
-    IF v_ends THEN
+    IF p_outline.ends_timers THEN
         DELETE FROM abide.message WHERE no = ANY (ARRAY(
             SELECT m.no FROM unnest(p_turns) AS t
             CROSS JOIN LATERAL (
@@ -200,7 +193,7 @@ BEGIN
     )
     SELECT coalesce(bool_or(s.ready IS NOT NULL), false), min(s.due_at) INTO wakes, due_at FROM settled AS s WHERE s.lease IS NULL;
 
-    IF v_prunes THEN
+    IF p_outline.prunes THEN
         FOR v_turn, v_executions IN
             SELECT p.turn, array_agg(p.number) FROM unnest(v_pruned) AS p WHERE v_living[p.turn] IS NOT NULL GROUP BY p.turn
         LOOP

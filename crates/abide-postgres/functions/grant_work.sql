@@ -1,17 +1,16 @@
 -- Leases activities, which the caller has locked, lowest number first: a nonce for each. No more than 16 MB together, unless one alone has
 -- more: the rest stays ready. A session is shown as it is before it is claimed.
 CREATE FUNCTION abide.grant_work(p_work bigint[], p_nonces bigint[], p_until bigint, OUT leases abide.work_lease[]) LANGUAGE plpgsql AS $$
-DECLARE
-    v_granted bigint[] := ARRAY(
-        SELECT c.no FROM (
-            SELECT w.no, sum(octet_length(w.item)) OVER (ORDER BY w.no) - octet_length(w.item) AS before
-            FROM abide.work AS w WHERE w.no = ANY (p_work)
-        ) AS c WHERE c.before < 16777216 ORDER BY c.no);
 BEGIN
     WITH leased AS (
         UPDATE abide.work AS w
-        SET lease = p_nonces[array_position(v_granted, w.no)], leased_until = p_until, due_at = p_until, attempts = w.attempts + 1
-        WHERE w.no = ANY (v_granted)
+        SET lease = p_nonces[c.place], leased_until = p_until, due_at = p_until, attempts = w.attempts + 1
+        FROM (
+            SELECT w.no, row_number() OVER (ORDER BY w.no) AS place,
+                   sum(octet_length(w.item)) OVER (ORDER BY w.no) - octet_length(w.item) AS before
+            FROM abide.work AS w WHERE w.no = ANY (p_work)
+        ) AS c
+        WHERE w.no = ANY (ARRAY[c.no]) AND c.before < 16777216
         RETURNING w.no, w.mailbox, w.lease, w.attempts, w.execution, w.activity, w.session, w.item
     )
     SELECT array_agg(ROW (l.no, l.mailbox, l.lease, l.attempts, i.id, l.execution, l.activity, i.name,

@@ -44,9 +44,8 @@ BEGIN
         v_near := abide.near_work(p_near, v_tags, p_limit, p_except);
     END IF;
     v_left := p_limit - cardinality(v_near);
-    SELECT array_agg(c.no ORDER BY c.no) INTO v_found FROM (
-        SELECT unnest(v_near) AS no
-        UNION ALL (
+    IF v_left > 0 THEN
+        v_found := v_near || ARRAY(
             SELECT plain.no
             FROM (SELECT DISTINCT unnest(v_tags) AS tag) AS wanted
             CROSS JOIN LATERAL (
@@ -63,9 +62,11 @@ BEGIN
                 ORDER BY w.place LIMIT v_left FOR UPDATE SKIP LOCKED
             ) AS bound
             WHERE l.session = ANY (v_held) AND (p_tags IS NULL OR l.tag = ANY (p_tags))
-            ORDER BY no LIMIT v_left)
-    ) AS c;
-    IF v_found IS NULL THEN
+            ORDER BY no LIMIT v_left);
+    ELSE
+        v_found := v_near;
+    END IF;
+    IF cardinality(v_found) = 0 THEN
         due_at := CASE WHEN abide.has_ready_work(p_tags, p_session_owner) THEN now ELSE abide.next_work_due() END;
         RETURN;
     END IF;

@@ -1,4 +1,4 @@
--- Locks activities that are ready under these tags and were made by this node, and says which: up to p_limit of them, of the first 64 under
+-- Locks activities that are ready under these tags and were made by this node, and says which: up to p_limit of them, of the first 128 under
 -- each tag. That node has their instances in memory, so what they bring is taken in where it arises. None of them has a number that is
 -- greater by 1,024 or more than that of the first: so nothing is passed by more often than that, whoever made it.
 CREATE FUNCTION abide.near_work(p_node bigint, p_tags text[], p_limit integer, p_except bigint[]) RETURNS bigint[] LANGUAGE plpgsql AS $$
@@ -12,7 +12,7 @@ BEGIN
                     FROM (
                         SELECT w.no, w.maker, w.place FROM abide.work AS w
                         WHERE w.tag = wanted.tag AND w.place IS NOT NULL AND w.session IS NULL AND w.no <> ALL (p_except)
-                        ORDER BY w.place LIMIT 64
+                        ORDER BY w.place LIMIT 128
                     ) AS w
                 ) AS early
                 WHERE early.maker = p_node AND early.no < early.first + 1024))

@@ -8,23 +8,23 @@ CREATE FUNCTION abide.write_work(
 #variable_conflict use_column
 DECLARE
     v_until bigint := abide.later(p_now, p_offer.lease_ms);
-    v_wanted text[] := '{}';    -- tags of new work that somebody waits for
+    v_wanted text[] := coalesce(p_offer.tags, '{}');
     v_older bigint[] := '{}';
     v_nonces bigint[] := p_offer.nonces;
 BEGIN
     IF cardinality(v_nonces) > 0 THEN
-        v_wanted := ARRAY(SELECT DISTINCT w.tag FROM unnest(p_work) AS w
-                          WHERE w.session IS NULL AND (p_offer.tags IS NULL OR w.tag = ANY (p_offer.tags)));
         IF p_offer.near IS NOT NULL THEN
             v_older := abide.near_work(p_offer.near, v_wanted, cardinality(v_nonces), '{}');
         END IF;
-        v_older := v_older || ARRAY(
-            SELECT c.no FROM unnest(v_wanted) AS wanted (tag)
-            CROSS JOIN LATERAL (
-                SELECT w.no FROM abide.work AS w
-                WHERE w.tag = wanted.tag AND w.place IS NOT NULL AND w.session IS NULL AND w.no <> ALL (v_older)
-                ORDER BY w.place LIMIT cardinality(v_nonces) FOR UPDATE SKIP LOCKED
-            ) AS c ORDER BY c.no LIMIT cardinality(v_nonces) - cardinality(v_older));
+        IF cardinality(v_older) < cardinality(v_nonces) THEN
+            v_older := v_older || ARRAY(
+                SELECT c.no FROM unnest(v_wanted) AS wanted (tag)
+                CROSS JOIN LATERAL (
+                    SELECT w.no FROM abide.work AS w
+                    WHERE w.tag = wanted.tag AND w.place IS NOT NULL AND w.session IS NULL AND w.no <> ALL (v_older)
+                    ORDER BY w.place LIMIT cardinality(v_nonces) FOR UPDATE SKIP LOCKED
+                ) AS c ORDER BY c.no LIMIT cardinality(v_nonces) - cardinality(v_older));
+        END IF;
     END IF;
     IF cardinality(v_older) > 0 THEN
         leases := abide.grant_work(v_older, v_nonces, v_until);

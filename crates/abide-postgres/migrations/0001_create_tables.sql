@@ -246,6 +246,17 @@ CREATE TYPE abide.work_lease AS (
     former_activity bigint
 );
 
--- Calls that wait, and what they would take of what a call makes: at most so many, under these terms. No list takes all.
+-- What the turns of a call are like, found by whoever makes it. mailboxes: of each turn, if it is known. required are the instances that
+-- must be there but are known by their names only, optional those that mail for is dropped if they are not; whoever tells himself something
+-- is known by his turn. node: whose call it is. names: a turn has no lease, and names its instance; fuses: one uses up an activity; prunes: one
+-- prunes executions; consumes_all: one uses up all its lease handed out; consumes_some: one names what it uses up; writes_kv: one changes
+-- its key-value store; ends_timers: one removes all its timers. Most statements of a call have nothing to do, and are left out by this.
+CREATE TYPE abide.outline AS (
+    mailboxes bigint[], required text[], optional text[], node bigint, names boolean, fuses boolean, prunes boolean, consumes_all boolean,
+    consumes_some boolean, writes_kv boolean, ends_timers boolean
+);
+
+-- Calls that wait, and what they would take of what a call makes: at most so many, under these terms. No list of pins
+-- takes all; near says whose work comes first.
 CREATE TYPE abide.instance_offer AS (lease_ms bigint, nonces bigint[], pins text[]);
 CREATE TYPE abide.work_offer AS (lease_ms bigint, nonces bigint[], tags text[], near bigint);

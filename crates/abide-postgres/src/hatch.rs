@@ -239,10 +239,11 @@ impl Promise {
         Some(InstanceOffer { lease_ms: *lease_ms, nonces, pins: capabilities.as_ref().map(judged) })
     }
 
-    /// What the server is told about those who wait for work.
-    pub(crate) fn work_offer(&self) -> Option<WorkOffer> {
+    /// What the server is told about those who wait for work, when some is made under these tags.
+    pub(crate) fn work_offer(&self, made: &BTreeSet<&str>) -> Option<WorkOffer> {
         let Terms::Work { lease_ms, tags, .. } = &self.terms else { return None };
-        let tags = tags.as_ref().map(|tags| tags.iter().cloned().collect());
+        let is_wanted = |tag: &str| tags.as_ref().is_none_or(|tags| tags.contains(tag));
+        let tags = made.iter().filter(|tag| is_wanted(tag)).map(|tag| (*tag).to_owned()).collect();
         let near = self.shared.prefers();
         Some(WorkOffer { lease_ms: *lease_ms, nonces: nonces(&self.shared, self.count), tags, near })
     }

@@ -149,6 +149,26 @@ pub(crate) struct LeasedWork {
     pub(crate) former_activity: Option<i64>,
 }
 
+/// What the turns of a call are like.
+#[expect(clippy::struct_excessive_bools, reason = "columns of a type in the database")]
+#[derive(Debug, Default, ToSql)]
+#[postgres(name = "outline")]
+pub(crate) struct Outline {
+    /// Of each turn, if it is known.
+    pub(crate) mailboxes: Vec<Option<i64>>,
+    /// Instances that are known by their names only: those that must be there, and those that need not be.
+    pub(crate) required: Vec<String>,
+    pub(crate) optional: Vec<String>,
+    pub(crate) node: i64,
+    pub(crate) names: bool,
+    pub(crate) fuses: bool,
+    pub(crate) prunes: bool,
+    pub(crate) consumes_all: bool,
+    pub(crate) consumes_some: bool,
+    pub(crate) writes_kv: bool,
+    pub(crate) ends_timers: bool,
+}
+
 /// Calls that wait for instances, and what they would take.
 #[derive(Debug, ToSql)]
 #[postgres(name = "instance_offer")]
@@ -166,7 +186,8 @@ pub(crate) struct InstanceOffer {
 pub(crate) struct WorkOffer {
     pub(crate) lease_ms: i64,
     pub(crate) nonces: Vec<i64>,
-    pub(crate) tags: Option<Vec<String>>,
+    /// Those of what is made, as far as they are wanted.
+    pub(crate) tags: Vec<String>,
     /// Whose work comes first.
     pub(crate) near: Option<i64>,
 }

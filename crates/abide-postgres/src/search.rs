@@ -16,6 +16,7 @@ use crate::news::News;
 use crate::node::call::{Call, Caller, Statement, Values};
 use crate::node::connection::SHORT;
 use crate::node::desk::Place;
+use crate::node::outbox::Pace;
 use crate::postgres_provider::answer_of;
 use crate::shared::Shared;
 use crate::statements::Sql;
@@ -53,17 +54,23 @@ impl<'s> Errand<'s> {
         }
     }
 
-    /// All that there was is leased.
-    fn done(&mut self) {
-        self.withheld = None;
+    /// After a look that leased so many of so many: what this node was told of and cannot use, or not all of it, is for others.
+    fn looked(&mut self, leased: usize, most: usize) {
+        if leased == 0 {
+            self.tell(Pace::AtOnce);
+        } else if leased == most {
+            self.tell(Pace::InTime);
+        } else {
+            self.withheld = None;
+        }
     }
 
     /// There may be something for others.
-    fn tell(&mut self) {
+    fn tell(&mut self, pace: Pace) {
         if let Some(tags) = self.withheld.take() {
             let mut news = self.hint.clone();
             news.tags.extend(tags);
-            self.shared.outbox.put(news);
+            self.shared.outbox.put_with(news, pace);
         }
     }
 }
@@ -71,7 +78,7 @@ impl<'s> Errand<'s> {
 impl Drop for Errand<'_> {
     fn drop(&mut self) {
         self.withhold(self.waiter.leave());
-        self.tell();
+        self.tell(Pace::AtOnce);
     }
 }
 
@@ -132,12 +139,7 @@ impl PostgresProvider {
                 has_drained,
             };
             self.shared.waiters.note_look(&errand.waiter, look);
-            // What this node was told of and cannot use, or not all of it, is for others.
-            if !leases.is_empty() && has_drained {
-                errand.done();
-            } else {
-                errand.tell();
-            }
+            errand.looked(leases.len(), most);
             if !leases.is_empty() {
                 self.expect_back(&terms, wait, search.limit().saturating_sub(leases.len()));
                 return Ok(leases);

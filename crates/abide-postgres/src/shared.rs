@@ -4,13 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use abide_provider::{ChangeListeners, StolenBecause, StolenLease};
 
 use crate::hatch::Hatch;
 use crate::news::News;
 use crate::node::desk::Desk;
-use crate::node::outbox::Outbox;
+use crate::node::outbox::{Outbox, Pace};
 use crate::options::Settings;
 use crate::schema::Schema;
 use crate::statements::{Sql, Texts};
@@ -40,6 +41,9 @@ pub(crate) struct Shared {
     /// Pins that executions here are known to have.
     pins: Mutex<BTreeSet<String>>,
 }
+
+/// Looks that were before this say nothing about the slots of this node.
+const RECENT: Duration = Duration::from_millis(100);
 
 /// More pins than this are not remembered: there are a few versions in use, not thousands.
 const PINS: usize = 1_000;
@@ -85,9 +89,13 @@ impl Shared {
         if news.instances && self.waiters.call_for_instances() {
             news.instances = false;
         }
+        let mut spare = News::default();
         if !news.tags.is_empty() {
             let wanted_here = self.waiters.call_for_work(&news.tags);
             news.tags.retain(|tag| !wanted_here.contains(tag));
+            if self.waiters.leave_some(&news.tags, self.settings.clock.monotonic().saturating_sub(RECENT)) {
+                spare.tags = std::mem::take(&mut news.tags);
+            }
         }
         if let Some(due) = news.instances_due {
             self.waiters.announce(&Interest::Instances, due);
@@ -96,6 +104,7 @@ impl Shared {
             self.waiters.announce(&Interest::Work(None), due);
         }
         self.outbox.put(news);
+        self.outbox.put_with(spare, Pace::InTime);
     }
 
     /// Takes in what another node tells.

@@ -137,6 +137,18 @@ impl Waiters {
         register.looks.iter().find(|look| look.terms == *terms).map(|look| look.times.sent_at())
     }
 
+    /// Whether this node looks for work under all these tags, and has done so since then, but left some: it has no slots for more.
+    pub(crate) fn leave_some(&self, tags: &BTreeSet<String>, since: Duration) -> bool {
+        let register = lock(&self.0);
+        let leaves = |tag: &String| {
+            register.looks.iter().any(|look| {
+                let is_under = look.terms.takes_work_under(&BTreeSet::from([tag.as_str()]));
+                is_under && !look.has_drained && look.times.sent_at() >= since
+            })
+        };
+        tags.iter().all(leaves)
+    }
+
     /// An instance can be leased, by what this node did: says whether somebody here will look for it.
     pub(crate) fn call_for_instances(&self) -> bool {
         let concerned = self.concerned(Lane::Instances);

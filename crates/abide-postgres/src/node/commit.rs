@@ -14,7 +14,7 @@ use crate::error::CallError;
 use crate::hatch::{Handed, Promise};
 use crate::lease::Looked;
 use crate::news::News;
-use crate::rows::{NewTurn, OfTurn};
+use crate::rows::{NewTurn, OfTurn, Outline};
 use crate::shared::Shared;
 use crate::statements::Sql;
 use crate::text::unspell;
@@ -63,13 +63,13 @@ impl Batched for Commit {
         let revoked: Vec<_> = batch.iter().flat_map(|waiting| &waiting.what.0.revoked).collect();
         let messages: Vec<_> = batch.iter().flat_map(|waiting| &waiting.what.0.messages).collect();
         let timers: Vec<_> = batch.iter().flat_map(|waiting| &waiting.what.0.timers).collect();
-        let (required, optional) = Commit::named(batch);
+        let outline = Outline::of(batch, shared.node);
         let for_instances = Promise::of_instances(shared, turns.len().saturating_add(messages.len()));
         let plain: BTreeSet<&str> =
             work.iter().filter(|work| work.session.is_none()).map(|work| work.tag.as_str()).collect();
         let for_work = Promise::of_work(shared, work.len(), &plain);
         let instance_offer = for_instances.as_ref().and_then(Promise::instance_offer);
-        let work_offer = for_work.as_ref().and_then(Promise::work_offer);
+        let work_offer = for_work.as_ref().and_then(|promise| promise.work_offer(&plain));
         let sent_at = shared.settings.clock.monotonic();
         let params: Params<'_> = &[
             &turns,
@@ -79,9 +79,7 @@ impl Batched for Commit {
             &revoked,
             &messages,
             &timers,
-            &required,
-            &optional,
-            &shared.node,
+            &outline,
             &instance_offer,
             &work_offer,
         ];
@@ -132,25 +130,45 @@ impl EncodedTurn {
     }
 }
 
-impl Commit {
-    /// The instances that are known by their names only: those that must be there, and those that need not be.
-    fn named(batch: &[Waiting<Self>]) -> (Vec<&str>, Vec<&str>) {
-        let (mut required, mut optional) = (Vec::new(), Vec::new());
-        for EncodedTurn { turn, work, messages, .. } in batch.iter().map(|waiting| &waiting.what.0) {
-            let own = turn.instance.as_deref();
-            if turn.mailbox.is_none() {
-                required.extend(own);
-            }
-            required.extend(work.iter().filter_map(|work| work.instance.as_deref()));
-            let is_own = |recipient: &str| turn.mailbox.is_some() && own == Some(recipient);
-            for message in messages.iter().filter(|message| !is_own(&message.recipient)) {
-                let names = if message.class == QUEUE_MESSAGE { &mut optional } else { &mut required };
-                names.push(message.recipient.as_str());
-            }
+impl Outline {
+    fn of(batch: &[Waiting<Commit>], node: i64) -> Self {
+        let mut outline = Self { node, ..Self::default() };
+        for waiting in batch {
+            outline.add(&waiting.what.0);
         }
-        (required, optional)
+        outline
     }
 
+    fn add(&mut self, encoded: &EncodedTurn) {
+        let EncodedTurn { turn, values, .. } = encoded;
+        self.mailboxes.push(turn.mailbox);
+        self.names |= turn.mailbox.is_none();
+        self.fuses |= turn.work.is_some();
+        self.prunes |= turn.keeps.is_some();
+        self.consumes_all |= turn.consumes_all && turn.mailbox.is_some() && turn.work.is_none();
+        self.consumes_some |= !turn.consumes_all;
+        self.writes_kv |= turn.clears_kv || turn.folds_kv || !values.is_empty();
+        self.ends_timers |= turn.ends_timers;
+        self.add_names(encoded);
+    }
+
+    /// Whoever tells himself something is known by his turn.
+    fn add_names(&mut self, EncodedTurn { turn, work, messages, .. }: &EncodedTurn) {
+        let own = turn.instance.as_ref();
+        if turn.mailbox.is_none() {
+            self.required.extend(own.cloned());
+        }
+        self.required.extend(work.iter().filter_map(|work| work.instance.clone()));
+        for message in
+            messages.iter().filter(|message| turn.mailbox.is_none() || own != Some(&message.recipient))
+        {
+            let names = if message.class == QUEUE_MESSAGE { &mut self.optional } else { &mut self.required };
+            names.push(message.recipient.clone());
+        }
+    }
+}
+
+impl Commit {
     /// Whether those who look at the instance may find it changed.
     fn is_seen(&self, was: Was) -> bool {
         match was {

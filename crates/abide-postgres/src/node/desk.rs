@@ -10,7 +10,7 @@ use std::time::Duration;
 use abide_model::Clock;
 use abide_provider::{Operation, StoreError};
 use futures_channel::oneshot;
-use futures_util::future::select;
+use futures_util::future::{FutureExt as _, pending, select};
 
 use super::abandon::{AbandonInstance, AbandonWork};
 use super::batch::{Batched, Waiting};
@@ -176,10 +176,8 @@ impl Desk {
                 };
                 (state.wait(place, Worker::Connected), until)
             };
-            match until {
-                Some(until) => drop(select(bell, clock.sleep_until(until)).await),
-                None => drop(bell.await),
-            }
+            let time = until.map_or_else(|| pending().boxed(), |until| clock.sleep_until(until));
+            let _rung_or_closed_or_time = select(bell, time).await;
         }
     }
 

@@ -27,8 +27,8 @@ use crate::token::WorkToken;
 /// A connection that was there for so long was no failure.
 const LASTING: Duration = Duration::from_secs(1);
 
-/// That there is work is told this often at most. A node tells it when its own slots are full, so with every step of all that waits; and
-/// every node that hears it spends about as much on that as on a step.
+/// That there is more work than a node has slots for, it tells this often at most: it would with every step of all that waits, and every
+/// node that hears it spends about as much on that as on a step.
 const PACE: Duration = Duration::from_millis(20);
 
 /// For so long after others were seen or heard of they are told without another look.
@@ -72,7 +72,7 @@ struct Listener {
     backend: i32,
     /// When others were last seen or heard of, in monotonic time.
     met_at: Duration,
-    /// When it may be told again that there is work, in monotonic time.
+    /// When it may be told again that there is too much work, in monotonic time.
     may_tell_at: Duration,
     /// Something may have been missed.
     is_behind: bool,
@@ -172,14 +172,11 @@ impl Listener {
     }
 
     async fn tell(&mut self, shared: &Shared) -> Result<(), CallError> {
-        let tells_of_work = shared.outbox.tells_of_work();
         let notices = shared.outbox.take();
         if notices.is_empty() {
             return Ok(());
         }
-        if tells_of_work {
-            self.may_tell_at = shared.settings.clock.monotonic().saturating_add(PACE);
-        }
+        self.may_tell_at = shared.settings.clock.monotonic().saturating_add(PACE);
         let told = self.send(&notices, shared).await;
         if told.is_err() {
             shared.outbox.put_back(notices);
@@ -206,14 +203,14 @@ impl Listener {
     }
 }
 
-/// Waits until there is something to tell; if that is only that there is work, until this may be told.
+/// Waits until there is something to tell; if that can wait, until it may be told.
 async fn has_news(shared: &Shared, may_tell_at: Duration) {
     let clock = &*shared.settings.clock;
     // What was heard meanwhile may have ended such a wait, and nobody rings again for the same.
-    if !shared.outbox.tells_only_of_work() {
+    if !shared.outbox.can_wait() {
         shared.outbox.filled().await;
     }
-    while shared.outbox.tells_only_of_work() && clock.monotonic() < may_tell_at {
+    while shared.outbox.can_wait() && clock.monotonic() < may_tell_at {
         select(std::pin::pin!(shared.outbox.filled()), clock.sleep_until(may_tell_at)).await;
     }
 }

@@ -22,9 +22,19 @@ pub(crate) struct Outbox {
     bell: Notify,
 }
 
+/// How soon something is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Pace {
+    AtOnce,
+    /// With what is told next, or after a moment.
+    InTime,
+}
+
 #[derive(Debug, Default)]
 struct Gathered {
     untold: Untold,
+    /// Something of it is to be told at once.
+    is_urgent: bool,
     /// Notices that nobody may have heard, because the connection broke.
     unheard: Vec<String>,
     /// There is nobody to tell. Of what there would be to tell, only that there was something is kept: who comes later, and may have looked
@@ -33,13 +43,20 @@ struct Gathered {
 }
 
 impl Outbox {
+    /// To be told at once.
     pub(crate) fn put(&self, news: News) {
+        self.put_with(news, Pace::AtOnce);
+    }
+
+    pub(crate) fn put_with(&self, news: News, pace: Pace) {
         let mut gathered = self.lock();
         let must_be_told = if gathered.is_silent {
             gathered.untold.everything |= news != News::default();
             false
         } else {
-            gathered.untold.add(news)
+            let is_new = gathered.untold.add(news);
+            gathered.is_urgent |= is_new && pace == Pace::AtOnce;
+            is_new
         };
         drop(gathered);
         if must_be_told {
@@ -50,7 +67,10 @@ impl Outbox {
     /// These may not have been heard: they are told again. Hearing one twice does no harm.
     pub(crate) fn put_back(&self, mut notices: Vec<String>) {
         notices.truncate(UNHEARD);
-        self.lock().unheard = notices;
+        let mut gathered = self.lock();
+        gathered.unheard = notices;
+        gathered.is_urgent = true;
+        drop(gathered);
         self.bell.notify_one();
     }
 
@@ -67,6 +87,7 @@ impl Outbox {
     pub(crate) fn speak_up(&self) {
         let mut gathered = self.lock();
         let must_be_told = std::mem::take(&mut gathered.is_silent) && !gathered.is_empty();
+        gathered.is_urgent |= must_be_told;
         drop(gathered);
         if must_be_told {
             self.bell.notify_one();
@@ -78,16 +99,10 @@ impl Outbox {
         self.lock().is_silent
     }
 
-    /// Whether there is to tell that there is work.
-    pub(crate) fn tells_of_work(&self) -> bool {
+    /// Whether there is something to tell, and none of it at once.
+    pub(crate) fn can_wait(&self) -> bool {
         let gathered = self.lock();
-        !gathered.is_silent && !gathered.untold.news.tags.is_empty()
-    }
-
-    /// Whether there is to tell that there is work, and nothing else.
-    pub(crate) fn tells_only_of_work(&self) -> bool {
-        let gathered = self.lock();
-        !gathered.is_silent && gathered.unheard.is_empty() && gathered.untold.is_only_of_work()
+        !gathered.is_silent && !gathered.is_urgent && !gathered.is_empty()
     }
 
     /// Calls whoever waits for something to tell, though there may be nothing.
@@ -127,13 +142,6 @@ impl Gathered {
 }
 
 impl Untold {
-    fn is_only_of_work(&self) -> bool {
-        let News { instances, instances_due, tags, work_due: _, stolen, changed: _ } = &self.news;
-        let tells_of_instances = *instances || instances_due.is_some() || !self.changed.is_empty();
-        let tells_of_all = self.all_changed || self.everything;
-        !tags.is_empty() && stolen.is_empty() && !tells_of_instances && !tells_of_all
-    }
-
     /// Adds to it; says whether that must be told now.
     fn add(&mut self, news: News) -> bool {
         let News { instances, instances_due, tags, work_due, stolen, changed } = news;
@@ -215,21 +223,26 @@ mod tests {
     }
 
     #[test]
-    fn what_is_only_of_work_can_wait_for_a_moment() {
+    fn what_can_wait_is_told_with_what_cannot() {
         let outbox = Outbox::default();
-        let says = || (outbox.tells_of_work(), outbox.tells_only_of_work());
-        assert_eq!(says(), (false, false));
-        outbox.put(News { tags: BTreeSet::from([String::new()]), work_due: Some(3), ..News::default() });
-        assert_eq!(says(), (true, true));
+        let work = || News { tags: BTreeSet::from([String::new()]), ..News::default() };
+        assert!(!outbox.can_wait(), "there is nothing");
+        outbox.put_with(work(), Pace::InTime);
+        assert!(outbox.can_wait());
+        outbox.put(News::default());
+        assert!(outbox.can_wait(), "nothing was added");
         outbox.put(News { changed: BTreeSet::from(["a".to_owned()]), ..News::default() });
-        assert_eq!(says(), (true, false));
-        outbox.take();
-        assert_eq!(says(), (false, false));
-        outbox.put(News { tags: BTreeSet::from([String::new()]), ..News::default() });
+        assert!(!outbox.can_wait());
+        assert_eq!(outbox.take().len(), 1);
+        outbox.put_with(work(), Pace::InTime);
+        assert!(outbox.can_wait(), "what is told is forgotten");
         outbox.put_back(vec!["lost".to_owned()]);
-        assert_eq!(says(), (true, false));
+        assert!(!outbox.can_wait());
         outbox.fall_silent();
-        assert_eq!(says(), (false, false));
+        outbox.put_with(work(), Pace::InTime);
+        assert!(!outbox.can_wait(), "nobody is there");
+        outbox.speak_up();
+        assert!(!outbox.can_wait(), "somebody is there who may have missed something");
     }
 
     #[test]

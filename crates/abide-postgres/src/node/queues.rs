@@ -251,6 +251,46 @@ mod tests {
         Thing(name, Key::Number(number), 0)
     }
 
+    /// What a connection takes then, and how many of those that wait it takes.
+    fn taken(ordinary: &mut Ordinary, millis: u64) -> Result<usize, Duration> {
+        match ordinary.take(Duration::from_millis(millis)) {
+            Next::Work(Work::Looks(looks), _) => Ok(looks.len()),
+            Next::Later(until) => Err(until),
+            Next::Work(..) | Next::Nothing => Ok(0),
+        }
+    }
+
+    fn look_at(ordinary: &mut Ordinary, times: usize, millis: u64) {
+        let look =
+            || Waiting::new(Operation::ReadStatus, Look("i".to_owned()), Duration::from_millis(millis)).0;
+        ordinary.looks.extend(std::iter::repeat_with(look).take(times));
+    }
+
+    #[test]
+    fn those_who_come_while_a_call_is_under_way_wait_for_it_but_not_for_long() {
+        let mut ordinary = Ordinary::default();
+        look_at(&mut ordinary, 1, 0);
+        assert_eq!(taken(&mut ordinary, 0), Ok(1), "nothing is under way");
+        look_at(&mut ordinary, 2, 1);
+        assert_eq!(taken(&mut ordinary, 2), Err(Duration::from_millis(4)));
+        look_at(&mut ordinary, 1, 3);
+        assert_eq!(taken(&mut ordinary, 4), Ok(3), "the first has waited for long enough");
+        look_at(&mut ordinary, MANY, 5);
+        assert_eq!(taken(&mut ordinary, 5), Ok(MANY), "they are many");
+        assert_eq!(taken(&mut ordinary, 5), Ok(0), "there is nothing");
+    }
+
+    #[test]
+    fn those_who_waited_for_a_call_go_when_it_is_back() {
+        let mut ordinary = Ordinary::default();
+        look_at(&mut ordinary, 1, 0);
+        let Next::Work(_, kind) = ordinary.take(Duration::ZERO) else { panic!("a look") };
+        look_at(&mut ordinary, 2, 0);
+        assert!(taken(&mut ordinary, 1).is_err());
+        ordinary.is_back(kind);
+        assert_eq!(taken(&mut ordinary, 1), Ok(2));
+    }
+
     #[test]
     fn what_has_nothing_in_common_goes_together_up_to_a_limit() {
         let things = [plain("a", 1), plain("b", 2), plain("c", 3), plain("d", 4), plain("e", 5)];

@@ -92,7 +92,7 @@ const FETCHES: &[(&str, &str)] = &[
     ),
     (
         "lease work",
-        "SELECT * FROM abide.lease_work(10, 30000, ARRAY(SELECT generate_series(1, 10))::bigint[], ARRAY[''], 'me', 30000, '{}')",
+        "SELECT * FROM abide.lease_work(10, 30000, ARRAY(SELECT generate_series(1, 10))::bigint[], ARRAY[''], 'me', 30000, '{}', 7)",
     ),
     (
         "lease instances again, in vain",
@@ -100,7 +100,7 @@ const FETCHES: &[(&str, &str)] = &[
     ),
     (
         "lease work again, in vain",
-        "SELECT * FROM abide.lease_work(10, 30000, ARRAY(SELECT generate_series(1, 10))::bigint[], ARRAY[''], 'me', 30000, '{}')",
+        "SELECT * FROM abide.lease_work(10, 30000, ARRAY(SELECT generate_series(1, 10))::bigint[], ARRAY[''], 'me', 30000, '{}', 7)",
     ),
     (
         "when time alone brings something",
