@@ -41,7 +41,7 @@ BEGIN
     END IF;
 
     IF p_near IS NOT NULL THEN
-        v_near := abide.near_work(p_near, v_tags, p_limit, p_except);
+        v_near := abide.near_work(p_near, v_tags, p_limit, p_except, v_held, p_tags);
     END IF;
     v_left := p_limit - cardinality(v_near);
     IF v_left > 0 THEN

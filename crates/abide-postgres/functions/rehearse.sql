@@ -24,15 +24,18 @@ BEGIN
     v_turn.creates := true;    v_turn.execution := 1;    v_turn.first_event := 1;    v_turn.last_event := 1;    v_turn.length := 1;
     v_turn.events := '[]';    v_turn.sets_custom_status := false;    v_turn.clears_kv := false;    v_turn.folds_kv := true;
     v_turn.ends_timers := false;    v_turn.authority := 'lease';
+    -- Somebody waits for work, and is given what is older, under a tag that nobody else can have.
+    INSERT INTO abide.work (mailbox, execution, activity, tag, item) VALUES (v_mailbox, 1, 0, 'rehearsal', '{}');
     v_outline.mailboxes := ARRAY[v_mailbox];    v_outline.required := ARRAY[v_id];    v_outline.optional := '{}';    v_outline.node := 1;
     v_outline.names := false;    v_outline.fuses := false;    v_outline.prunes := false;    v_outline.consumes_all := true;
     v_outline.consumes_some := false;    v_outline.writes_kv := true;    v_outline.ends_timers := false;
     PERFORM abide.commit_turns(
-        ARRAY[v_turn], '{}', '{}', ARRAY[ROW (1, NULL, 1, 1, NULL, '', '{}')::abide.new_work], '{}', ARRAY[v_message], '{}',
-        v_outline, NULL, ROW (60000, '{1}', '{""}', 1)::abide.work_offer);
+        ARRAY[v_turn], '{}', '{}', ARRAY[ROW (1, NULL, 1, 1, NULL, 'rehearsal', '{}')::abide.new_work], '{}', ARRAY[v_message], '{}',
+        v_outline, NULL, ROW (60000, '{1}', '{rehearsal}', 1)::abide.work_offer);
     DELETE FROM abide.message WHERE no = ANY (ARRAY(
         SELECT m.no FROM abide.message AS m WHERE m.mailbox = v_mailbox AND m.place IS NOT NULL ORDER BY m.place));
-    UPDATE abide.work SET lease = 1, leased_until = abide.later(abide.now(), 60000) WHERE mailbox = v_mailbox RETURNING no INTO v_work;
+    UPDATE abide.work SET lease = 1, leased_until = abide.later(abide.now(), 60000) WHERE mailbox = v_mailbox AND activity = 1
+    RETURNING no INTO v_work;
     v_turn.authority := 'work';    v_turn.work := v_work;    v_turn.expected_mailbox := v_mailbox;    v_turn.expected_execution := 1;
     v_turn.expected_event := 1;    v_turn.first_event := 2;    v_turn.last_event := 2;    v_turn.status := 'Completed';
     v_outline.required := '{}';    v_outline.fuses := true;    v_outline.consumes_all := false;

@@ -14,7 +14,7 @@ DECLARE
 BEGIN
     IF cardinality(v_nonces) > 0 THEN
         IF p_offer.near IS NOT NULL THEN
-            v_older := abide.near_work(p_offer.near, v_wanted, cardinality(v_nonces), '{}');
+            v_older := abide.near_work(p_offer.near, v_wanted, cardinality(v_nonces), '{}', '{}', '{}');
         END IF;
         IF cardinality(v_older) < cardinality(v_nonces) THEN
             v_older := v_older || ARRAY(
@@ -22,7 +22,7 @@ BEGIN
                 CROSS JOIN LATERAL (
                     SELECT w.no FROM abide.work AS w
                     WHERE w.tag = wanted.tag AND w.place IS NOT NULL AND w.session IS NULL AND w.no <> ALL (v_older)
-                    ORDER BY w.place LIMIT cardinality(v_nonces) FOR UPDATE SKIP LOCKED
+                    ORDER BY w.place LIMIT cardinality(v_nonces) - cardinality(v_older) FOR UPDATE SKIP LOCKED
                 ) AS c ORDER BY c.no LIMIT cardinality(v_nonces) - cardinality(v_older));
         END IF;
     END IF;

@@ -36,11 +36,13 @@ struct Errand<'s> {
     /// What others are told then, and under which tags.
     hint: News,
     withheld: Option<Ours>,
+    /// Whether he goes with something: then he had no use for more, or comes back for it.
+    has_leases: bool,
 }
 
 impl<'s> Errand<'s> {
     fn begin(shared: &'s Shared, interest: Interest, hint: News) -> Self {
-        Self { shared, waiter: shared.waiters.enter(interest), hint, withheld: None }
+        Self { shared, waiter: shared.waiters.enter(interest), hint, withheld: None, has_leases: false }
     }
 
     /// Before a look.
@@ -78,7 +80,7 @@ impl<'s> Errand<'s> {
 impl Drop for Errand<'_> {
     fn drop(&mut self) {
         self.withhold(self.waiter.leave());
-        self.tell(Pace::AtOnce);
+        self.tell(if self.has_leases { Pace::InTime } else { Pace::AtOnce });
     }
 }
 
@@ -105,6 +107,7 @@ impl PostgresProvider {
                 pause = None;
                 match search.take(self, handed).await? {
                     Took::Leases(leases) if !leases.is_empty() => {
+                        errand.has_leases = true;
                         self.expect_back(&terms, wait, search.limit().saturating_sub(leases.len()));
                         return Ok(leases);
                     }
@@ -158,7 +161,7 @@ impl PostgresProvider {
         let now = self.shared.settings.clock.monotonic();
         let is_due = pause.is_none_or(|times| times.look_again_at(None) <= now);
         let is_long_ago = |at: Duration| now.saturating_sub(at) > LONGEST_WITHOUT_LOOK;
-        wait > LULL && is_due && self.shared.waiters.looked_at(terms).is_some_and(is_long_ago)
+        wait > LULL && is_due && self.shared.waiters.looked_at(terms).is_none_or(is_long_ago)
     }
 
     /// Somebody who waits for work, and goes with less than he asked for, comes back.

@@ -10,7 +10,7 @@ use std::time::Duration;
 use abide_model::Clock;
 use abide_provider::{Operation, StoreError};
 use futures_channel::oneshot;
-use futures_util::future::{FutureExt as _, pending, select};
+use futures_util::future::select;
 
 use super::abandon::{AbandonInstance, AbandonWork};
 use super::batch::{Batched, Waiting};
@@ -157,27 +157,22 @@ impl Desk {
         }
     }
 
-    /// The next work for a connection of this place; `None` when the store is closed and nothing is left.
-    pub(crate) async fn next(&self, place: Place, clock: &dyn Clock) -> Option<Taken<'_>> {
-        loop {
-            let (bell, until) = {
-                let mut state = self.lock();
-                let until = match state.take(place, clock.monotonic()) {
-                    Next::Work(work, kind) => {
-                        // Somebody else may take what is left.
-                        if state.has_some(place) {
-                            state.wake_one(place);
-                        }
-                        return Some(Taken { work, under_way: UnderWay { desk: self, place, kind } });
-                    }
-                    Next::Later(until) => Some(until),
-                    Next::Nothing if state.is_closed => return None,
-                    Next::Nothing => None,
-                };
-                (state.wait(place, Worker::Connected), until)
-            };
-            let time = until.map_or_else(|| pending().boxed(), |until| clock.sleep_until(until));
-            let _rung_or_closed_or_time = select(bell, time).await;
+    /// What there is to do for a connection of this place.
+    pub(crate) fn take(&self, place: Place, now: Duration) -> Offer<'_> {
+        let mut state = self.lock();
+        match state.take(place, now) {
+            Next::Work(work, kind) => {
+                // Somebody else may take what is left.
+                if state.has_some(place) {
+                    state.wake_one(place);
+                }
+                Offer::Work(Taken { work, under_way: UnderWay { desk: self, place, kind } })
+            }
+            Next::Later(until) => {
+                let bell = state.wait(place, Worker::Connected);
+                Offer::Later(Patience { bell, until })
+            }
+            Next::Nothing => Offer::Nothing,
         }
     }
 
@@ -305,6 +300,28 @@ impl State {
             Place::Ordinary => self.ordinary.take(now),
             Place::Renewals => self.renewals.take(),
         }
+    }
+}
+
+/// What a connection finds.
+pub(crate) enum Offer<'d> {
+    Work(Taken<'d>),
+    /// What there is waits for others of its kind.
+    Later(Patience),
+    Nothing,
+}
+
+/// How long to wait for others.
+pub(crate) struct Patience {
+    bell: oneshot::Receiver<()>,
+    /// In monotonic time.
+    until: Duration,
+}
+
+impl Patience {
+    /// Waits until then, or until something else comes.
+    pub(crate) async fn wait(self, clock: &dyn Clock) {
+        let _rung_or_time = select(self.bell, clock.sleep_until(self.until)).await;
     }
 }
 

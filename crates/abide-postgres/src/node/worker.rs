@@ -9,7 +9,7 @@ use futures_channel::oneshot;
 
 use super::batch::run;
 use super::connection::Connection;
-use super::desk::{Place, Worker};
+use super::desk::{Offer, Place, Worker};
 use super::queues::Work;
 use crate::connect::Purpose;
 use crate::error::CallError;
@@ -66,9 +66,15 @@ pub(crate) async fn work(shared: &Arc<Shared>, place: Place, mut begin: Begin) {
                 shared.desk.pass_on(place);
                 break;
             }
-            let Some(taken) = shared.desk.next(place, &*shared.settings.clock).await else { return };
-            serve(taken.work, &connection, shared).await;
-            drop(taken.under_way);
+            let clock = &*shared.settings.clock;
+            match shared.desk.take(place, clock.monotonic()) {
+                Offer::Work(taken) => {
+                    serve(taken.work, &connection, shared).await;
+                    drop(taken.under_way);
+                }
+                Offer::Later(patience) => patience.wait(clock).await,
+                Offer::Nothing => {}
+            }
         }
     }
 }

@@ -19,6 +19,7 @@ mod flat;
 mod handed;
 mod idle;
 mod locked;
+mod near;
 mod neighbours;
 mod nodes;
 mod one_connection;

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use abide_model::{ScheduledActivityIdentifier, WorkItem};
+use abide_model::ScheduledActivityIdentifier;
 use abide_postgres::PostgresProvider;
 use abide_provider::{
     InstanceLease, LeaseInstances, LeaseWork, Provider, ProviderAdmin, StolenBecause, TagFilter, Turn,
@@ -96,52 +96,6 @@ fn an_activity_that_one_node_asks_for_runs_on_the_other_at_once() {
         })
     });
     assert!(took < AT_ONCE, "{took:?}");
-}
-
-/// An activity of an instance of this name, asked for by a turn of this node.
-fn ask_for_work(store: &PostgresProvider, id: &str) {
-    block_on(store.enqueue_for_orchestrator(start(id), None)).unwrap();
-    let turn = lease(store, Duration::ZERO);
-    let asked = commit(&turn, first_turn(id, vec![activity(id, 2)]));
-    block_on(store.commit_turns(vec![asked])).remove(0).unwrap();
-}
-
-/// Whose activities a node is given, so many at a time.
-fn given(store: &PostgresProvider, limit: usize) -> Vec<String> {
-    let request = LeaseWork { limit, ..work(Duration::ZERO) };
-    let instance = |lease: WorkLease| {
-        let WorkItem::ActivityExecute { instance, .. } = lease.item else { panic!("an activity") };
-        instance
-    };
-    block_on(store.lease_work(request)).unwrap().into_iter().map(instance).collect()
-}
-
-#[test]
-fn a_node_is_given_its_own_work_first_and_then_that_of_others() {
-    let Some(database) = Database::new() else { return };
-    let (here, there) = two(&database);
-    for number in 0..3 {
-        ask_for_work(&here, &format!("here{number}"));
-        ask_for_work(&there, &format!("there{number}"));
-    }
-    assert_eq!(given(&there, 2), ["there0", "there1"]);
-    assert_eq!(given(&there, 2), ["here0", "there2"]);
-    assert_eq!(given(&there, 2), ["here1", "here2"], "it has none of its own");
-    assert_eq!(given(&here, 2), Vec::<String>::new());
-}
-
-#[test]
-fn work_of_another_node_is_not_passed_by_for_ever() {
-    let Some(database) = Database::new() else { return };
-    let (here, there) = two(&database);
-    ask_for_work(&here, "old");
-    ask_for_work(&there, "young");
-    // Whatever has been made since: of that, nothing comes before it.
-    database.run("SELECT setval('abide.number', nextval('abide.number') + 1024)");
-    ask_for_work(&there, "younger");
-    assert_eq!(given(&there, 1), ["young"]);
-    assert_eq!(given(&there, 1), ["old"]);
-    assert_eq!(given(&there, 1), ["younger"]);
 }
 
 #[test]
