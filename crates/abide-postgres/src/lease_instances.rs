@@ -220,6 +220,5 @@ pub(crate) fn passes(filter: &DispatcherCapabilityFilter, pin: &str) -> bool {
 /// A nonce for each lease: random, because leases are committed without waiting for the disk, and a number that a crash took back must not
 /// be given out again.
 pub(crate) fn nonces(shared: &Shared, count: usize) -> Vec<i64> {
-    let nonce = || i64::try_from(shared.settings.entropy.next_u64() >> 1).unwrap_or(i64::MAX);
-    std::iter::repeat_with(nonce).take(count).collect()
+    std::iter::repeat_with(|| column(shared.settings.entropy.next_u64() >> 1)).take(count).collect()
 }

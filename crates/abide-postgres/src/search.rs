@@ -58,6 +58,7 @@ impl<'s> Errand<'s> {
 
     /// After a look that leased so many of so many: what this node was told of and cannot use, or not all of it, is for others.
     fn looked(&mut self, leased: usize, most: usize) {
+        self.has_leases = leased > 0;
         if leased == 0 {
             self.tell(Pace::AtOnce);
         } else if leased == most {

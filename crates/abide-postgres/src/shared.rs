@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use abide_provider::{ChangeListeners, StolenBecause, StolenLease};
 
+use crate::encode::column;
 use crate::hatch::Hatch;
 use crate::news::News;
 use crate::node::desk::Desk;
@@ -52,7 +53,7 @@ impl Shared {
     pub(crate) fn new(settings: Settings, schema: Schema) -> Self {
         Self {
             texts: Texts::of(&schema),
-            node: i64::try_from(settings.entropy.next_u64() >> 1).unwrap_or(i64::MAX),
+            node: column(settings.entropy.next_u64() >> 1),
             settings,
             schema,
             desk: Desk::default(),

@@ -158,7 +158,7 @@ impl Desk {
     }
 
     /// What there is to do for a connection of this place.
-    pub(crate) fn take(&self, place: Place, now: Duration) -> Offer<'_> {
+    pub(crate) fn take(&self, place: Place, now: Duration) -> ToDo<'_> {
         let mut state = self.lock();
         match state.take(place, now) {
             Next::Work(work, kind) => {
@@ -166,13 +166,13 @@ impl Desk {
                 if state.has_some(place) {
                     state.wake_one(place);
                 }
-                Offer::Work(Taken { work, under_way: UnderWay { desk: self, place, kind } })
+                ToDo::Work(Taken { work, under_way: UnderWay { desk: self, place, kind } })
             }
             Next::Later(until) => {
                 let bell = state.wait(place, Worker::Connected);
-                Offer::Later(Patience { bell, until })
+                ToDo::Later(Patience { bell, until })
             }
-            Next::Nothing => Offer::Nothing,
+            Next::Nothing => ToDo::Nothing,
         }
     }
 
@@ -304,7 +304,7 @@ impl State {
 }
 
 /// What a connection finds.
-pub(crate) enum Offer<'d> {
+pub(crate) enum ToDo<'d> {
     Work(Taken<'d>),
     /// What there is waits for others of its kind.
     Later(Patience),

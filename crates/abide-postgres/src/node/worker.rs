@@ -9,7 +9,7 @@ use futures_channel::oneshot;
 
 use super::batch::run;
 use super::connection::Connection;
-use super::desk::{Offer, Place, Worker};
+use super::desk::{Place, ToDo, Worker};
 use super::queues::Work;
 use crate::connect::Purpose;
 use crate::error::CallError;
@@ -68,12 +68,12 @@ pub(crate) async fn work(shared: &Arc<Shared>, place: Place, mut begin: Begin) {
             }
             let clock = &*shared.settings.clock;
             match shared.desk.take(place, clock.monotonic()) {
-                Offer::Work(taken) => {
+                ToDo::Work(taken) => {
                     serve(taken.work, &connection, shared).await;
                     drop(taken.under_way);
                 }
-                Offer::Later(patience) => patience.wait(clock).await,
-                Offer::Nothing => {}
+                ToDo::Later(patience) => patience.wait(clock).await,
+                ToDo::Nothing => {}
             }
         }
     }
