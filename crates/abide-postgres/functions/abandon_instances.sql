@@ -8,6 +8,7 @@ CREATE FUNCTION abide.abandon_instances(
 DECLARE
     v_now bigint;
     v_held bigint[];
+    v_settled record;
 BEGIN
     PERFORM FROM abide.mailbox AS b WHERE b.no = ANY (p_mailboxes) ORDER BY b.no FOR UPDATE;
     v_now := abide.now();
@@ -21,7 +22,8 @@ BEGIN
     CROSS JOIN LATERAL abide.batch(b.no, b.batch_to, b.batch_first) AS handed_out (no)
     WHERE b.no = ANY (v_held) AND m.no = ANY (ARRAY[handed_out.no]) AND (a.delay IS NOT NULL OR NOT a.ignored);
     UPDATE abide.mailbox SET lease = NULL, leased_until = NULL, batch_to = NULL, batch_first = NULL WHERE no = ANY (v_held);
-    SELECT s.wakes, s.due_at INTO wakes, due_at FROM abide.settle(v_held) AS s;
+    v_settled := abide.settle(v_held, NULL, v_now);
+    wakes := v_settled.wakes;    due_at := v_settled.due_at;
     outcomes := ARRAY(SELECT CASE WHEN a.no = ANY (v_held) THEN 'ok' ELSE 'lost' END
                       FROM unnest(p_mailboxes) WITH ORDINALITY AS a (no, place) ORDER BY a.place);
 END $$;

@@ -14,5 +14,5 @@ BEGIN
     UPDATE abide.mailbox SET lease = NULL, leased_until = NULL, batch_to = NULL, batch_first = NULL
     WHERE no = ANY (v_due) AND lease IS NOT NULL;
     UPDATE abide.message SET visible_at = NULL WHERE mailbox = ANY (v_due) AND visible_at <= p_now;
-    PERFORM abide.settle(v_due);
+    PERFORM abide.settle(v_due, NULL, p_now);
 END $$;

@@ -15,6 +15,7 @@ DECLARE
     v_required text[];
     v_made bigint[];
     v_locked bigint[];
+    v_settled record;
 BEGIN
     now := abide.now();
     v_hour_ago := now - 3600000;
@@ -57,8 +58,6 @@ BEGIN
                           m.execution, m.event, m.parent, m.item)::abide.new_message
               FROM unnest(p_messages) AS m WHERE outcomes[m.turn] = 'ok' ORDER BY m.turn),
         v_locked, '{}', now);
-    SELECT s.wakes, s.due_at INTO wakes, due_at FROM abide.settle(v_locked) AS s;
-    IF wakes AND cardinality(p_offer.nonces) > 0 THEN
-        SELECT h.leases, h.messages, h.wakes INTO instance_leases, messages, wakes FROM abide.hand_over(v_locked, p_offer, now) AS h;
-    END IF;
+    v_settled := abide.settle(v_locked, p_offer, now);
+    wakes := v_settled.wakes;    due_at := v_settled.due_at;    instance_leases := v_settled.leases;    messages := v_settled.messages;
 END $$;

@@ -14,6 +14,7 @@ DECLARE
     v_cradles bigint[];    -- the mailboxes of the unborn
     v_void bigint[];       -- those among them whose lease was to bring one to life
     v_count bigint;
+    v_settled record;
 BEGIN
     SELECT g.stolen, g.because, g.sessions INTO stolen, because, v_sessions
     FROM abide.take_back(v_work, array_fill('deleted'::text, ARRAY[cardinality(v_work)]), p_now) AS g;
@@ -61,5 +62,6 @@ BEGIN
     SELECT (SELECT count(*) FROM visible) + (SELECT count(*) FROM hidden) INTO v_count;
     items := items + v_count;
     UPDATE abide.mailbox SET lease = NULL, leased_until = NULL, batch_to = NULL, batch_first = NULL WHERE no = ANY (v_void);
-    SELECT s.wakes, s.due_at INTO wakes, due_at FROM abide.settle(v_cradles) AS s;
+    v_settled := abide.settle(v_cradles, NULL, p_now);
+    wakes := v_settled.wakes;    due_at := v_settled.due_at;
 END $$;

@@ -12,6 +12,7 @@ DECLARE
     v_locked bigint[] := abide.lock_mailboxes(
         ARRAY(SELECT f.mailbox FROM unnest(p_mailboxes, p_items) AS f (mailbox, item) WHERE f.item IS NOT NULL), '{}', '{}');
     v_sessions text[];
+    v_settled record;
 BEGIN
     PERFORM FROM abide.work AS w WHERE w.no = ANY (p_work) ORDER BY w.no FOR UPDATE;
     now := abide.now();
@@ -38,8 +39,6 @@ BEGIN
         PERFORM abide.hold_sessions(v_sessions);
         PERFORM abide.use_sessions(v_sessions, now);
     END IF;
-    SELECT s.wakes, s.due_at INTO wakes, due_at FROM abide.settle(v_locked) AS s;
-    IF wakes AND cardinality(p_offer.nonces) > 0 THEN
-        SELECT h.leases, h.messages, h.wakes INTO instance_leases, messages, wakes FROM abide.hand_over(v_locked, p_offer, now) AS h;
-    END IF;
+    v_settled := abide.settle(v_locked, p_offer, now);
+    wakes := v_settled.wakes;    due_at := v_settled.due_at;    instance_leases := v_settled.leases;    messages := v_settled.messages;
 END $$;

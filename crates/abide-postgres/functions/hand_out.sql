@@ -1,57 +1,62 @@
--- Leases mailboxes, which are locked and ready, with the messages that each hands out: what starts an execution first, then in order. A
--- message is neither written nor locked: the batch is "what is visible up to here" (abide.batch). All of them together hand out no more
--- than 16 MB, and what one instance hands out beyond: the rest stays ready.
+-- Leases mailboxes, which are locked and can be leased, with the messages that each hands out: what starts an execution first, then in
+-- order; at most 1,000, and none behind the first 4 MB. A message is neither written nor locked: the batch is "what is visible up to here"
+-- (abide.batch). All of them together hand out no more than 16 MB, and what one instance hands out beyond: the rest is not leased.
 CREATE FUNCTION abide.hand_out(
     p_taken bigint[], p_nonces bigint[], p_until bigint, OUT leases abide.instance_lease[], OUT messages abide.leased_message[]
 ) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
+DECLARE
+    v_box record;
+    v_first bigint;    v_attempts integer;    v_item text;    -- the message that starts an execution
+    v_others abide.leased_message[];    v_last bigint;        -- those behind it
+    v_bytes bigint;    v_bytes_of_others bigint;
+    v_handed_out bigint := 0;                                 -- bytes, by those before
+    v_firsts bigint[] := '{}';    v_lasts bigint[] := '{}';   -- of each
 BEGIN
-    WITH batch AS MATERIALIZED (
-        SELECT b.no AS mailbox, first.no AS first, mail.last, mail.bytes
-        FROM abide.mailbox AS b
-        CROSS JOIN LATERAL (
-            SELECT min(m.place) AS no FROM abide.message AS m
-            WHERE m.mailbox = b.no AND m.class IN (1, 2)
-              AND (b.execution = 0 OR (b.status = 'ContinuedAsNew' AND m.class = 2))
-        ) AS first
-        CROSS JOIN LATERAL (
-            SELECT max(x.no) FILTER (WHERE x.no IS DISTINCT FROM first.no) AS last, sum(x.bytes) AS bytes
-            FROM (
-                SELECT m.no, m.bytes, row_number() OVER in_order AS place,
-                       sum(m.bytes) OVER (in_order ROWS UNBOUNDED PRECEDING) - m.bytes AS before
-                FROM (
-                    (SELECT m.no, octet_length(m.item) AS bytes FROM abide.message AS m WHERE m.no = ANY (ARRAY[first.no]))
-                    UNION ALL
-                    (SELECT m.no, octet_length(m.item) AS bytes FROM abide.message AS m
-                     WHERE m.mailbox = b.no AND m.place IS NOT NULL AND m.place IS DISTINCT FROM first.no
-                     ORDER BY m.place LIMIT 1000)
-                ) AS m
-                WINDOW in_order AS (ORDER BY m.no IS DISTINCT FROM first.no, m.no)
-            ) AS x
-            WHERE x.place <= 1000 AND x.before < 4194304
-        ) AS mail
-        WHERE b.no = ANY (p_taken)
-    ), bounded AS (
-        SELECT b.*, sum(b.bytes) OVER (ORDER BY array_position(p_taken, b.mailbox)) - b.bytes AS before FROM batch AS b
-    ), leased AS (
-        UPDATE abide.mailbox AS b
-        SET lease = p_nonces[array_position(p_taken, b.no)], leased_until = p_until, ready = NULL, due_at = p_until,
-            batch_to = coalesce(batch.last, 0), batch_first = batch.first
-        FROM bounded AS batch WHERE b.no = ANY (ARRAY[batch.mailbox]) AND batch.before < 16777216
-        RETURNING b.no, b.id, b.execution, b.last_event, b.status, b.lease, b.batch_to, b.batch_first
-    )
-    SELECT array_agg(ROW (l.no, l.lease, l.id, l.execution, l.last_event, l.status, i.name, i.version, i.parent,
-                          i.parent_execution, i.parent_event)::abide.instance_lease ORDER BY array_position(p_taken, l.no)),
-           (SELECT array_agg(ROW (l.no, m.no, m.attempts + 1, m.item)::abide.leased_message
-                             ORDER BY array_position(p_taken, l.no), m.no IS DISTINCT FROM l.batch_first, m.no)
-            FROM leased AS l
-            -- As abide.batch, with what they say.
-            CROSS JOIN LATERAL (
-                SELECT m.no, m.attempts, m.item FROM abide.message AS m WHERE m.mailbox = l.no AND m.place <= l.batch_to
-                UNION ALL
-                SELECT m.no, m.attempts, m.item FROM abide.message AS m
-                WHERE m.mailbox = l.no AND m.place = l.batch_first AND m.place > l.batch_to
-            ) AS m)
-    INTO leases, messages
-    FROM leased AS l JOIN abide.instance AS i ON i.no = ANY (ARRAY[l.no]);
+    FOR v_box IN
+        SELECT b.no, p_nonces[t.place] AS nonce, b.id, b.execution, b.last_event, b.status, i.name, i.version, i.parent,
+               i.parent_execution, i.parent_event
+        FROM unnest(p_taken) WITH ORDINALITY AS t (no, place)
+        JOIN abide.mailbox AS b ON b.no = ANY (ARRAY[t.no]) JOIN abide.instance AS i ON i.no = ANY (ARRAY[b.no])
+        ORDER BY t.place
+    LOOP
+        EXIT WHEN v_handed_out >= 16777216;
+        v_first := NULL;    v_bytes := 0;
+        IF v_box.execution = 0 OR v_box.status = 'ContinuedAsNew' THEN
+            -- One that is hidden comes last, and has no place.
+            SELECT m.place, m.attempts, m.item INTO v_first, v_attempts, v_item FROM abide.message AS m
+            WHERE m.mailbox = v_box.no AND m.class IN (1, 2) AND (v_box.execution = 0 OR m.class = 2) ORDER BY m.place LIMIT 1;
+        END IF;
+        IF v_first IS NOT NULL THEN
+            v_bytes := octet_length(v_item);
+            messages := messages || ROW (v_box.no, v_first, v_attempts + 1, v_item)::abide.leased_message;
+        END IF;
+        SELECT array_agg(ROW (v_box.no, m.no, m.attempts + 1, m.item)::abide.leased_message), max(m.no), sum(octet_length(m.item))
+        INTO v_others, v_last, v_bytes_of_others
+        FROM (SELECT m.no, m.attempts, m.item FROM abide.message AS m
+              WHERE m.mailbox = v_box.no AND m.place IS NOT NULL AND m.place IS DISTINCT FROM v_first
+              ORDER BY m.place LIMIT CASE WHEN v_first IS NULL THEN 1000 ELSE 999 END) AS m;
+        IF v_bytes + v_bytes_of_others > 4194304 THEN
+            v_last := NULL;
+            FOR v_nth IN 1 .. cardinality(v_others) LOOP
+                IF v_bytes >= 4194304 THEN
+                    v_others := v_others[:v_nth - 1];
+                    EXIT;
+                END IF;
+                v_bytes := v_bytes + octet_length(v_others[v_nth].item);
+                v_last := v_others[v_nth].number;
+            END LOOP;
+        ELSE
+            v_bytes := v_bytes + coalesce(v_bytes_of_others, 0);
+        END IF;
+        v_handed_out := v_handed_out + v_bytes;
+        messages := messages || v_others;
+        leases := leases || ROW (v_box.no, v_box.nonce, v_box.id, v_box.execution, v_box.last_event, v_box.status, v_box.name,
+                                 v_box.version, v_box.parent, v_box.parent_execution, v_box.parent_event)::abide.instance_lease;
+        v_firsts := v_firsts || v_first;    v_lasts := v_lasts || coalesce(v_last, 0);
+    END LOOP;
+    UPDATE abide.mailbox AS b
+    SET lease = p_nonces[l.place], leased_until = p_until, ready = NULL, due_at = p_until, batch_to = l.last, batch_first = l.first
+    FROM unnest(p_taken[:cardinality(v_lasts)], v_lasts, v_firsts) WITH ORDINALITY AS l (no, last, first, place)
+    WHERE b.no = ANY (ARRAY[l.no]);
 END $$;

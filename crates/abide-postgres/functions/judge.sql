@@ -2,18 +2,22 @@
 -- are 'ok', or why a turn is refused; the order of the reasons is that of docs/spec/store.md, and a conflict says what is there.
 -- p_mailboxes[turn] is the mailbox of a turn. mailboxes are the same but for those of turns that are refused, living also but for those of
 -- turns that make no instance of what is none; says, whether a turn says something about its instance or execution, beyond its events. begins:
--- one of them may be the first of its execution; alters: one may say something about an execution that was there.
+-- one of them may be the first of its execution; alters: one may say something about an execution that was there. Null if there are none:
+-- emptied, mailboxes of turns that use up all that their lease handed out; unsettled, those after which what a mailbox offers may be another (a
+-- fused step has no mail, and leaves none); sessions, those of the activities that fused steps use up.
 CREATE FUNCTION abide.judge(
     p_turns abide.new_turn[], p_mailboxes bigint[], p_now bigint,
     OUT outcomes text[], OUT mailboxes bigint[], OUT living bigint[], OUT instances text[], OUT was_running boolean[], OUT says boolean[],
-    OUT begins boolean, OUT alters boolean
+    OUT begins boolean, OUT alters boolean, OUT emptied bigint[], OUT unsettled bigint[], OUT sessions text[]
 ) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 BEGIN
     SELECT array_agg(j.outcome), array_agg(CASE WHEN j.outcome = 'ok' THEN j.no END),
            array_agg(CASE WHEN j.outcome = 'ok' AND j.lives THEN j.no END), array_agg(j.id), array_agg(j.was_running),
-           array_agg(j.outcome = 'ok' AND j.says), bool_or(j.begins), bool_or(j.alters)
-    INTO outcomes, mailboxes, living, instances, was_running, says, begins, alters
+           array_agg(j.outcome = 'ok' AND j.says), bool_or(j.begins), bool_or(j.alters),
+           array_agg(j.no) FILTER (WHERE j.outcome = 'ok' AND j.empties), array_agg(j.no) FILTER (WHERE j.outcome = 'ok' AND j.unsettles),
+           array_agg(j.session) FILTER (WHERE j.outcome = 'ok' AND j.session IS NOT NULL)
+    INTO outcomes, mailboxes, living, instances, was_running, says, begins, alters, emptied, unsettled, sessions
     FROM (
         SELECT CASE
                 WHEN t.authority = 'lease' AND (b.lease = t.nonce AND b.leased_until > p_now) IS NOT TRUE THEN 'lost'
@@ -23,10 +27,8 @@ BEGIN
                 WHEN t.authority = 'work' AND b.leased_until > p_now THEN 'leased'
                 WHEN t.authority = 'work' AND (b.no, b.execution, b.last_event)
                      <> (t.expected_mailbox, t.expected_execution, t.expected_event) THEN 'moved'
-                WHEN t.authority = 'work' AND (
-                         EXISTS (SELECT FROM abide.message AS m WHERE m.mailbox = ANY (ARRAY[b.no]) AND m.place IS NOT NULL)
-                         OR EXISTS (SELECT FROM abide.message AS m WHERE m.mailbox = ANY (ARRAY[b.no]) AND m.visible_at <= p_now))
-                    THEN 'mail'
+                WHEN t.authority = 'work' AND CASE WHEN b.lease IS NULL AND b.execution > 0 THEN b.ready IS NOT NULL OR b.due_at <= p_now
+                                                   ELSE abide.has_mail(b.no, p_now) END THEN 'mail'
                 WHEN t.execution < b.execution THEN 'over ' || b.execution
                 WHEN t.execution = b.execution AND t.first_event <= b.last_event THEN 'taken ' || b.last_event
                 ELSE 'ok'
@@ -36,7 +38,9 @@ BEGIN
                coalesce(t.execution > b.execution OR t.status IS NOT NULL OR t.sets_custom_status OR t.pin IS NOT NULL
                         OR t.name IS NOT NULL OR t.version IS NOT NULL OR t.parent IS NOT NULL, false) AS says,
                t.execution > b.execution AS begins,
-               t.execution = b.execution AND (t.status IS NOT NULL OR t.pin IS NOT NULL) AS alters
+               t.execution = b.execution AND (t.status IS NOT NULL OR t.pin IS NOT NULL) AS alters,
+               t.authority = 'lease' AND t.consumes_all AS empties,
+               t.authority <> 'work' OR b.lease IS NOT NULL AS unsettles, w.session
         FROM unnest(p_turns) AS t
         LEFT JOIN abide.mailbox AS b ON b.no = ANY (ARRAY[p_mailboxes[t.turn]])
         LEFT JOIN abide.work AS w ON w.no = ANY (ARRAY[t.work])

@@ -16,7 +16,8 @@ BEGIN
     v_message := ROW (1, v_id, 1, NULL, NULL, NULL, NULL, '{}')::abide.new_message;
     PERFORM abide.enqueue_messages(ARRAY[v_message], '{NULL}', '{NULL}', '{true}', NULL);
     SELECT b.no INTO v_mailbox FROM abide.mailbox AS b WHERE b.no = (SELECT i.no FROM abide.instance AS i WHERE i.id = v_id);
-    PERFORM abide.hand_over(ARRAY[v_mailbox], ROW (60000, '{1}', '{}')::abide.instance_offer, abide.now());
+    PERFORM abide.settle(ARRAY[v_mailbox], ROW (60000, '{1}', '{rehearsal}')::abide.instance_offer, abide.now());
+    -- Also if somebody has waited for longer.
     PERFORM abide.hand_out(ARRAY[v_mailbox], '{1}', abide.later(abide.now(), 60000));
 
     -- A first turn, which begins an activity and tells its own instance something, and a step by what that activity brings.
@@ -27,20 +28,20 @@ BEGIN
     -- Somebody waits for work, and is given what is older, under a tag that nobody else can have.
     INSERT INTO abide.work (mailbox, execution, activity, tag, item) VALUES (v_mailbox, 1, 0, 'rehearsal', '{}');
     v_outline.mailboxes := ARRAY[v_mailbox];    v_outline.required := ARRAY[v_id];    v_outline.optional := '{}';    v_outline.node := 1;
-    v_outline.names := false;    v_outline.fuses := false;    v_outline.prunes := false;    v_outline.consumes_all := true;
-    v_outline.consumes_some := false;    v_outline.writes_kv := true;    v_outline.ends_timers := false;
+    v_outline.names := false;    v_outline.consumes_some := false;    v_outline.prunes := false;    v_outline.writes_kv := true;
+    v_outline.timers := true;    v_outline.work := '{}';
     PERFORM abide.commit_turns(
-        ARRAY[v_turn], '{}', '{}', ARRAY[ROW (1, NULL, 1, 1, NULL, 'rehearsal', '{}')::abide.new_work], '{}', ARRAY[v_message], '{}',
-        v_outline, NULL, ROW (60000, '{1}', '{rehearsal}', 1)::abide.work_offer);
+        ARRAY[v_turn], ARRAY[ROW (1, NULL, 1, 1, NULL, 'rehearsal', 1, '{}')::abide.new_work], '{}', ARRAY[v_message], v_outline, NULL,
+        ROW (60000, '{1}', '{rehearsal}', 1)::abide.work_offer);
     DELETE FROM abide.message WHERE no = ANY (ARRAY(
         SELECT m.no FROM abide.message AS m WHERE m.mailbox = v_mailbox AND m.place IS NOT NULL ORDER BY m.place));
+    PERFORM abide.settle(ARRAY[v_mailbox], NULL, abide.now());
     UPDATE abide.work SET lease = 1, leased_until = abide.later(abide.now(), 60000) WHERE mailbox = v_mailbox AND activity = 1
     RETURNING no INTO v_work;
     v_turn.authority := 'work';    v_turn.work := v_work;    v_turn.expected_mailbox := v_mailbox;    v_turn.expected_execution := 1;
     v_turn.expected_event := 1;    v_turn.first_event := 2;    v_turn.last_event := 2;    v_turn.status := 'Completed';
-    v_outline.required := '{}';    v_outline.fuses := true;    v_outline.consumes_all := false;
-    PERFORM abide.commit_turns(ARRAY[v_turn], '{}', '{}', '{}', '{}', '{}', '{}', v_outline, NULL, NULL);
-    PERFORM abide.settle(ARRAY[v_mailbox]);
+    v_outline.required := '{}';    v_outline.work := ARRAY[v_work];
+    PERFORM abide.commit_turns(ARRAY[v_turn], '{}', '{}', '{}', v_outline, NULL, NULL);
     RAISE EXCEPTION USING ERRCODE = 'ABIDE';
 EXCEPTION WHEN SQLSTATE 'ABIDE' OR lock_not_available THEN
     NULL;

@@ -9,6 +9,7 @@ CREATE FUNCTION abide.set_messages_aside(
 DECLARE
     v_now bigint;
     v_mailbox abide.mailbox;
+    v_settled record;
 BEGIN
     SELECT * INTO v_mailbox FROM abide.mailbox AS b WHERE b.no = p_mailbox FOR UPDATE;
     v_now := abide.now();
@@ -29,8 +30,9 @@ BEGIN
     WHERE m.no = ANY (p_messages) AND m.mailbox = p_mailbox;
 
     UPDATE abide.mailbox SET lease = NULL, leased_until = NULL, batch_to = NULL, batch_first = NULL WHERE no = p_mailbox;
-    SELECT s.due_at INTO due_at FROM abide.settle(ARRAY[p_mailbox]) AS s;
-    IF (SELECT b.ready FROM abide.mailbox AS b WHERE b.no = p_mailbox) IS NOT NULL THEN
+    v_settled := abide.settle(ARRAY[p_mailbox], NULL, v_now);
+    due_at := v_settled.due_at;
+    IF v_settled.wakes THEN
         SELECT h.leases, h.messages INTO leases, messages
         FROM abide.hand_out(ARRAY[p_mailbox], ARRAY[p_nonce], v_mailbox.leased_until) AS h;
     END IF;

@@ -9,6 +9,7 @@ CREATE FUNCTION abide.set_work_aside(
 DECLARE
     v_now bigint;
     v_work abide.work;
+    v_settled record;
 BEGIN
     PERFORM abide.lock_mailboxes(ARRAY[p_mailbox], '{}', '{}');
     SELECT * INTO v_work FROM abide.work AS w WHERE w.no = p_work FOR UPDATE;
@@ -26,7 +27,8 @@ BEGIN
                 v_work.item);
         INSERT INTO abide.message (mailbox, class, item)
         SELECT b.no, 0, p_poison FROM abide.mailbox AS b WHERE b.no = p_mailbox;
-        SELECT s.wakes, s.due_at INTO wakes, due_at FROM abide.settle(ARRAY[p_mailbox]) AS s;
+        v_settled := abide.settle(ARRAY[p_mailbox], NULL, v_now);
+        wakes := v_settled.wakes;    due_at := v_settled.due_at;
     ELSE
         UPDATE abide.work
         SET lease = NULL, leased_until = NULL, due_at = v_now + 1000 * least(power(2, least(attempts - 1, 10)), 60)::bigint

@@ -1,6 +1,6 @@
 -- Enqueues activities, made by p_maker, for mailboxes that are locked: that of their turn, p_mailboxes[turn], or one that is named. Whoever
--- waits for some, by p_offer, is given as many: what was ready before under these tags, in order but for what is near, and then what is new. Says under which tags there is work
--- now; sessions and session_tags name the lanes to settle.
+-- waits for some, by p_offer, is given as many: what was ready before under these tags, in order but for what is near, and then what is new,
+-- by its rank. Says under which tags there is work now; sessions and session_tags name the lanes to settle.
 CREATE FUNCTION abide.write_work(
     p_work abide.new_work[], p_mailboxes bigint[], p_maker bigint, p_offer abide.work_offer, p_now bigint,
     OUT tags text[], OUT sessions text[], OUT session_tags text[], OUT leases abide.work_lease[]
@@ -8,23 +8,11 @@ CREATE FUNCTION abide.write_work(
 #variable_conflict use_column
 DECLARE
     v_until bigint := abide.later(p_now, p_offer.lease_ms);
-    v_wanted text[] := coalesce(p_offer.tags, '{}');
-    v_older bigint[] := '{}';
     v_nonces bigint[] := p_offer.nonces;
+    v_older bigint[] := '{}';
 BEGIN
     IF cardinality(v_nonces) > 0 THEN
-        IF p_offer.near IS NOT NULL THEN
-            v_older := abide.near_work(p_offer.near, v_wanted, cardinality(v_nonces), '{}', '{}', '{}');
-        END IF;
-        IF cardinality(v_older) < cardinality(v_nonces) THEN
-            v_older := v_older || ARRAY(
-                SELECT c.no FROM unnest(v_wanted) AS wanted (tag)
-                CROSS JOIN LATERAL (
-                    SELECT w.no FROM abide.work AS w
-                    WHERE w.tag = wanted.tag AND w.place IS NOT NULL AND w.session IS NULL AND w.no <> ALL (v_older)
-                    ORDER BY w.place LIMIT cardinality(v_nonces) - cardinality(v_older) FOR UPDATE SKIP LOCKED
-                ) AS c ORDER BY c.no LIMIT cardinality(v_nonces) - cardinality(v_older));
-        END IF;
+        v_older := abide.older_work(p_offer);
     END IF;
     IF cardinality(v_older) > 0 THEN
         leases := abide.grant_work(v_older, v_nonces, v_until);
@@ -35,16 +23,9 @@ BEGIN
         INSERT INTO abide.work (mailbox, execution, activity, session, tag, maker, attempts, lease, leased_until, due_at, item)
         SELECT CASE WHEN w.instance IS NULL THEN p_mailboxes[w.turn]
                     ELSE (SELECT i.no FROM abide.instance AS i WHERE i.id = w.instance) END,
-               w.execution, w.activity, w.session, w.tag, p_maker, (w.nonce IS NOT NULL)::integer, w.nonce,
-               CASE WHEN w.nonce IS NOT NULL THEN v_until END, CASE WHEN w.nonce IS NOT NULL THEN v_until END, w.item
-        FROM (
-            SELECT w.*, CASE WHEN w.is_wanted THEN v_nonces[sum(w.is_wanted::integer) OVER (ORDER BY w.place)] END AS nonce
-            FROM (
-                SELECT w.*, w.session IS NULL AND w.tag = ANY (v_wanted) AS is_wanted
-                FROM unnest(p_work) WITH ORDINALITY AS w (turn, instance, execution, activity, session, tag, item, place)
-            ) AS w
-        ) AS w
-        ORDER BY w.place
+               w.execution, w.activity, w.session, w.tag, p_maker, (v_nonces[w.rank] IS NOT NULL)::integer, v_nonces[w.rank],
+               CASE WHEN v_nonces[w.rank] IS NOT NULL THEN v_until END, CASE WHEN v_nonces[w.rank] IS NOT NULL THEN v_until END, w.item
+        FROM unnest(p_work) AS w
         RETURNING no, mailbox, execution, activity, session, tag, lease, item
     )
     SELECT coalesce(array_agg(DISTINCT q.tag) FILTER (WHERE q.lease IS NULL), '{}'),
@@ -52,7 +33,7 @@ BEGIN
            coalesce(array_agg(q.tag) FILTER (WHERE q.session IS NOT NULL), '{}'),
            leases || array_agg(ROW (q.no, q.mailbox, q.lease, 1, i.id, q.execution, q.activity, i.name,
                                     CASE WHEN i.status <> '' THEN i.version ELSE '' END, q.item, NULL, NULL, NULL, NULL, NULL)
-                                   ::abide.work_lease ORDER BY q.no) FILTER (WHERE q.lease IS NOT NULL)
+                                   ::abide.work_lease) FILTER (WHERE q.lease IS NOT NULL)
     INTO tags, sessions, session_tags, leases
     FROM queued AS q LEFT JOIN abide.instance AS i ON q.lease IS NOT NULL AND i.no = ANY (ARRAY[q.mailbox]);
 END $$;

@@ -190,6 +190,7 @@ CREATE TABLE abide.dead_letter (
 CREATE INDEX dead_letter_of ON abide.dead_letter (instance);
 
 -- A batch is a few flat arrays; "turn" says to which turn of the batch a row belongs, counted from one.
+CREATE TYPE abide.new_value AS (key text, value text, updated_at bigint);
 CREATE TYPE abide.new_turn AS (
     turn               integer,
     instance           text,      -- null if the caller did not say
@@ -200,7 +201,8 @@ CREATE TYPE abide.new_turn AS (
     expected_mailbox   bigint,    -- of a fused step: where the instance must stand
     expected_execution bigint,
     expected_event     bigint,
-    consumes_all       boolean,
+    consumes_all       boolean,   -- all that its lease handed out
+    consumed           bigint[],  -- or these messages of it
     creates            boolean,
     execution          bigint,
     first_event        bigint,
@@ -218,16 +220,17 @@ CREATE TYPE abide.new_turn AS (
     sets_custom_status boolean,
     custom_status      text,
     clears_kv          boolean,
+    changes            abide.new_value[],
     folds_kv           boolean,
-    ends_timers        boolean,
+    ends_timers        boolean,   -- all of its execution
+    timers             bigint[],  -- or those that these events asked for
     keeps              bigint,    -- of a prune: how many executions stay; null if nothing is pruned
     ended_before       bigint     -- of a prune
 );
 CREATE TYPE abide.numbered AS (turn integer, number bigint);
-CREATE TYPE abide.new_value AS (turn integer, key text, value text, updated_at bigint);
--- The instance is null if it is that of the turn.
+-- The instance is null if it is that of the turn. rank counts those that somebody waits for, from one.
 CREATE TYPE abide.new_work AS (
-    turn integer, instance text, execution bigint, activity bigint, session text, tag text, item text
+    turn integer, instance text, execution bigint, activity bigint, session text, tag text, rank integer, item text
 );
 CREATE TYPE abide.revoked_work AS (turn integer, instance text, execution bigint, activity bigint, because text);
 CREATE TYPE abide.new_message AS (
@@ -248,12 +251,12 @@ CREATE TYPE abide.work_lease AS (
 
 -- What the turns of a call are like, found by whoever makes it. mailboxes: of each turn, if it is known. required are the instances that
 -- must be there but are known by their names only, optional those that mail for is dropped if they are not; whoever tells himself something
--- is known by his turn. node: whose call it is. names: a turn has no lease, and names its instance; fuses: one uses up an activity; prunes: one
--- prunes executions; consumes_all: one uses up all its lease handed out; consumes_some: one names what it uses up; writes_kv: one changes
--- its key-value store; ends_timers: one removes all its timers. Most statements of a call have nothing to do, and are left out by this.
+-- is known by his turn. work: activities that turns use up. node: whose call it is. names: a turn has no lease, and names its instance;
+-- consumes_some: one names messages that it uses up; prunes: one prunes executions; writes_kv: one changes its key-value store; timers: one
+-- removes timers. Most of what a call may do is not to be done by most, and left out by this.
 CREATE TYPE abide.outline AS (
-    mailboxes bigint[], required text[], optional text[], node bigint, names boolean, fuses boolean, prunes boolean, consumes_all boolean,
-    consumes_some boolean, writes_kv boolean, ends_timers boolean
+    mailboxes bigint[], required text[], optional text[], work bigint[], node bigint, names boolean, consumes_some boolean,
+    prunes boolean, writes_kv boolean, timers boolean
 );
 
 -- Calls that wait, and what they would take of what a call makes: at most so many, under these terms. No list of pins

@@ -8,7 +8,7 @@ use abide_model::Timestamp;
 use abide_provider::rows::{CustomStatus, MessageClass, MessageRow, TimerRows, WorkRow};
 use abide_provider::{Authority, CommitRows, Consumed, Operation, Rejection, StolenBecause, StoreError};
 
-use crate::rows::{NewMessage, NewTurn, NewValue, NewWork, Numbered, RevokedWork};
+use crate::rows::{NewMessage, NewTurn, NewValue, NewWork, RevokedWork};
 use crate::text::{spelt, tag_column};
 use crate::token::{MailboxToken, WorkToken};
 
@@ -16,12 +16,9 @@ use crate::token::{MailboxToken, WorkToken};
 #[derive(Debug, Default)]
 pub(crate) struct EncodedTurn {
     pub(crate) turn: NewTurn,
-    pub(crate) consumed: Vec<Numbered>,
-    pub(crate) values: Vec<NewValue>,
     pub(crate) work: Vec<NewWork>,
     pub(crate) revoked: Vec<RevokedWork>,
     pub(crate) messages: Vec<NewMessage>,
-    pub(crate) timers: Vec<Numbered>,
     /// Whether those who look at the instance may find it changed, even if it was running before.
     pub(crate) shows_something: bool,
 }
@@ -43,7 +40,7 @@ impl EncodedTurn {
         let items = items.chain(self.messages.iter().map(|message| message.item.len()));
         texts
             .chain(items)
-            .chain(self.values.iter().map(|value| value.value.as_ref().map_or(0, String::len)))
+            .chain(self.turn.changes.iter().map(|value| value.value.as_ref().map_or(0, String::len)))
             .sum()
     }
 
@@ -96,7 +93,7 @@ impl EncodedTurn {
         match consumed {
             Consumed::All => self.turn.consumes_all = true,
             Consumed::These(these) => {
-                self.consumed = these.iter().map(|id| Numbered { turn: 0, number: column(id.0) }).collect();
+                self.turn.consumed = these.iter().map(|id| column(id.0)).collect();
             }
         }
         Ok(())
@@ -130,13 +127,12 @@ impl EncodedTurn {
         match &rows.timers {
             TimerRows::All => turn.ends_timers = true,
             TimerRows::These(events) => {
-                self.timers =
-                    events.iter().map(|event| Numbered { turn: 0, number: column(*event) }).collect();
+                turn.timers = events.iter().map(|event| column(*event)).collect();
             }
         }
         turn.keeps = rows.prune.as_ref().map(|options| i64::from(options.kept()));
         turn.ended_before = rows.prune.as_ref().and_then(|options| options.completed_before).map(column);
-        self.values = rows.kv.changes.iter().map(|(key, entry)| value(key, entry.as_ref())).collect();
+        turn.changes = rows.kv.changes.iter().map(|(key, entry)| value(key, entry.as_ref())).collect();
         self.revoked = rows.revoked.iter().map(|(activity, because)| revoked(activity, because)).collect();
         Ok(())
     }
@@ -151,7 +147,7 @@ impl EncodedTurn {
         ] {
             fits(operation, what, text.as_deref(), LONGEST_NAME)?;
         }
-        self.values.iter().try_for_each(|value| fits(operation, "a key", Some(&value.key), LONGEST_NAME))
+        turn.changes.iter().try_for_each(|value| fits(operation, "a key", Some(&value.key), LONGEST_NAME))
     }
 }
 
@@ -216,13 +212,13 @@ impl NewWork {
             activity: column(row.activity.activity_id),
             session,
             tag,
+            rank: None,
         })
     }
 }
 
 fn value(key: &str, entry: Option<&abide_model::KvEntry>) -> NewValue {
     NewValue {
-        turn: 0,
         key: spelt(key),
         value: entry.map(|entry| spelt(&entry.value)),
         updated_at: entry.map_or(0, |entry| column(entry.last_updated_at_ms)),

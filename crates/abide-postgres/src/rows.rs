@@ -5,7 +5,7 @@
 
 use postgres_types::{FromSql, ToSql};
 
-/// A turn, but for what there may be many of.
+/// A turn, but for the work and the messages it makes.
 #[expect(clippy::struct_excessive_bools, reason = "columns of a type in the database")]
 #[derive(Debug, Default, ToSql)]
 #[postgres(name = "new_turn")]
@@ -20,6 +20,7 @@ pub(crate) struct NewTurn {
     pub(crate) expected_execution: Option<i64>,
     pub(crate) expected_event: Option<i64>,
     pub(crate) consumes_all: bool,
+    pub(crate) consumed: Vec<i64>,
     pub(crate) creates: bool,
     pub(crate) execution: i64,
     pub(crate) first_event: Option<i64>,
@@ -37,25 +38,18 @@ pub(crate) struct NewTurn {
     pub(crate) sets_custom_status: bool,
     pub(crate) custom_status: Option<String>,
     pub(crate) clears_kv: bool,
+    pub(crate) changes: Vec<NewValue>,
     pub(crate) folds_kv: bool,
     pub(crate) ends_timers: bool,
+    pub(crate) timers: Vec<i64>,
     pub(crate) keeps: Option<i64>,
     pub(crate) ended_before: Option<i64>,
-}
-
-/// A number that belongs to a turn: a message it consumed, a timer it removes.
-#[derive(Debug, ToSql)]
-#[postgres(name = "numbered")]
-pub(crate) struct Numbered {
-    pub(crate) turn: i32,
-    pub(crate) number: i64,
 }
 
 /// A change of a key-value store; no value is a tombstone.
 #[derive(Debug, ToSql)]
 #[postgres(name = "new_value")]
 pub(crate) struct NewValue {
-    pub(crate) turn: i32,
     pub(crate) key: String,
     pub(crate) value: Option<String>,
     pub(crate) updated_at: i64,
@@ -72,6 +66,8 @@ pub(crate) struct NewWork {
     pub(crate) activity: i64,
     pub(crate) session: Option<String>,
     pub(crate) tag: String,
+    /// Among those that somebody waits for, counted from one.
+    pub(crate) rank: Option<i32>,
     pub(crate) item: String,
 }
 
@@ -159,14 +155,14 @@ pub(crate) struct Outline {
     /// Instances that are known by their names only: those that must be there, and those that need not be.
     pub(crate) required: Vec<String>,
     pub(crate) optional: Vec<String>,
+    /// Activities that turns use up.
+    pub(crate) work: Vec<i64>,
     pub(crate) node: i64,
     pub(crate) names: bool,
-    pub(crate) fuses: bool,
-    pub(crate) prunes: bool,
-    pub(crate) consumes_all: bool,
     pub(crate) consumes_some: bool,
+    pub(crate) prunes: bool,
     pub(crate) writes_kv: bool,
-    pub(crate) ends_timers: bool,
+    pub(crate) timers: bool,
 }
 
 /// Calls that wait for instances, and what they would take.
@@ -207,4 +203,4 @@ macro_rules! of_turn {
     };
 }
 
-of_turn!(NewTurn, Numbered, NewValue, NewWork, RevokedWork, NewMessage);
+of_turn!(NewTurn, NewWork, RevokedWork, NewMessage);

@@ -14,7 +14,7 @@ use crate::error::CallError;
 use crate::hatch::{Handed, Promise};
 use crate::lease::Looked;
 use crate::news::News;
-use crate::rows::{NewTurn, OfTurn, Outline};
+use crate::rows::{NewTurn, OfTurn, Outline, WorkOffer};
 use crate::shared::Shared;
 use crate::statements::Sql;
 use crate::text::unspell;
@@ -56,33 +56,17 @@ impl Batched for Commit {
         for (turn, waiting) in (1..).zip(batch.iter_mut()) {
             waiting.what.0.set_turn(turn);
         }
+        let (for_work, work_offer) = offer_of_work(shared, batch);
         let turns: Vec<_> = batch.iter().map(|waiting| &waiting.what.0.turn).collect();
-        let consumed: Vec<_> = batch.iter().flat_map(|waiting| &waiting.what.0.consumed).collect();
-        let values: Vec<_> = batch.iter().flat_map(|waiting| &waiting.what.0.values).collect();
         let work: Vec<_> = batch.iter().flat_map(|waiting| &waiting.what.0.work).collect();
         let revoked: Vec<_> = batch.iter().flat_map(|waiting| &waiting.what.0.revoked).collect();
         let messages: Vec<_> = batch.iter().flat_map(|waiting| &waiting.what.0.messages).collect();
-        let timers: Vec<_> = batch.iter().flat_map(|waiting| &waiting.what.0.timers).collect();
         let outline = Outline::of(batch, shared.node);
         let for_instances = Promise::of_instances(shared, turns.len().saturating_add(messages.len()));
-        let plain: BTreeSet<&str> =
-            work.iter().filter(|work| work.session.is_none()).map(|work| work.tag.as_str()).collect();
-        let for_work = Promise::of_work(shared, work.len(), &plain);
         let instance_offer = for_instances.as_ref().and_then(Promise::instance_offer);
-        let work_offer = for_work.as_ref().and_then(|promise| promise.work_offer(&plain));
         let sent_at = shared.settings.clock.monotonic();
-        let params: Params<'_> = &[
-            &turns,
-            &consumed,
-            &values,
-            &work,
-            &revoked,
-            &messages,
-            &timers,
-            &outline,
-            &instance_offer,
-            &work_offer,
-        ];
+        let params: Params<'_> =
+            &[&turns, &work, &revoked, &messages, &outline, &instance_offer, &work_offer];
         let row = connection.row(Sql::CommitTurns, params).await?;
         let mut handed = Handed::default();
         handed.add(for_instances, Looked::of_handed_instances(&row, sent_at, shared)?);
@@ -112,6 +96,25 @@ impl Batched for Commit {
     }
 }
 
+/// What those who wait for work would take of what these turns make: that has ranks then.
+fn offer_of_work(
+    shared: &Arc<Shared>,
+    batch: &mut [Waiting<Commit>],
+) -> (Option<Promise>, Option<WorkOffer>) {
+    let made = batch.iter().flat_map(|waiting| &waiting.what.0.work);
+    let plain: BTreeSet<&str> =
+        made.clone().filter(|work| work.session.is_none()).map(|work| work.tag.as_str()).collect();
+    let promise = Promise::of_work(shared, made.count(), &plain);
+    let offer = promise.as_ref().and_then(|promise| promise.work_offer(&plain));
+    let wanted = offer.as_ref().map_or(&[][..], |offer| &offer.tags);
+    let mut ranks = 1..;
+    for work in batch.iter_mut().flat_map(|waiting| &mut waiting.what.0.work) {
+        let is_wanted = work.session.is_none() && wanted.contains(&work.tag);
+        work.rank = if is_wanted { ranks.next() } else { None };
+    }
+    (promise, offer)
+}
+
 impl EncodedTurn {
     /// The lease on an activity that a fused step uses up.
     fn work_token(&self) -> Option<WorkToken> {
@@ -121,12 +124,9 @@ impl EncodedTurn {
 
     fn set_turn(&mut self, turn: i32) {
         self.turn.set_turn(turn);
-        self.consumed.iter_mut().for_each(|row| row.set_turn(turn));
-        self.values.iter_mut().for_each(|row| row.set_turn(turn));
         self.work.iter_mut().for_each(|row| row.set_turn(turn));
         self.revoked.iter_mut().for_each(|row| row.set_turn(turn));
         self.messages.iter_mut().for_each(|row| row.set_turn(turn));
-        self.timers.iter_mut().for_each(|row| row.set_turn(turn));
     }
 }
 
@@ -140,15 +140,14 @@ impl Outline {
     }
 
     fn add(&mut self, encoded: &EncodedTurn) {
-        let EncodedTurn { turn, values, .. } = encoded;
+        let EncodedTurn { turn, .. } = encoded;
         self.mailboxes.push(turn.mailbox);
+        self.work.extend(turn.work);
         self.names |= turn.mailbox.is_none();
-        self.fuses |= turn.work.is_some();
+        self.consumes_some |= !turn.consumed.is_empty();
         self.prunes |= turn.keeps.is_some();
-        self.consumes_all |= turn.consumes_all && turn.mailbox.is_some() && turn.work.is_none();
-        self.consumes_some |= !turn.consumes_all;
-        self.writes_kv |= turn.clears_kv || turn.folds_kv || !values.is_empty();
-        self.ends_timers |= turn.ends_timers;
+        self.writes_kv |= turn.clears_kv || turn.folds_kv || !turn.changes.is_empty();
+        self.timers |= turn.ends_timers || !turn.timers.is_empty();
         self.add_names(encoded);
     }
 

@@ -1,0 +1,20 @@
+-- Locks activities that are ready under the tags of an offer, as many as it wants, and says which: in order but for what is near.
+CREATE FUNCTION abide.older_work(p_offer abide.work_offer) RETURNS bigint[] LANGUAGE plpgsql AS $$
+DECLARE
+    v_wanted integer := cardinality(p_offer.nonces);
+    v_found bigint[] := '{}';
+BEGIN
+    IF p_offer.near IS NOT NULL THEN
+        v_found := abide.near_work(p_offer.near, p_offer.tags, v_wanted, '{}', '{}', '{}');
+    END IF;
+    IF cardinality(v_found) < v_wanted THEN
+        v_found := v_found || ARRAY(
+            SELECT c.no FROM unnest(p_offer.tags) AS wanted (tag)
+            CROSS JOIN LATERAL (
+                SELECT w.no FROM abide.work AS w
+                WHERE w.tag = wanted.tag AND w.place IS NOT NULL AND w.session IS NULL AND w.no <> ALL (v_found)
+                ORDER BY w.place LIMIT v_wanted - cardinality(v_found) FOR UPDATE SKIP LOCKED
+            ) AS c ORDER BY c.no LIMIT v_wanted - cardinality(v_found));
+    END IF;
+    RETURN v_found;
+END $$;

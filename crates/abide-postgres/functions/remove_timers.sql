@@ -1,0 +1,27 @@
+-- Removes timers that nobody waits for any more: those that turns name, or all of their execution. p_mailboxes[turn] is null for a turn
+-- that was refused. Says whose readiness may have changed, beside p_unsettled.
+CREATE FUNCTION abide.remove_timers(p_turns abide.new_turn[], p_mailboxes bigint[], p_unsettled bigint[])
+RETURNS bigint[] LANGUAGE plpgsql AS $$
+DECLARE
+    v_turn abide.new_turn;
+    v_mailbox bigint;
+    v_unsettled bigint[] := p_unsettled;
+BEGIN
+    FOREACH v_turn IN ARRAY p_turns LOOP
+        v_mailbox := p_mailboxes[v_turn.turn];
+        IF v_mailbox IS NULL THEN
+            CONTINUE;
+        ELSIF v_turn.ends_timers THEN
+            DELETE FROM abide.message AS m WHERE m.mailbox = v_mailbox AND m.class = 4 AND m.execution = v_turn.execution;
+        ELSIF cardinality(v_turn.timers) > 0 THEN
+            DELETE FROM abide.message AS m
+            WHERE m.mailbox = v_mailbox AND m.class = 4 AND m.execution = v_turn.execution AND m.event = ANY (v_turn.timers);
+        ELSE
+            CONTINUE;
+        END IF;
+        IF FOUND AND (v_mailbox = ANY (v_unsettled)) IS NOT TRUE THEN
+            v_unsettled := v_unsettled || v_mailbox;
+        END IF;
+    END LOOP;
+    RETURN v_unsettled;
+END $$;
