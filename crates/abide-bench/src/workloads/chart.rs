@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::rows::Row;
+use super::rows::{Ratio, Row};
 use super::show::{number, store_title, what};
 
 const LABELS: f64 = 330.0;
@@ -48,7 +48,7 @@ fn axis(text: &mut String, decade: i32, height: f64) {
 }
 
 fn bar(text: &mut String, y: f64, row: &Row) {
-    let Some(ratio) = row.ratio else { return };
+    let Some(Ratio { spread: ratio, is_bound }) = row.ratio else { return };
     let target = &row.target;
     let (one, end) = (place(1.0), place(ratio.median));
     let (x, length) = (one.min(end), (end - one).abs().max(1.0));
@@ -66,12 +66,13 @@ fn bar(text: &mut String, y: f64, row: &Row) {
     let (label_x, base) = (LABELS - 8.0, y + 12.0);
     let (least, most, middle) = (place(ratio.least), place(ratio.most), y + 8.0);
     let (value_x, value) = (most.max(end).max(one) + 6.0, number(ratio.median));
+    let more_than = if is_bound { "&gt; " } else { "" };
     writeln!(
         text,
         "<text x=\"{label_x:.1}\" y=\"{base:.1}\" text-anchor=\"end\" fill=\"#222222\">{label}</text>\
          <rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{length:.1}\" height=\"16\" fill=\"{color}\"/>\
          <line x1=\"{least:.1}\" y1=\"{middle:.1}\" x2=\"{most:.1}\" y2=\"{middle:.1}\" stroke=\"#222222\"/>\
-         <text x=\"{value_x:.1}\" y=\"{base:.1}\" fill=\"#222222\">{value} ×</text>"
+         <text x=\"{value_x:.1}\" y=\"{base:.1}\" fill=\"#222222\">{more_than}{value} ×</text>"
     )
     .unwrap_or_default();
 }
@@ -96,7 +97,8 @@ mod tests {
     #[test]
     fn bars_begin_at_one_and_are_as_long_as_their_logarithm() {
         let mut all = rows(&targets::all(), &[]);
-        all[0].ratio = Some(Spread { least: 50.0, median: 100.0, most: 200.0 });
+        let spread = Spread { least: 50.0, median: 100.0, most: 200.0 };
+        all[0].ratio = Some(Ratio { spread, is_bound: false });
         let text = chart(&all);
         // A decade is 104 wide, and 1 is at the end of the first.
         assert!(text.contains("<rect x=\"434.0\" y=\"58.0\" width=\"208.0\""), "{text}");

@@ -22,6 +22,14 @@ impl Spread {
     }
 }
 
+/// How many times better.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Ratio {
+    pub(crate) spread: Spread,
+    /// It is more than that: the reference did not get to the end, and what it would have needed at least is compared.
+    pub(crate) is_bound: bool,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
     /// Even what it aims at.
@@ -41,7 +49,7 @@ pub(crate) struct Row {
     pub(crate) ours: Option<Spread>,
     pub(crate) reference: Option<Spread>,
     /// How many times better than the reference.
-    pub(crate) ratio: Option<Spread>,
+    pub(crate) ratio: Option<Ratio>,
     /// What is judged, in relation to what it aims at: 1 is there, less is not.
     pub(crate) of_aim: Option<f64>,
     pub(crate) ceiling: Option<f64>,
@@ -150,34 +158,48 @@ fn sum(target: &Target, lines: &[Line], side: Side, count: impl Fn(&Line) -> Opt
     if counts.is_empty() { vec![] } else { vec![(0, counts.iter().sum())] }
 }
 
-/// Repetition by repetition, because noise hits both of one. The reference does not get to the end of the large sizes:
-/// a rate is then compared with its rate at the largest size it has.
-fn ratio(target: &Target, lines: &[Line]) -> Option<Spread> {
+/// Repetition by repetition, because noise hits both of one. The reference does not get to the end of the large sizes: a rate is then
+/// compared with that of the largest size that it was asked for. If it did not finish that in time, either, its rate is less than what that
+/// time would have made it.
+fn ratio(target: &Target, lines: &[Line]) -> Option<Ratio> {
     if !matches!(target.figure, Figure::Plain { .. }) || target.figure == EARLY_IS_NO_RATIO {
         return None;
     }
     let ours = of_side(target, lines, Side::Ours);
     let mut reference = of_side(target, lines, Side::Reference);
+    let mut is_bound = false;
     if reference.is_empty() && is_rate(target) {
-        let smaller = lines.iter().filter(|line| {
+        let asked = lines.iter().filter(|line| {
             is_of(&line.subject, target.workload, target.store, Side::Reference)
-                && line.subject.size < target.size
-                && !line.figures.is_empty()
+                && line.subject.size <= target.size
+                && line.subject.slots.is_none()
+                && is_with(target.figure, line.subject.nodes)
         });
-        let size = smaller.map(|line| line.subject.size).max()?;
+        let size = asked.clone().map(|line| line.subject.size).max()?;
         reference = of_side(&Target { size, ..*target }, lines, Side::Reference);
+        if reference.is_empty() {
+            is_bound = true;
+            reference = asked.filter(|line| line.subject.size == size).filter_map(rate_at_most).collect();
+        }
     }
     let pair = |(repetition, ours): &(u64, f64)| {
         let (_, reference) = reference.iter().find(|(other, _)| other == repetition)?;
         Some(better(target, *ours, *reference))
     };
     let pairs: Vec<f64> = ours.iter().filter_map(pair).collect();
-    Spread::of(pairs)
+    Spread::of(pairs).map(|spread| Ratio { spread, is_bound })
+}
+
+/// Of a measurement that was stopped: as if it had been done at that moment, by repetition. (What is counted per second is what the size counts.)
+fn rate_at_most(line: &Line) -> Option<(u64, f64)> {
+    let Ended::TooLong(seconds) = line.ended else { return None };
+    let (size, seconds) = (u32::try_from(line.subject.size).ok()?, u32::try_from(seconds).ok()?);
+    Some((line.repetition, f64::from(size) / f64::from(seconds).max(1.0)))
 }
 
 const EARLY_IS_NO_RATIO: Figure = Figure::Plain { name: "early", unit: "early" };
 
-fn judge(goal: Goal, ours: Option<Spread>, ratio: Option<Spread>) -> (Verdict, Option<f64>) {
+fn judge(goal: Goal, ours: Option<Spread>, ratio: Option<Ratio>) -> (Verdict, Option<f64>) {
     let Some(ours) = ours.map(|ours| ours.median) else { return (Verdict::NotMeasured, None) };
     let verdict = |value: f64, must: f64, aim: Option<f64>| match aim {
         Some(aim) if value >= aim => Verdict::Aim,
@@ -191,7 +213,9 @@ fn judge(goal: Goal, ours: Option<Spread>, ratio: Option<Spread>) -> (Verdict, O
             (verdict(-ours, -must, aim.map(|aim| -aim)), aim.map(|aim| aim / ours.max(1e-9)))
         }
         Goal::TimesReference { must, aim, alone } => match (ratio, alone) {
-            (Some(ratio), _) => (verdict(ratio.median, must, Some(aim)), Some(ratio.median / aim)),
+            (Some(Ratio { spread, .. }), _) => {
+                (verdict(spread.median, must, Some(aim)), Some(spread.median / aim))
+            }
             (None, Some((must, aim))) => (verdict(ours, must, Some(aim)), Some(ours / aim)),
             (None, None) => (Verdict::NotMeasured, None),
         },

@@ -39,7 +39,8 @@ fn a_ratio_is_taken_repetition_by_repetition() {
         rate(Side::Ceiling, 1_000, 1, 4_000.0),
     ];
     let row = row(&W1, &lines);
-    assert_eq!(row.ratio, Some(Spread { least: 20.0, median: 30.0, most: 40.0 }));
+    let spread = Spread { least: 20.0, median: 30.0, most: 40.0 };
+    assert_eq!(row.ratio, Some(Ratio { spread, is_bound: false }));
     assert_eq!(row.ours.map(|ours| ours.median), Some(1_000.0));
     assert_eq!(row.reference.map(|it| it.median), Some(30.0));
     assert_eq!((row.verdict, row.of_aim), (Verdict::Met, Some(0.6)));
@@ -70,7 +71,25 @@ fn a_size_that_the_reference_does_not_get_to_is_compared_with_its_largest() {
         rate(Side::Reference, 200, 1, 50.0),
         rate(Side::Reference, 1_000, 1, 20.0),
     ];
-    assert_eq!(row(&large, &lines).ratio.map(|ratio| ratio.median), Some(50.0));
+    assert_eq!(row(&large, &lines).ratio.map(|ratio| ratio.spread.median), Some(50.0));
+}
+
+#[test]
+fn what_the_reference_did_not_finish_is_a_bound() {
+    let mut hung = rate(Side::Reference, 1_000, 1, 0.0);
+    (hung.figures, hung.ended) = (BTreeMap::new(), Ended::TooLong(100));
+    let lines = [
+        rate(Side::Ours, 1_000, 1, 200.0),
+        rate(Side::Ours, 20_000, 1, 100.0),
+        rate(Side::Reference, 200, 1, 50.0),
+        hung,
+    ];
+    for (size, more_than, verdict) in [(1_000, 20.0, Verdict::Met), (20_000, 10.0, Verdict::Met)] {
+        let row = row(&Target { size, ..W1 }, &lines);
+        let ratio = row.ratio.map(|ratio| (ratio.spread.median, ratio.is_bound));
+        assert_eq!((ratio, row.verdict), (Some((more_than, true)), verdict));
+        assert_eq!(row.reference, None);
+    }
 }
 
 #[test]
@@ -84,7 +103,7 @@ fn less_time_is_better() {
         line(Side::Ceiling, 1, 1, &[("p50_ms", 0.25)]),
     ];
     let row = row(&target, &lines);
-    assert_eq!(row.ratio.map(|ratio| ratio.median), Some(80.0));
+    assert_eq!(row.ratio.map(|ratio| ratio.spread.median), Some(80.0));
     assert_eq!((row.verdict, row.of_aim), (Verdict::Met, Some(0.5)));
     assert_eq!((row.ceiling, row.of_ceiling), (Some(0.5), Some(0.25)));
 }

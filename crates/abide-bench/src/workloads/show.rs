@@ -1,6 +1,6 @@
 //! Rows for people: how figures are written, and the table in a terminal.
 
-use super::rows::{Row, Spread, Verdict};
+use super::rows::{Ratio, Row, Spread, Verdict};
 use super::targets::{Figure, Goal};
 
 pub(crate) const HEADINGS: [&str; 10] = [
@@ -27,7 +27,7 @@ pub(crate) fn cells(row: &Row) -> Vec<String> {
         what(target.figure),
         row.ours.map_or_else(dash, spread),
         row.reference.map_or_else(dash, spread),
-        row.ratio.map_or_else(dash, |ratio| format!("{} ×", spread(ratio))),
+        row.ratio.map_or_else(dash, ratio),
         goal(target.goal),
         row.of_aim.map_or_else(dash, share),
         row.ceiling
@@ -104,6 +104,11 @@ fn verdict(row: &Row) -> String {
         Verdict::Failed => return format!("FAILED: {}", row.trouble.as_deref().unwrap_or_default()),
     };
     word.to_owned()
+}
+
+/// How many times, or more than that.
+fn ratio(ratio: Ratio) -> String {
+    format!("{}{} ×", if ratio.is_bound { "> " } else { "" }, spread(ratio.spread))
 }
 
 /// The median, and how far apart they were.
