@@ -1,11 +1,12 @@
 -- Leases up to p_limit activities, lowest number first; a nonce for each comes from the caller. p_tags null takes any tag. With
 -- p_session_owner, work of sessions is taken too, if the session is free or the caller's; taking it claims the session. If nothing
 -- is leased, due_at says when to look again; a time that has come means that another held what there is.
--- Those that p_near made, if that is given, come first: abide.near_work.
+-- Those that p_near made, if that is given, come first: abide.near_work. Others with a number above p_leaves_above are not taken, if that is
+-- given: whoever made them will take them.
 -- p_except is what the same call has leased before: one that looks twice gets nothing twice, however short its leases are.
 CREATE FUNCTION abide.lease_work(
     p_limit integer, p_lease_ms bigint, p_nonces bigint[], p_tags text[], p_session_owner text, p_session_ms bigint, p_except bigint[],
-    p_near bigint,
+    p_near bigint, p_leaves_above bigint,
     OUT now bigint, OUT leases abide.work_lease[], OUT due_at bigint
 ) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
@@ -22,7 +23,9 @@ BEGIN
     PERFORM abide.work_come_due(now);
     v_tags := coalesce(p_tags, abide.ready_tags());
 
-    IF p_session_owner IS NOT NULL THEN
+    -- Sessions that may be taken from are locked; mostly there are none.
+    IF p_session_owner IS NOT NULL AND EXISTS (
+        SELECT FROM abide.lane AS l WHERE l.tag = ANY (v_tags) AND l.head IS NOT NULL AND l.holder IS NULL) THEN
         v_held := ARRAY(
             SELECT c.name FROM (SELECT DISTINCT unnest(v_tags) AS tag) AS wanted
             CROSS JOIN LATERAL (
@@ -30,8 +33,11 @@ BEGIN
                 WHERE l.tag = wanted.tag AND l.head IS NOT NULL AND l.holder IS NULL
                   AND (s.owner IS NULL OR s.owner = p_session_owner OR s.locked_until <= now)
                 ORDER BY l.head LIMIT p_limit FOR UPDATE OF s SKIP LOCKED
-            ) AS c)
-        || ARRAY(
+            ) AS c);
+    END IF;
+    IF p_session_owner IS NOT NULL AND EXISTS (
+        SELECT FROM abide.lane AS l WHERE l.holder = p_session_owner AND l.head IS NOT NULL) THEN
+        v_held := v_held || ARRAY(
             SELECT c.name FROM (SELECT DISTINCT unnest(coalesce(p_tags, abide.held_tags(p_session_owner))) AS tag) AS wanted
             CROSS JOIN LATERAL (
                 SELECT s.name FROM abide.lane AS l JOIN abide.session AS s ON s.name = ANY (ARRAY[l.session])
@@ -44,16 +50,21 @@ BEGIN
         v_near := abide.near_work(p_near, v_tags, p_limit, p_except, v_held, p_tags);
     END IF;
     v_left := p_limit - cardinality(v_near);
+    v_found := v_near;
     IF v_left > 0 THEN
         v_found := v_near || ARRAY(
             SELECT plain.no
-            FROM (SELECT DISTINCT unnest(v_tags) AS tag) AS wanted
+            FROM unnest(v_tags) AS wanted (tag)
             CROSS JOIN LATERAL (
                 SELECT w.no FROM abide.work AS w
                 WHERE w.tag = wanted.tag AND w.place IS NOT NULL AND w.session IS NULL AND w.no <> ALL (p_except || v_near)
+                  AND w.place <= coalesce(p_leaves_above, 9223372036854775807)
                 ORDER BY w.place LIMIT v_left FOR UPDATE SKIP LOCKED
             ) AS plain
-            UNION ALL
+            ORDER BY no LIMIT v_left);
+    END IF;
+    IF v_left > 0 AND cardinality(v_held) > 0 THEN
+        v_found := v_near || ARRAY(
             SELECT bound.no
             FROM abide.lane AS l
             CROSS JOIN LATERAL (
@@ -62,9 +73,9 @@ BEGIN
                 ORDER BY w.place LIMIT v_left FOR UPDATE SKIP LOCKED
             ) AS bound
             WHERE l.session = ANY (v_held) AND (p_tags IS NULL OR l.tag = ANY (p_tags))
+            UNION ALL
+            SELECT plain.no FROM unnest(v_found) AS plain (no) WHERE plain.no <> ALL (v_near)
             ORDER BY no LIMIT v_left);
-    ELSE
-        v_found := v_near;
     END IF;
     IF cardinality(v_found) = 0 THEN
         due_at := CASE WHEN abide.has_ready_work(p_tags, p_session_owner) THEN now ELSE abide.next_work_due() END;

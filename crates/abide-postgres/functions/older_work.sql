@@ -13,6 +13,7 @@ BEGIN
             CROSS JOIN LATERAL (
                 SELECT w.no FROM abide.work AS w
                 WHERE w.tag = wanted.tag AND w.place IS NOT NULL AND w.session IS NULL AND w.no <> ALL (v_found)
+                  AND w.place <= coalesce(p_offer.leaves_above, 9223372036854775807)
                 ORDER BY w.place LIMIT v_wanted - cardinality(v_found) FOR UPDATE SKIP LOCKED
             ) AS c ORDER BY c.no LIMIT v_wanted - cardinality(v_found));
     END IF;

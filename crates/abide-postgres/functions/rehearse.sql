@@ -32,7 +32,7 @@ BEGIN
     v_outline.timers := true;    v_outline.work := '{}';
     PERFORM abide.commit_turns(
         ARRAY[v_turn], ARRAY[ROW (1, NULL, 1, 1, NULL, 'rehearsal', 1, '{}')::abide.new_work], '{}', ARRAY[v_message], v_outline, NULL,
-        ROW (60000, '{1}', '{rehearsal}', 1)::abide.work_offer);
+        ROW (60000, '{1}', '{rehearsal}', 1, NULL)::abide.work_offer);
     DELETE FROM abide.message WHERE no = ANY (ARRAY(
         SELECT m.no FROM abide.message AS m WHERE m.mailbox = v_mailbox AND m.place IS NOT NULL ORDER BY m.place));
     PERFORM abide.settle(ARRAY[v_mailbox], NULL, abide.now());

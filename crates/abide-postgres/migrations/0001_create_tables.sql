@@ -260,6 +260,6 @@ CREATE TYPE abide.outline AS (
 );
 
 -- Calls that wait, and what they would take of what a call makes: at most so many, under these terms. No list of pins
--- takes all; near says whose work comes first.
+-- takes all; near says whose work comes first, leaves_above above which number that of others is left to them.
 CREATE TYPE abide.instance_offer AS (lease_ms bigint, nonces bigint[], pins text[]);
-CREATE TYPE abide.work_offer AS (lease_ms bigint, nonces bigint[], tags text[], near bigint);
+CREATE TYPE abide.work_offer AS (lease_ms bigint, nonces bigint[], tags text[], near bigint, leaves_above bigint);

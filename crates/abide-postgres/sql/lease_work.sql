@@ -1,1 +1,1 @@
-SELECT now, leases, due_at FROM abide.lease_work($1, $2, $3, $4, $5, $6, $7, $8)
+SELECT now, leases, due_at FROM abide.lease_work($1, $2, $3, $4, $5, $6, $7, $8, $9)

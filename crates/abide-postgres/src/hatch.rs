@@ -244,8 +244,9 @@ impl Promise {
         let Terms::Work { lease_ms, tags, .. } = &self.terms else { return None };
         let is_wanted = |tag: &str| tags.as_ref().is_none_or(|tags| tags.contains(tag));
         let tags = made.iter().filter(|tag| is_wanted(tag)).map(|tag| (*tag).to_owned()).collect();
-        let near = self.shared.prefers();
-        Some(WorkOffer { lease_ms: *lease_ms, nonces: nonces(&self.shared, self.count), tags, near })
+        let (near, leaves_above) = (self.shared.prefers(), self.shared.leaves_above());
+        let nonces = nonces(&self.shared, self.count);
+        Some(WorkOffer { lease_ms: *lease_ms, nonces, tags, near, leaves_above })
     }
 
     /// Hands over what was leased. To be called when the callers of what made it have their answers.

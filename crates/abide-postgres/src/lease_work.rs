@@ -84,6 +84,7 @@ impl Search for WorkSearch {
             Box::new(session),
             Box::new(taken),
             Box::new(shared.prefers()),
+            Box::new(shared.leaves_above()),
         ]
     }
 

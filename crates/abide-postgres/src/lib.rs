@@ -26,6 +26,7 @@ mod connect;
 mod encode;
 mod error;
 mod hatch;
+mod horizon;
 mod hosts;
 mod lease;
 mod lease_instances;

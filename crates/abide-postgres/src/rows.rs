@@ -186,6 +186,8 @@ pub(crate) struct WorkOffer {
     pub(crate) tags: Vec<String>,
     /// Whose work comes first.
     pub(crate) near: Option<i64>,
+    /// Above which number that of others is left to them.
+    pub(crate) leaves_above: Option<i64>,
 }
 
 /// Rows of a batch, numbered by the turn they belong to.

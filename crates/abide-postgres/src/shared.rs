@@ -10,6 +10,7 @@ use abide_provider::{ChangeListeners, StolenBecause, StolenLease};
 
 use crate::encode::column;
 use crate::hatch::Hatch;
+use crate::horizon::Horizon;
 use crate::news::News;
 use crate::node::desk::Desk;
 use crate::node::outbox::{Outbox, Pace};
@@ -28,6 +29,7 @@ pub(crate) struct Shared {
     pub(crate) desk: Desk,
     pub(crate) waiters: Waiters,
     pub(crate) hatch: Hatch,
+    pub(crate) horizon: Horizon,
     pub(crate) outbox: Outbox,
     pub(crate) stolen: Listeners,
     pub(crate) changes: ChangeListeners,
@@ -59,6 +61,7 @@ impl Shared {
             desk: Desk::default(),
             waiters: Waiters::default(),
             hatch: Hatch::default(),
+            horizon: Horizon::default(),
             outbox: Outbox::default(),
             stolen: Listeners::default(),
             changes: ChangeListeners::default(),
@@ -73,6 +76,11 @@ impl Shared {
     /// Whose work comes first for somebody who asks for some: that of this node, unless there is no other.
     pub(crate) fn prefers(&self) -> Option<i64> {
         (!self.outbox.is_silent()).then_some(self.node)
+    }
+
+    /// Above which number work of other nodes is left to them for a while, if it is.
+    pub(crate) fn leaves_above(&self) -> Option<i64> {
+        self.prefers().and_then(|_| self.horizon.young_above(self.settings.clock.monotonic()))
     }
 
     /// Tells everybody here, and leaves for the other nodes what concerns them. Called when what is told of is committed.

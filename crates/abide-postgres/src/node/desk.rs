@@ -40,6 +40,8 @@ struct State {
     /// Those without work; the last came last.
     idle: Idle,
     idle_for_renewals: Idle,
+    /// When a connection was last missed, in monotonic time.
+    last_missed: Option<Duration>,
     is_closed: bool,
 }
 
@@ -201,14 +203,19 @@ impl Desk {
         }
     }
 
-    /// Whether something has waited since `before`.
-    pub(crate) fn has_since(&self, place: Place, before: Duration) -> bool {
-        let state = self.lock();
+    /// Whether one more connection is missed: something has waited for that long, and none was missed within `pause` before.
+    pub(crate) fn misses_one(&self, place: Place, now: Duration, waited: Duration, pause: Duration) -> bool {
+        let mut state = self.lock();
         let oldest = match place {
             Place::Ordinary => state.ordinary.oldest(),
             Place::Renewals => state.renewals.oldest(),
         };
-        oldest.is_some_and(|since| since <= before)
+        let has_waited = oldest.is_some_and(|since| since.saturating_add(waited) <= now);
+        let is_next = state.last_missed.is_none_or(|last| last.saturating_add(pause) <= now);
+        if has_waited && is_next {
+            state.last_missed = Some(now);
+        }
+        has_waited && is_next
     }
 
     /// There is no connection: those that have waited since `before` are told so.

@@ -16,7 +16,7 @@ use super::renew::{RenewInstance, RenewWork};
 /// While a call of a kind is under way, the next ones of that kind wait for each other: until it is back, until they are many, or until they
 /// have waited for so long. A call costs the server nearly as much with one of them as with ten, and so it does the node.
 const MANY: usize = 16;
-const GATHERED_WITHIN: Duration = Duration::from_millis(3);
+const GATHERED_WITHIN: Duration = Duration::from_millis(10);
 
 /// What a connection takes at once.
 pub(crate) enum Work {
@@ -272,12 +272,12 @@ mod tests {
         look_at(&mut ordinary, 1, 0);
         assert_eq!(taken(&mut ordinary, 0), Ok(1), "nothing is under way");
         look_at(&mut ordinary, 2, 1);
-        assert_eq!(taken(&mut ordinary, 2), Err(Duration::from_millis(4)));
+        assert_eq!(taken(&mut ordinary, 2), Err(Duration::from_millis(11)));
         look_at(&mut ordinary, 1, 3);
-        assert_eq!(taken(&mut ordinary, 4), Ok(3), "the first has waited for long enough");
-        look_at(&mut ordinary, MANY, 5);
-        assert_eq!(taken(&mut ordinary, 5), Ok(MANY), "they are many");
-        assert_eq!(taken(&mut ordinary, 5), Ok(0), "there is nothing");
+        assert_eq!(taken(&mut ordinary, 11), Ok(3), "the first has waited for long enough");
+        look_at(&mut ordinary, MANY, 12);
+        assert_eq!(taken(&mut ordinary, 12), Ok(MANY), "they are many");
+        assert_eq!(taken(&mut ordinary, 12), Ok(0), "there is nothing");
     }
 
     #[test]

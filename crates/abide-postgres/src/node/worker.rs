@@ -38,6 +38,9 @@ pub(crate) enum Begin {
 /// time at first; and the fewer there are, the more goes together in one call.
 const MISSED_AFTER: Duration = Duration::from_millis(100);
 
+/// And one after the other: if there is more to do than the server can, each would only cost it more.
+const ONE_AFTER_THE_OTHER: Duration = Duration::from_secs(1);
+
 pub(crate) async fn work(shared: &Arc<Shared>, place: Place, mut begin: Begin) {
     loop {
         let is_needed = match &begin {
@@ -83,7 +86,7 @@ pub(crate) async fn work(shared: &Arc<Shared>, place: Place, mut begin: Begin) {
 async fn is_missed(shared: &Shared, place: Place) -> bool {
     let clock = &*shared.settings.clock;
     while shared.desk.is_wanted(place, Worker::Spare).await {
-        if shared.desk.has_since(place, clock.monotonic().saturating_sub(MISSED_AFTER))
+        if shared.desk.misses_one(place, clock.monotonic(), MISSED_AFTER, ONE_AFTER_THE_OTHER)
             || shared.desk.is_closed()
         {
             return true;
