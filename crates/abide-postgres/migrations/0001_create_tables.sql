@@ -102,7 +102,8 @@ CREATE TABLE abide.message (
     item       text NOT NULL
 ) WITH (autovacuum_vacuum_scale_factor = 0.02);
 CREATE INDEX message_visible ON abide.message (mailbox, place)            WHERE place IS NOT NULL;
-CREATE INDEX message_hidden  ON abide.message (mailbox, visible_at)       WHERE visible_at IS NOT NULL;
+-- With the class, so that counting those that wait for somebody reads no messages.
+CREATE INDEX message_hidden  ON abide.message (mailbox, visible_at) INCLUDE (class) WHERE visible_at IS NOT NULL;
 CREATE INDEX message_start   ON abide.message (mailbox, place)            WHERE class IN (1, 2);
 CREATE INDEX message_timer   ON abide.message (mailbox, execution, event) WHERE class = 4;
 CREATE INDEX message_child   ON abide.message (parent)                    WHERE parent IS NOT NULL;

@@ -89,7 +89,10 @@ fn is_rate(target: &Target) -> bool {
         Figure::Plain { name, .. } | Figure::OnNodes { name, .. } => {
             name.ends_with("_per_second") && target.workload != "w9"
         }
-        Figure::ToSize { .. } | Figure::ToWorkload { .. } | Figure::Nodes { .. } => true,
+        Figure::ToSize { .. }
+        | Figure::ToWorkload { .. }
+        | Figure::ToAnother { .. }
+        | Figure::Nodes { .. } => true,
         Figure::Failures | Figure::Deadlocks => false,
     }
 }
@@ -119,6 +122,13 @@ fn of_side(target: &Target, lines: &[Line], side: Side) -> Vec<(u64, f64)> {
         Figure::ToWorkload { name, workload, size } => {
             relation(of(target.workload, target.size, name), of(workload, size, name))
         }
+        Figure::ToAnother { name, did, .. } => {
+            let values = of(target.workload, target.size, name).into_iter();
+            let is_rate = name.ends_with("_per_second");
+            values
+                .map(|(nth, value)| (nth, if is_rate { value / did } else { did / value.max(1e-9) }))
+                .collect()
+        }
         Figure::Nodes { name, nodes, activity_ms } => {
             let with = |nodes: u64| {
                 let same =
@@ -147,7 +157,10 @@ pub(crate) fn is_with(figure: Figure, nodes: u64) -> bool {
     match figure {
         Figure::OnNodes { nodes: wanted, .. } => nodes == wanted,
         Figure::Nodes { .. } | Figure::Failures | Figure::Deadlocks => true,
-        Figure::Plain { .. } | Figure::ToSize { .. } | Figure::ToWorkload { .. } => nodes == 1,
+        Figure::Plain { .. }
+        | Figure::ToSize { .. }
+        | Figure::ToWorkload { .. }
+        | Figure::ToAnother { .. } => nodes == 1,
     }
 }
 

@@ -123,6 +123,16 @@ fn what_hung_or_failed_is_not_judged_by_its_speed() {
 }
 
 #[test]
+fn another_engine_is_compared_by_what_it_did() {
+    let lines = [line(Side::Ours, 1_000, 1, &[("orchestrations_per_second", 600.0), ("p50_ms", 2.0)])];
+    let times = |name| {
+        let figure = Figure::ToAnother { name, engine: "another", did: 6.0 };
+        row(&Target { figure, ..W1 }, &lines).ours.map(|it| it.median)
+    };
+    assert_eq!((times("orchestrations_per_second"), times("p50_ms")), (Some(100.0), Some(3.0)));
+}
+
+#[test]
 fn nodes_and_sizes_are_compared_with_each_other() {
     let mut lines = vec![rate(Side::Ours, 1_000, 1, 100.0), rate(Side::Ours, 1_000, 1, 350.0)];
     lines[1].subject.nodes = 4;

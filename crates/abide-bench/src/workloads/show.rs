@@ -72,6 +72,7 @@ pub(crate) fn what(figure: Figure) -> String {
         Figure::ToWorkload { workload, size, .. } => {
             format!("× the rate of {} at {}", title(workload), thousands(size))
         }
+        Figure::ToAnother { engine, .. } => format!("× {engine}"),
         Figure::Nodes { nodes, activity_ms: 0, .. } => format!("× one process, with {nodes}"),
         Figure::Nodes { nodes, activity_ms, .. } => {
             format!("× one process, with {nodes}, activities of {activity_ms} ms, 16 slots")

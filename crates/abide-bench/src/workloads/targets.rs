@@ -29,6 +29,13 @@ pub(crate) enum Figure {
         workload: &'static str,
         size: u64,
     },
+    /// How many times better than another engine was, when the targets were set: it is not measured again.
+    ToAnother {
+        name: &'static str,
+        engine: &'static str,
+        /// In the unit of the figure.
+        did: f64,
+    },
     /// So many nodes in relation to one.
     Nodes {
         name: &'static str,
@@ -176,6 +183,15 @@ const FLAT: Figure = Figure::ToSize { name: "orchestrations_per_second", size: 1
 const LINEAR: Figure = Figure::ToSize { name: ROWS_PER_SECOND, size: 10_000 };
 const AS_W1: Figure = Figure::ToWorkload { name: ROWS_PER_SECOND, workload: "w1", size: 5_000 };
 
+const RESTATE: &str = "Restate 1.7 with inline steps (363/s at 200)";
+const TO_RESTATE: Figure =
+    Figure::ToAnother { name: "orchestrations_per_second", engine: RESTATE, did: 363.0 };
+const RESTATE_ALONE: &str = "Restate 1.7 with inline steps (p50 5.8 ms)";
+const TO_RESTATE_ALONE: Figure = Figure::ToAnother { name: "p50_ms", engine: RESTATE_ALONE, did: 5.8 };
+const UNDERWAY: &str = "underway 0.2 (201/s at 200)";
+const TO_UNDERWAY: Figure =
+    Figure::ToAnother { name: "orchestrations_per_second", engine: UNDERWAY, did: 201.0 };
+
 const MANY_SQLITE: Goal = times(80.0, 200.0, Some((3_500.0, 8_000.0)));
 const MANY_POSTGRES: Goal = times(80.0, 200.0, Some((2_000.0, 5_000.0)));
 const FOUR_NODES: Figure = Figure::Nodes { name: ROWS_PER_SECOND, nodes: 4, activity_ms: 0 };
@@ -189,11 +205,14 @@ const TABLE: &[Wanted] = &[
     both("w1", 5_000, RATE, MANY_SQLITE, MANY_POSTGRES).under(Ceiling::Chains),
     both("w1", 20_000, RATE, MANY_SQLITE, MANY_POSTGRES).under(Ceiling::Chains),
     both("w1", 20_000, FLAT, at_least(0.8), at_least(0.8)),
+    on_sqlite("w1", 1_000, TO_RESTATE, at_least(5.0)),
+    on_postgres("w1", 1_000, TO_UNDERWAY, at_least(5.0)),
     on_sqlite("w1", 1_000, CPU, most(0.5, 0.2)),
     on_sqlite("w1", 5_000, CPU, most(0.5, 0.2)),
     on_postgres("w1", 1_000, CPU_BOTH, most(2.0, 0.7)),
     on_postgres("w1", 5_000, CPU_BOTH, most(2.0, 0.7)),
     both("w2", 1, P50, most(2.0, 1.0), most(4.0, 1.7)).under(Ceiling::Commits(2.0)),
+    on_sqlite("w2", 1, TO_RESTATE_ALONE, at_least(3.0)),
     shown("w2", 1, P99),
     shown("w2-busy", 1, P99),
     shown("w2-flood", 1, P99),
