@@ -6,13 +6,14 @@
 -- instances[turn]: whose turn it was. was_running[turn]: whether it was an instance that had not ended. pruned_…[turn]: what its prune
 -- took. The other results are news for those who wait, to be told when this is committed: whether an instance can be leased, when that
 -- may change, under which tags there is new work, and whose leases on work are gone, and why. What calls that wait would take of it, by
--- the offers, is leased to them at once, and not told.
+-- the offers, is leased to them at once, and not told. last_work is the highest number of new work.
 CREATE FUNCTION abide.commit_turns(
     p_turns abide.new_turn[], p_work abide.new_work[], p_revoked abide.revoked_work[], p_messages abide.new_message[],
     p_outline abide.outline, p_instance_offer abide.instance_offer, p_work_offer abide.work_offer,
     OUT outcomes text[], OUT instances text[], OUT was_running boolean[], OUT pruned_executions bigint[], OUT pruned_events bigint[],
     OUT wakes boolean, OUT due_at bigint, OUT tags text[], OUT stolen text[], OUT because text[],
-    OUT now bigint, OUT instance_leases abide.instance_lease[], OUT messages abide.leased_message[], OUT work_leases abide.work_lease[]
+    OUT now bigint, OUT instance_leases abide.instance_lease[], OUT messages abide.leased_message[], OUT work_leases abide.work_lease[],
+    OUT last_work bigint
 ) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
@@ -145,7 +146,7 @@ BEGIN
     END IF;
     IF cardinality(v_work) > 0 THEN
         v_queued := abide.write_work(v_work, v_mailboxes, p_outline.node, p_work_offer, now);
-        tags := v_queued.tags;    work_leases := v_queued.leases;
+        tags := v_queued.tags;    work_leases := v_queued.leases;    last_work := v_queued.last;
         -- The lanes to settle; those of what was taken back are there.
         v_sessions := v_queued.sessions || v_sessions;    v_session_tags := v_queued.session_tags;
     END IF;

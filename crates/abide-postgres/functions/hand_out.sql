@@ -8,7 +8,7 @@ CREATE FUNCTION abide.hand_out(
 DECLARE
     v_box record;
     v_first bigint;    v_attempts integer;    v_item text;    -- the message that starts an execution
-    v_others abide.leased_message[];    v_last bigint;        -- those behind it
+    v_other record;    v_last bigint;                         -- those behind it
     v_bytes bigint;    v_bytes_of_others bigint;
     v_handed_out bigint := 0;                                 -- bytes, by those before
     v_firsts bigint[] := '{}';    v_lasts bigint[] := '{}';   -- of each
@@ -31,26 +31,28 @@ BEGIN
             v_bytes := octet_length(v_item);
             messages := messages || ROW (v_box.no, v_first, v_attempts + 1, v_item)::abide.leased_message;
         END IF;
-        SELECT array_agg(ROW (v_box.no, m.no, m.attempts + 1, m.item)::abide.leased_message), max(m.no), sum(octet_length(m.item))
-        INTO v_others, v_last, v_bytes_of_others
-        FROM (SELECT m.no, m.attempts, m.item FROM abide.message AS m
+        -- How far it goes is found by their lengths, without reading them.
+        SELECT max(m.no), sum(m.bytes) INTO v_last, v_bytes_of_others
+        FROM (SELECT m.no, octet_length(m.item) AS bytes FROM abide.message AS m
               WHERE m.mailbox = v_box.no AND m.place IS NOT NULL AND m.place IS DISTINCT FROM v_first
               ORDER BY m.place LIMIT CASE WHEN v_first IS NULL THEN 1000 ELSE 999 END) AS m;
         IF v_bytes + v_bytes_of_others > 4194304 THEN
-            v_last := NULL;
-            FOR v_nth IN 1 .. cardinality(v_others) LOOP
-                IF v_bytes >= 4194304 THEN
-                    v_others := v_others[:v_nth - 1];
-                    EXIT;
-                END IF;
-                v_bytes := v_bytes + octet_length(v_others[v_nth].item);
-                v_last := v_others[v_nth].number;
+            SELECT max(m.no), sum(m.bytes) INTO v_last, v_bytes_of_others
+            FROM (SELECT m.no, m.bytes, v_bytes + sum(m.bytes) OVER (ORDER BY m.no) - m.bytes AS before
+                  FROM (SELECT m.no, octet_length(m.item) AS bytes FROM abide.message AS m
+                        WHERE m.mailbox = v_box.no AND m.place <= v_last AND m.place IS DISTINCT FROM v_first) AS m) AS m
+            WHERE m.before < 4194304;
+        END IF;
+        IF v_last IS NOT NULL THEN
+            v_bytes := v_bytes + v_bytes_of_others;
+            FOR v_other IN
+                SELECT m.no, m.attempts, m.item FROM abide.message AS m
+                WHERE m.mailbox = v_box.no AND m.place <= v_last AND m.place IS DISTINCT FROM v_first ORDER BY m.place
+            LOOP
+                messages := messages || ROW (v_box.no, v_other.no, v_other.attempts + 1, v_other.item)::abide.leased_message;
             END LOOP;
-        ELSE
-            v_bytes := v_bytes + coalesce(v_bytes_of_others, 0);
         END IF;
         v_handed_out := v_handed_out + v_bytes;
-        messages := messages || v_others;
         leases := leases || ROW (v_box.no, v_box.nonce, v_box.id, v_box.execution, v_box.last_event, v_box.status, v_box.name,
                                  v_box.version, v_box.parent, v_box.parent_execution, v_box.parent_event)::abide.instance_lease;
         v_firsts := v_firsts || v_first;    v_lasts := v_lasts || coalesce(v_last, 0);

@@ -1,8 +1,7 @@
 -- Leases up to p_limit activities, lowest number first; a nonce for each comes from the caller. p_tags null takes any tag. With
 -- p_session_owner, work of sessions is taken too, if the session is free or the caller's; taking it claims the session. If nothing
 -- is leased, due_at says when to look again; a time that has come means that another held what there is.
--- Those that p_near made, if that is given, come first: abide.near_work. Others with a number above p_leaves_above are not taken, if that is
--- given: whoever made them will take them.
+-- Those that p_near made, if that is given, come first: abide.near_work. What is left comes in order, but for what is young: abide.taken_up_to.
 -- p_except is what the same call has leased before: one that looks twice gets nothing twice, however short its leases are.
 CREATE FUNCTION abide.lease_work(
     p_limit integer, p_lease_ms bigint, p_nonces bigint[], p_tags text[], p_session_owner text, p_session_ms bigint, p_except bigint[],
@@ -15,6 +14,7 @@ DECLARE
     v_held text[] := '{}';    -- sessions that the caller may take from, locked
     v_near bigint[] := '{}';
     v_left integer;
+    v_to bigint := abide.taken_up_to(p_leaves_above, 0);
     v_found bigint[];
     v_claimed text[];
 BEGIN
@@ -25,7 +25,8 @@ BEGIN
 
     -- Sessions that may be taken from are locked; mostly there are none.
     IF p_session_owner IS NOT NULL AND EXISTS (
-        SELECT FROM abide.lane AS l WHERE l.tag = ANY (v_tags) AND l.head IS NOT NULL AND l.holder IS NULL) THEN
+        SELECT FROM unnest(v_tags) AS t
+        WHERE (SELECT true FROM abide.lane AS l WHERE l.tag = t AND l.head IS NOT NULL AND l.holder IS NULL ORDER BY l.head LIMIT 1)) THEN
         v_held := ARRAY(
             SELECT c.name FROM (SELECT DISTINCT unnest(v_tags) AS tag) AS wanted
             CROSS JOIN LATERAL (
@@ -35,8 +36,7 @@ BEGIN
                 ORDER BY l.head LIMIT p_limit FOR UPDATE OF s SKIP LOCKED
             ) AS c);
     END IF;
-    IF p_session_owner IS NOT NULL AND EXISTS (
-        SELECT FROM abide.lane AS l WHERE l.holder = p_session_owner AND l.head IS NOT NULL) THEN
+    IF (SELECT true FROM abide.lane AS l WHERE l.holder = p_session_owner AND l.head IS NOT NULL ORDER BY l.tag, l.head LIMIT 1) THEN
         v_held := v_held || ARRAY(
             SELECT c.name FROM (SELECT DISTINCT unnest(coalesce(p_tags, abide.held_tags(p_session_owner))) AS tag) AS wanted
             CROSS JOIN LATERAL (
@@ -58,7 +58,7 @@ BEGIN
             CROSS JOIN LATERAL (
                 SELECT w.no FROM abide.work AS w
                 WHERE w.tag = wanted.tag AND w.place IS NOT NULL AND w.session IS NULL AND w.no <> ALL (p_except || v_near)
-                  AND w.place <= coalesce(p_leaves_above, 9223372036854775807)
+                  AND w.place <= v_to
                 ORDER BY w.place LIMIT v_left FOR UPDATE SKIP LOCKED
             ) AS plain
             ORDER BY no LIMIT v_left);

@@ -1,7 +1,7 @@
 -- Locks activities that are ready under these tags and were made by this node, and says which: up to p_limit of them, of the first under
 -- each tag: 128, and four for each that is wanted. That node has their instances in memory, so what they bring is taken in where it arises. None of them has a number that is
 -- greater by 1,024 or more than that of the first of all that could be taken, work of these sessions too (under p_session_tags; null is any):
--- so nothing is passed by more often than that, whoever made it.
+-- so nothing is passed by for that more often than so, whoever made it.
 CREATE FUNCTION abide.near_work(
     p_node bigint, p_tags text[], p_limit integer, p_except bigint[], p_sessions text[], p_session_tags text[]
 ) RETURNS bigint[] LANGUAGE plpgsql AS $$

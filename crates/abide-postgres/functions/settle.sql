@@ -33,14 +33,16 @@ BEGIN
         v_handed := abide.hand_out(v_wanted[:cardinality(p_offer.nonces)], p_offer.nonces, abide.later(p_now, p_offer.lease_ms));
         leases := v_handed.leases;    messages := v_handed.messages;
         IF cardinality(leases) = cardinality(v_found) THEN
-            wakes := false;
+            wakes := false;    due_at := NULL;
             RETURN;
         END IF;
-    END IF;
-    WITH settled AS (
-        UPDATE abide.mailbox AS b SET ready = f.ready, due_at = f.due_at
+        -- Those that are left.
+        SELECT array_agg(f.no), array_agg(f.ready), array_agg(f.due_at), bool_or(f.ready IS NOT NULL), min(f.due_at)
+        INTO v_found, v_readies, v_dues, wakes, due_at
         FROM unnest(v_found, v_readies, v_dues) AS f (no, ready, due_at)
-        WHERE b.no = ANY (ARRAY[f.no]) AND b.lease IS NULL RETURNING b.ready, b.due_at
-    )
-    SELECT coalesce(bool_or(s.ready IS NOT NULL), false), min(s.due_at) INTO wakes, due_at FROM settled AS s;
+        WHERE f.no <> ALL (v_wanted[:cardinality(leases)]);
+    END IF;
+    UPDATE abide.mailbox AS b SET ready = f.ready, due_at = f.due_at
+    FROM unnest(v_found, v_readies, v_dues) AS f (no, ready, due_at)
+    WHERE b.no = ANY (ARRAY[f.no]) AND (b.ready, b.due_at) IS DISTINCT FROM (f.ready, f.due_at);
 END $$;

@@ -1,9 +1,9 @@
 -- Enqueues activities, made by p_maker, for mailboxes that are locked: that of their turn, p_mailboxes[turn], or one that is named. Whoever
--- waits for some, by p_offer, is given as many: what was ready before under these tags, in order but for what is near, and then what is new,
--- by its rank. Says under which tags there is work now; sessions and session_tags name the lanes to settle.
+-- waits for some, by p_offer, is given as many: what was ready before (abide.older_work), and then what is new, by its rank. Says under which
+-- tags there is work now, and the last number; sessions and session_tags name the lanes to settle.
 CREATE FUNCTION abide.write_work(
     p_work abide.new_work[], p_mailboxes bigint[], p_maker bigint, p_offer abide.work_offer, p_now bigint,
-    OUT tags text[], OUT sessions text[], OUT session_tags text[], OUT leases abide.work_lease[]
+    OUT tags text[], OUT sessions text[], OUT session_tags text[], OUT leases abide.work_lease[], OUT last bigint
 ) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
@@ -12,7 +12,7 @@ DECLARE
     v_older bigint[] := '{}';
 BEGIN
     IF cardinality(v_nonces) > 0 THEN
-        v_older := abide.older_work(p_offer);
+        v_older := abide.older_work(p_offer, cardinality(p_work));
     END IF;
     IF cardinality(v_older) > 0 THEN
         leases := abide.grant_work(v_older, v_nonces, v_until);
@@ -33,7 +33,8 @@ BEGIN
            coalesce(array_agg(q.tag) FILTER (WHERE q.session IS NOT NULL), '{}'),
            leases || array_agg(ROW (q.no, q.mailbox, q.lease, 1, i.id, q.execution, q.activity, i.name,
                                     CASE WHEN i.status <> '' THEN i.version ELSE '' END, q.item, NULL, NULL, NULL, NULL, NULL)
-                                   ::abide.work_lease) FILTER (WHERE q.lease IS NOT NULL)
-    INTO tags, sessions, session_tags, leases
+                                   ::abide.work_lease ORDER BY q.no) FILTER (WHERE q.lease IS NOT NULL),
+           max(q.no)
+    INTO tags, sessions, session_tags, leases, last
     FROM queued AS q LEFT JOIN abide.instance AS i ON q.lease IS NOT NULL AND i.no = ANY (ARRAY[q.mailbox]);
 END $$;

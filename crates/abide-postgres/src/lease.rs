@@ -95,10 +95,7 @@ impl Looked {
         sent_at: Duration,
         shared: &Arc<Shared>,
     ) -> Result<Self, tokio_postgres::Error> {
-        let work: Vec<LeasedWork> = row.try_get::<_, Option<_>>("work_leases")?.unwrap_or_default();
-        if let Some(last) = work.iter().map(|work| work.work).max() {
-            shared.horizon.saw(last, shared.settings.clock.monotonic());
-        }
+        let work = row.try_get::<_, Option<_>>("work_leases")?.unwrap_or_default();
         Ok(Self::arrived(Found { work, ..Found::default() }, row.try_get("now")?, sent_at, shared))
     }
 

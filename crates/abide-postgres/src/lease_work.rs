@@ -10,7 +10,7 @@ use abide_provider::{LeaseWork, Operation, StoreError, TagFilter, WorkLease};
 
 use crate::PostgresProvider;
 use crate::encode::{json, millis, number, owner_column};
-use crate::lease::{InHand, Looked};
+use crate::lease::{InHand, LULL, Looked};
 use crate::lease_instances::nonces;
 use crate::news::News;
 use crate::node::call::Values;
@@ -29,6 +29,8 @@ pub(crate) struct WorkSearch {
     /// As columns hold them; any, if there is no list.
     tags: Option<BTreeSet<String>>,
     owner: Option<String>,
+    /// Above which number the last look left work of other nodes to them.
+    leaves_above: Option<i64>,
     taken: InHand<WorkLease>,
 }
 
@@ -41,7 +43,7 @@ impl WorkSearch {
         let tags = tag_columns(&request.tags);
         let owner =
             request.session.as_ref().map(|session| owner_column(operation, &session.owner_id)).transpose()?;
-        Ok(Self { request, operation, tags, owner, taken: InHand::nothing(shared) })
+        Ok(Self { request, operation, tags, owner, leaves_above: None, taken: InHand::nothing(shared) })
     }
 }
 
@@ -65,7 +67,13 @@ impl Search for WorkSearch {
         Sql::LeaseWork
     }
 
+    fn leaves_some(&self) -> bool {
+        self.leaves_above.is_some()
+    }
+
     fn values(&mut self, shared: &Shared, most: usize) -> Values {
+        // Who does not wait is given what there is.
+        self.leaves_above = shared.leaves_above().filter(|_| self.request.wait > LULL);
         let tags: Option<Vec<String>> = self.tags.as_ref().map(|tags| tags.iter().cloned().collect());
         let session = self.request.session.as_ref().map(|session| millis(session.lock_timeout));
         let taken: Vec<i64> = self
@@ -84,7 +92,7 @@ impl Search for WorkSearch {
             Box::new(session),
             Box::new(taken),
             Box::new(shared.prefers()),
-            Box::new(shared.leaves_above()),
+            Box::new(self.leaves_above),
         ]
     }
 

@@ -52,6 +52,7 @@ const MIGRATIONS: &[Migration] = &[Migration {
         "has_ready_work",
         "grant_work",
         "near_work",
+        "taken_up_to",
         "older_work",
         "lease_work",
         "register",

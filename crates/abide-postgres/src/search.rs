@@ -143,7 +143,9 @@ impl PostgresProvider {
                 has_drained,
             };
             self.shared.waiters.note_look(&errand.waiter, look);
-            errand.looked(leases.len(), most);
+            // What is left to others is for others.
+            let most_for_us = if search.leaves_some() { leases.len() } else { most };
+            errand.looked(leases.len(), most_for_us);
             if !leases.is_empty() {
                 self.expect_back(&terms, wait, search.limit().saturating_sub(leases.len()));
                 return Ok(leases);
@@ -229,6 +231,11 @@ pub(crate) trait Search {
     fn wanted(&self) -> usize;
 
     fn sql(&self) -> Sql;
+
+    /// Whether the last look left something that it could have taken to other nodes.
+    fn leaves_some(&self) -> bool {
+        false
+    }
 
     /// The values of the next look, for at most so many.
     fn values(&mut self, shared: &Shared, most: usize) -> Values;

@@ -71,6 +71,9 @@ impl Batched for Commit {
         let mut handed = Handed::default();
         handed.add(for_instances, Looked::of_handed_instances(&row, sent_at, shared)?);
         handed.add(for_work, Looked::of_handed_work(&row, sent_at, shared)?);
+        if let Some(last) = row.try_get("last_work")? {
+            shared.horizon.made(last, shared.settings.clock.monotonic());
+        }
         let answer = Answer::of(&row)?;
         for (waiting, outcome) in batch.iter().zip(&answer.outcomes) {
             if let ("ok", Some(work)) = (outcome.as_str(), waiting.what.0.work_token()) {

@@ -40,8 +40,8 @@ struct State {
     /// Those without work; the last came last.
     idle: Idle,
     idle_for_renewals: Idle,
-    /// When a connection was last missed, in monotonic time.
-    last_missed: Option<Duration>,
+    /// When a connection was last missed, in monotonic time, and how many calls had come back by then.
+    last_missed: Option<(Duration, u64)>,
     is_closed: bool,
 }
 
@@ -211,9 +211,13 @@ impl Desk {
             Place::Renewals => state.renewals.oldest(),
         };
         let has_waited = oldest.is_some_and(|since| since.saturating_add(waited) <= now);
-        let is_next = state.last_missed.is_none_or(|last| last.saturating_add(pause) <= now);
+        let returned = state.ordinary.returned();
+        // If no call came back since, those that are there may be stuck.
+        let is_next = state
+            .last_missed
+            .is_none_or(|(last, before)| last.saturating_add(pause) <= now || returned == before);
         if has_waited && is_next {
-            state.last_missed = Some(now);
+            state.last_missed = Some((now, returned));
         }
         has_waited && is_next
     }

@@ -45,6 +45,8 @@ pub(super) struct Ordinary {
     turn: usize,
     /// How many calls of each kind are under way.
     under_way: [usize; Self::KINDS],
+    /// How many have come back.
+    returned: u64,
 }
 
 /// What there is to do.
@@ -120,7 +122,13 @@ impl Ordinary {
 
     /// A call of this kind is back.
     pub(super) fn is_back(&mut self, kind: usize) {
+        self.returned = self.returned.wrapping_add(1);
         self.count(kind, |calls| calls.saturating_sub(1));
+    }
+
+    /// How many calls have come back so far.
+    pub(super) const fn returned(&self) -> u64 {
+        self.returned
     }
 
     fn count(&mut self, kind: usize, change: impl FnOnce(usize) -> usize) {

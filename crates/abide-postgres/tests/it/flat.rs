@@ -92,7 +92,11 @@ const FETCHES: &[(&str, &str)] = &[
     ),
     (
         "lease work",
-        "SELECT * FROM abide.lease_work(10, 30000, ARRAY(SELECT generate_series(1, 10))::bigint[], ARRAY[''], 'me', 30000, '{}', 7)",
+        "SELECT * FROM abide.lease_work(10, 30000, ARRAY(SELECT generate_series(1, 10))::bigint[], ARRAY[''], 'me', 30000, '{}', 7, NULL)",
+    ),
+    (
+        "lease work, and leave what is young to others",
+        "SELECT * FROM abide.lease_work(10, 30000, ARRAY(SELECT generate_series(1, 10))::bigint[], ARRAY[''], 'me', 30000, '{}', 7, 1)",
     ),
     (
         "lease instances again, in vain",
@@ -100,7 +104,7 @@ const FETCHES: &[(&str, &str)] = &[
     ),
     (
         "lease work again, in vain",
-        "SELECT * FROM abide.lease_work(10, 30000, ARRAY(SELECT generate_series(1, 10))::bigint[], ARRAY[''], 'me', 30000, '{}', 7)",
+        "SELECT * FROM abide.lease_work(10, 30000, ARRAY(SELECT generate_series(1, 10))::bigint[], ARRAY[''], 'me', 30000, '{}', 7, NULL)",
     ),
     (
         "when time alone brings something",

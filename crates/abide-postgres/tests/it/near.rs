@@ -79,3 +79,26 @@ fn work_of_another_node_is_not_passed_by_for_ever() {
         assert_eq!(order, [name("young"), name("old"), name("younger")]);
     }
 }
+
+#[test]
+fn young_work_of_others_is_left_to_them_but_not_for_ever() {
+    let Some(database) = Database::new() else { return };
+    let (here, _there) = two(&database);
+    ask_for(&here, "young", Kind::Plain);
+    let number: i64 = database.rows("SELECT max(no) FROM abide.work", &[])[0].get(0);
+    // As a node asks that has made something itself, and knows that what is above this number is young.
+    let taken = |leaves_above: i64| {
+        let call = format!(
+            "SELECT FROM abide.lease_work(1, 60000, '{{1}}', '{{\"\"}}', NULL, NULL, '{{}}', 1, {leaves_above}) AS w, unnest(w.leases)"
+        );
+        database.rows(&call, &[]).len()
+    };
+    assert_eq!(taken(number - 1), 0);
+    database.run("SELECT setval('abide.number', nextval('abide.number') + 1000)");
+    assert_eq!(taken(number - 1), 0);
+    database.run("SELECT setval('abide.number', nextval('abide.number') + 24)");
+    assert_eq!(taken(number - 1), 1, "so much was made since");
+    ask_for(&here, "older", Kind::Plain);
+    let number: i64 = database.rows("SELECT max(no) FROM abide.work", &[])[0].get(0);
+    assert_eq!(taken(number), 1);
+}
