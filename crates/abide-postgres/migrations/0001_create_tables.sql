@@ -190,7 +190,8 @@ CREATE TABLE abide.dead_letter (
 );
 CREATE INDEX dead_letter_of ON abide.dead_letter (instance);
 
--- A batch is a few flat arrays; "turn" says to which turn of the batch a row belongs, counted from one.
+-- A batch is an array of turns, and arrays of the work and the messages they make, and of the work they take back; "turn" says to which turn
+-- of the batch a row belongs, counted from one.
 CREATE TYPE abide.new_value AS (key text, value text, updated_at bigint);
 CREATE TYPE abide.new_turn AS (
     turn               integer,

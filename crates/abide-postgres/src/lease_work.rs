@@ -67,8 +67,8 @@ impl Search for WorkSearch {
         Sql::LeaseWork
     }
 
-    fn leaves_some(&self) -> bool {
-        self.leaves_above.is_some()
+    fn most_for_us(&self, leased: usize, most: usize) -> usize {
+        if self.leaves_above.is_some() { leased } else { most }
     }
 
     fn values(&mut self, shared: &Shared, most: usize) -> Values {

@@ -143,9 +143,7 @@ impl PostgresProvider {
                 has_drained,
             };
             self.shared.waiters.note_look(&errand.waiter, look);
-            // What is left to others is for others.
-            let most_for_us = if search.leaves_some() { leases.len() } else { most };
-            errand.looked(leases.len(), most_for_us);
+            errand.looked(leases.len(), search.most_for_us(leases.len(), most));
             if !leases.is_empty() {
                 self.expect_back(&terms, wait, search.limit().saturating_sub(leases.len()));
                 return Ok(leases);
@@ -232,9 +230,9 @@ pub(crate) trait Search {
 
     fn sql(&self) -> Sql;
 
-    /// Whether the last look left something that it could have taken to other nodes.
-    fn leaves_some(&self) -> bool {
-        false
+    /// Of a look that leased so many, how many it would have leased at most: what it left to other nodes is for them.
+    fn most_for_us(&self, _leased: usize, most: usize) -> usize {
+        most
     }
 
     /// The values of the next look, for at most so many.
