@@ -39,8 +39,8 @@ fn an_idle_node_sends_its_safety_poll_and_nothing_else() {
         (OrchestrationRegistry::builder().build(), ActivityRegistry::builder().build());
     let node = threads.block_on(Runtime::start_with_store(provider, activities, orchestrations));
 
-    // Gauges are read once at the start, and by an idle node every ten minutes; the depths of the queues come last.
-    wait_until(|| watcher.sent().get("batch").is_some_and(|depths| depths.calls == 1));
+    // Gauges are read once at the start, and by an idle node every ten minutes; the depths of the queues, which ask what time it is, come last.
+    wait_until(|| watcher.sent().get("now").is_some_and(|depths| depths.calls == 1));
     // Plans are made in the first round, which reads pages, too.
     watch(&watcher);
     let awake = watch(&watcher);
