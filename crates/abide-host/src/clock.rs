@@ -3,7 +3,8 @@
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use abide_model::{Clock, Sleep, Timestamp};
-use futures_timer::Delay;
+
+use crate::alarm::Until;
 
 /// The machine's clock: wall time as the system has it, monotonic time since this value was made.
 #[derive(Debug, Clone)]
@@ -43,6 +44,6 @@ impl Clock for SystemClock {
     }
 
     fn sleep_until(&self, monotonic: Duration) -> Sleep {
-        Box::pin(Delay::new(monotonic.saturating_sub(self.monotonic())))
+        Box::pin(Until::new(self.started.checked_add(monotonic)))
     }
 }

@@ -6,6 +6,7 @@
 //!
 //! Deliberately absent: an async runtime. Waiting works under any of them.
 
+mod alarm;
 mod clock;
 mod entropy;
 

@@ -4,16 +4,37 @@ CREATE FUNCTION abide.grant_work(p_work bigint[], p_nonces bigint[], p_until big
 #variable_conflict use_column
 DECLARE
     v_work bigint[] := p_work;
+    v_no bigint;    v_bytes bigint := 0;
+    v_one record;    v_of record;    v_session record;
 BEGIN
     IF cardinality(p_work) > 1 THEN
         v_work := ARRAY(SELECT unnest(p_work) AS no ORDER BY no);
-        IF (SELECT sum(octet_length(w.item)) FROM abide.work AS w WHERE w.no = ANY (v_work)) > 16777216 THEN
-            v_work := ARRAY(
-                SELECT c.no
-                FROM (SELECT w.no, sum(octet_length(w.item)) OVER (ORDER BY w.no) - octet_length(w.item) AS before
-                      FROM abide.work AS w WHERE w.no = ANY (v_work)) AS c
-                WHERE c.before < 16777216 ORDER BY c.no);
-        END IF;
+    END IF;
+    -- A few cost less one by one than together.
+    IF cardinality(p_work) <= 4 THEN
+        FOREACH v_no IN ARRAY v_work LOOP
+            EXIT WHEN v_bytes >= 16777216;
+            UPDATE abide.work AS w
+            SET lease = p_nonces[coalesce(cardinality(leases), 0) + 1], leased_until = p_until, due_at = p_until, attempts = w.attempts + 1
+            WHERE w.no = v_no
+            RETURNING w.no, w.mailbox, w.lease, w.attempts, w.execution, w.activity, w.session, w.item INTO v_one;
+            SELECT i.id, i.name, CASE WHEN i.status <> '' THEN i.version ELSE '' END AS version INTO v_of
+            FROM abide.instance AS i WHERE i.no = v_one.mailbox;
+            SELECT s.claims + 1 AS claim, s.owner, s.locked_until, s.last_active_at INTO v_session
+            FROM abide.session AS s WHERE s.name = v_one.session;
+            v_bytes := v_bytes + octet_length(v_one.item);
+            leases := leases || ROW (v_one.no, v_one.mailbox, v_one.lease, v_one.attempts, v_of.id, v_one.execution, v_one.activity,
+                                     v_of.name, v_of.version, v_one.item, v_one.session, v_session.claim, v_session.owner,
+                                     v_session.locked_until, v_session.last_active_at)::abide.work_lease;
+        END LOOP;
+        RETURN;
+    END IF;
+    IF (SELECT sum(octet_length(w.item)) FROM abide.work AS w WHERE w.no = ANY (v_work)) > 16777216 THEN
+        v_work := ARRAY(
+            SELECT c.no
+            FROM (SELECT w.no, sum(octet_length(w.item)) OVER (ORDER BY w.no) - octet_length(w.item) AS before
+                  FROM abide.work AS w WHERE w.no = ANY (v_work)) AS c
+            WHERE c.before < 16777216 ORDER BY c.no);
     END IF;
     WITH leased AS (
         UPDATE abide.work AS w

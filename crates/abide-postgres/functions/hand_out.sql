@@ -11,16 +11,11 @@ DECLARE
     v_other record;    v_last bigint;                         -- those behind it
     v_bytes bigint;    v_bytes_of_others bigint;
     v_handed_out bigint := 0;                                 -- bytes, by those before
-    v_firsts bigint[] := '{}';    v_lasts bigint[] := '{}';   -- of each
 BEGIN
-    FOR v_box IN
-        SELECT b.no, p_nonces[t.place] AS nonce, b.id, b.execution, b.last_event, b.status, i.name, i.version, i.parent,
-               i.parent_execution, i.parent_event
-        FROM unnest(p_taken) WITH ORDINALITY AS t (no, place)
-        JOIN abide.mailbox AS b ON b.no = ANY (ARRAY[t.no]) JOIN abide.instance AS i ON i.no = ANY (ARRAY[b.no])
-        ORDER BY t.place
-    LOOP
+    FOR v_place IN 1 .. cardinality(p_taken) LOOP
         EXIT WHEN v_handed_out >= 16777216;
+        SELECT b.no, b.id, b.execution, b.last_event, b.status, i.name, i.version, i.parent, i.parent_execution, i.parent_event INTO v_box
+        FROM abide.mailbox AS b JOIN abide.instance AS i ON i.no = b.no WHERE b.no = p_taken[v_place];
         v_first := NULL;    v_bytes := 0;
         IF v_box.execution = 0 OR v_box.status = 'ContinuedAsNew' THEN
             -- One that is hidden comes last, and has no place.
@@ -53,12 +48,11 @@ BEGIN
             END LOOP;
         END IF;
         v_handed_out := v_handed_out + v_bytes;
-        leases := leases || ROW (v_box.no, v_box.nonce, v_box.id, v_box.execution, v_box.last_event, v_box.status, v_box.name,
+        leases := leases || ROW (v_box.no, p_nonces[v_place], v_box.id, v_box.execution, v_box.last_event, v_box.status, v_box.name,
                                  v_box.version, v_box.parent, v_box.parent_execution, v_box.parent_event)::abide.instance_lease;
-        v_firsts := v_firsts || v_first;    v_lasts := v_lasts || coalesce(v_last, 0);
+        UPDATE abide.mailbox AS b
+        SET lease = p_nonces[v_place], leased_until = p_until, ready = NULL, due_at = p_until, batch_to = coalesce(v_last, 0),
+            batch_first = v_first
+        WHERE b.no = v_box.no;
     END LOOP;
-    UPDATE abide.mailbox AS b
-    SET lease = p_nonces[l.place], leased_until = p_until, ready = NULL, due_at = p_until, batch_to = l.last, batch_first = l.first
-    FROM unnest(p_taken[:cardinality(v_lasts)], v_lasts, v_firsts) WITH ORDINALITY AS l (no, last, first, place)
-    WHERE b.no = ANY (ARRAY[l.no]);
 END $$;

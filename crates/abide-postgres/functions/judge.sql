@@ -1,5 +1,5 @@
 -- What becomes of each turn: one answer per turn in each array. Called when everything is locked, with the time read after that. outcomes
--- are 'ok', or why a turn is refused; the order of the reasons is that of docs/spec/store.md, and a conflict says what is there.
+-- are those of abide.verdict.
 -- p_mailboxes[turn] is the mailbox of a turn. mailboxes are the same but for those of turns that are refused, living also but for those of
 -- turns that make no instance of what is none; says, whether a turn says something about its instance or execution, beyond its events. begins:
 -- one of them may be the first of its execution; alters: one may say something about an execution that was there. Null if there are none:
@@ -19,20 +19,7 @@ BEGIN
            array_agg(j.session) FILTER (WHERE j.outcome = 'ok' AND j.session IS NOT NULL)
     INTO outcomes, mailboxes, living, instances, was_running, says, begins, alters, emptied, unsettled, sessions
     FROM (
-        SELECT CASE
-                WHEN t.authority = 'lease' AND (b.lease = t.nonce AND b.leased_until > p_now) IS NOT TRUE THEN 'lost'
-                WHEN t.authority = 'work' AND (w.lease = t.nonce AND w.leased_until > p_now AND w.mailbox = b.no) IS NOT TRUE
-                    THEN 'lost'
-                WHEN b.id <> t.instance THEN 'invalid'
-                WHEN t.authority = 'work' AND b.leased_until > p_now THEN 'leased'
-                WHEN t.authority = 'work' AND (b.no, b.execution, b.last_event)
-                     <> (t.expected_mailbox, t.expected_execution, t.expected_event) THEN 'moved'
-                WHEN t.authority = 'work' AND CASE WHEN b.lease IS NULL AND b.execution > 0 THEN b.ready IS NOT NULL OR b.due_at <= p_now
-                                                   ELSE abide.has_mail(b.no, p_now) END THEN 'mail'
-                WHEN t.execution < b.execution THEN 'over ' || b.execution
-                WHEN t.execution = b.execution AND t.first_event <= b.last_event THEN 'taken ' || b.last_event
-                ELSE 'ok'
-               END AS outcome,
+        SELECT abide.verdict(t, b, w.lease, w.leased_until, w.mailbox, p_now) AS outcome,
                b.no, b.id, t.creates OR b.execution > 0 AS lives,
                coalesce(b.status IN ('Running', 'ContinuedAsNew'), false) AS was_running,
                coalesce(t.execution > b.execution OR t.status IS NOT NULL OR t.sets_custom_status OR t.pin IS NOT NULL

@@ -1,21 +1,38 @@
--- Enqueues messages, in order, into mailboxes that are locked. p_living are instances from this call on. A queue message is dropped if
--- nobody is there to read it and nobody is about to start, or if whoever is there came after the mailboxes were locked. Says into which
--- mailboxes something came.
+-- Enqueues messages, in order, into mailboxes that are locked, and says into which. p_living are instances from this call on. A queue message
+-- is dropped if nobody is there to read it and nobody is about to start, or if whoever is there came after the mailboxes were locked.
 CREATE FUNCTION abide.post(p_messages abide.new_message[], p_locked bigint[], p_living bigint[], p_now bigint)
 RETURNS bigint[] LANGUAGE plpgsql AS $$
 DECLARE
+    v_one abide.new_message;
+    v_messages abide.new_message[] := p_messages;
     v_into bigint[];
 BEGIN
+    IF cardinality(p_messages) = 1 AND p_messages[1].class <> 3 THEN
+        v_one := p_messages[1];
+        INSERT INTO abide.message (mailbox, class, visible_at, execution, event, parent, item)
+        SELECT i.no, v_one.class, CASE WHEN v_one.visible_at > p_now THEN v_one.visible_at END, v_one.execution, v_one.event,
+               v_one.parent, v_one.item
+        FROM abide.instance AS i WHERE i.id = v_one.recipient
+        RETURNING ARRAY[mailbox] INTO v_into;
+        RETURN v_into;
+    END IF;
+    IF EXISTS (SELECT FROM unnest(p_messages) AS m WHERE m.class = 3) THEN
+        v_messages := ARRAY(
+            SELECT ROW (m.turn, m.recipient, m.class, m.visible_at, m.execution, m.event, m.parent, m.item)::abide.new_message
+            FROM (SELECT m.*, bool_or(m.class IN (1, 2)) OVER (PARTITION BY m.recipient ORDER BY m.place) AS starts
+                  FROM unnest(p_messages) WITH ORDINALITY
+                       AS m (turn, recipient, class, visible_at, execution, event, parent, item, place)) AS m
+            LEFT JOIN abide.instance AS i ON i.id = ANY (ARRAY[m.recipient])
+            -- "Is true" keeps these from becoming joins, which would compare each with each.
+            WHERE m.class <> 3 OR (i.no IN (SELECT unnest(p_locked))) IS TRUE
+                  AND (m.starts OR (i.no IN (SELECT unnest(p_living))) IS TRUE OR abide.is_expected(i.no))
+            ORDER BY m.place);
+    END IF;
     WITH sent AS (
         INSERT INTO abide.message (mailbox, class, visible_at, execution, event, parent, item)
         SELECT i.no, m.class, CASE WHEN m.visible_at > p_now THEN m.visible_at END, m.execution, m.event, m.parent, m.item
-        FROM unnest(p_messages) WITH ORDINALITY AS m (turn, recipient, class, visible_at, execution, event, parent, item, place)
+        FROM unnest(v_messages) WITH ORDINALITY AS m (turn, recipient, class, visible_at, execution, event, parent, item, place)
         JOIN abide.instance AS i ON i.id = ANY (ARRAY[m.recipient])
-        WHERE m.class <> 3 OR i.no = ANY (p_locked) AND (
-                  i.no = ANY (p_living) OR abide.is_expected(i.no)
-                  OR EXISTS (SELECT FROM unnest(p_messages) WITH ORDINALITY
-                                 AS s (turn, recipient, class, visible_at, execution, event, parent, item, place)
-                             WHERE s.recipient = m.recipient AND s.class IN (1, 2) AND s.place < m.place))
         ORDER BY m.place
         RETURNING mailbox
     )

@@ -10,6 +10,8 @@ DECLARE
     v_until bigint := abide.later(p_now, p_offer.lease_ms);
     v_nonces bigint[] := p_offer.nonces;
     v_older bigint[] := '{}';
+    v_one abide.new_work;    v_mailbox bigint;    v_lease bigint;
+    v_id text;    v_name text;    v_version text;
 BEGIN
     IF cardinality(v_nonces) > 0 THEN
         v_older := abide.older_work(p_offer, cardinality(p_work));
@@ -18,6 +20,23 @@ BEGIN
         leases := abide.grant_work(v_older, v_nonces, v_until);
         -- What is new waits behind those that were too much.
         v_nonces := CASE WHEN cardinality(leases) = cardinality(v_older) THEN v_nonces[cardinality(v_older) + 1:] ELSE '{}' END;
+    END IF;
+    IF cardinality(p_work) = 1 AND p_work[1].instance IS NULL AND p_work[1].session IS NULL THEN
+        v_one := p_work[1];    v_mailbox := p_mailboxes[v_one.turn];    v_lease := v_nonces[v_one.rank];
+        INSERT INTO abide.work (mailbox, execution, activity, tag, maker, attempts, lease, leased_until, due_at, item)
+        VALUES (v_mailbox, v_one.execution, v_one.activity, v_one.tag, p_maker, (v_lease IS NOT NULL)::integer, v_lease,
+                CASE WHEN v_lease IS NOT NULL THEN v_until END, CASE WHEN v_lease IS NOT NULL THEN v_until END, v_one.item)
+        RETURNING no INTO last;
+        sessions := '{}';    session_tags := '{}';    tags := '{}';
+        IF v_lease IS NULL THEN
+            tags := ARRAY[v_one.tag];
+        ELSE
+            SELECT i.id, i.name, CASE WHEN i.status <> '' THEN i.version ELSE '' END INTO v_id, v_name, v_version
+            FROM abide.instance AS i WHERE i.no = v_mailbox;
+            leases := leases || ROW (last, v_mailbox, v_lease, 1, v_id, v_one.execution, v_one.activity, v_name, v_version, v_one.item,
+                                     NULL, NULL, NULL, NULL, NULL)::abide.work_lease;
+        END IF;
+        RETURN;
     END IF;
     WITH queued AS (
         INSERT INTO abide.work (mailbox, execution, activity, session, tag, maker, attempts, lease, leased_until, due_at, item)

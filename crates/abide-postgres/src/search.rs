@@ -26,6 +26,9 @@ use crate::waiters::{Interest, LastLook, Ours, Waiter};
 /// If there is a reason to look, nobody lives on what is handed over for longer than this.
 const LONGEST_WITHOUT_LOOK: Duration = Duration::from_millis(100);
 
+/// How long a look that left some work is believed.
+const BACKLOG: Duration = Duration::from_millis(50);
+
 /// How often one call looks again because something had to be sorted out first.
 const ROUNDS: usize = 1_000;
 
@@ -136,6 +139,7 @@ impl PostgresProvider {
                 continue;
             };
             let has_drained = leases.len() < most;
+            self.note_backlog(&terms, wait, has_drained);
             let look = LastLook {
                 terms: terms.clone(),
                 heard_of: before,
@@ -163,6 +167,15 @@ impl PostgresProvider {
         let is_due = pause.is_none_or(|times| times.look_again_at(None) <= now);
         let is_long_ago = |at: Duration| now.saturating_sub(at) > LONGEST_WITHOUT_LOOK;
         wait > LULL && is_due && self.shared.waiters.looked_at(terms).is_none_or(is_long_ago)
+    }
+
+    /// After a look of somebody who waits, which left nothing, or did not.
+    fn note_backlog(&self, terms: &Terms, wait: Duration, has_drained: bool) {
+        if wait > LULL && matches!(terms, Terms::Work { .. }) {
+            let now = self.shared.settings.clock.monotonic();
+            let until = if has_drained { Duration::ZERO } else { now.saturating_add(BACKLOG) };
+            self.shared.desk.believe_in_backlog(until);
+        }
     }
 
     /// Somebody who waits for work, and goes with less than he asked for, comes back.

@@ -146,6 +146,10 @@ impl Shared {
         lock(&self.held).remove(&token);
     }
 
+    pub(crate) fn count_leases(&self) -> usize {
+        lock(&self.held).len()
+    }
+
     pub(crate) fn held_leases(&self) -> Vec<WorkToken> {
         lock(&self.held).iter().copied().collect()
     }

@@ -30,6 +30,7 @@ statements! {
     AbandonWork = "abandon_work",
     Alone = "alone",
     Children = "children",
+    CommitOne = "commit_one",
     CommitTurns = "commit_turns",
     CountExecutions = "count_executions",
     CountInstances = "count_instances",

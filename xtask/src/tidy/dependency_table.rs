@@ -72,7 +72,6 @@ pub(crate) const DIRECT: &[CrateRows] = &[
         name: "abide-host",
         may_depend_on: &[
             row("abide-model", "the seams it stands behind"),
-            row("futures-timer", "waiting without choosing an async runtime"),
             row("getrandom", "the system's entropy"),
         ],
     },

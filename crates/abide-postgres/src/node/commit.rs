@@ -61,13 +61,23 @@ impl Batched for Commit {
         let work: Vec<_> = batch.iter().flat_map(|waiting| &waiting.what.0.work).collect();
         let revoked: Vec<_> = batch.iter().flat_map(|waiting| &waiting.what.0.revoked).collect();
         let messages: Vec<_> = batch.iter().flat_map(|waiting| &waiting.what.0.messages).collect();
-        let outline = Outline::of(batch, shared.node);
         let for_instances = Promise::of_instances(shared, turns.len().saturating_add(messages.len()));
         let instance_offer = for_instances.as_ref().and_then(Promise::instance_offer);
         let sent_at = shared.settings.clock.monotonic();
-        let params: Params<'_> =
-            &[&turns, &work, &revoked, &messages, &outline, &instance_offer, &work_offer];
-        let row = connection.row(Sql::CommitTurns, params).await?;
+        let row = match &*batch {
+            [one] if one.what.0.concerns_only_itself() => {
+                let turn = &one.what.0.turn;
+                let params: Params<'_> =
+                    &[turn, &work, &messages, &shared.node, &instance_offer, &work_offer];
+                connection.row(Sql::CommitOne, params).await?
+            }
+            _ => {
+                let outline = Outline::of(batch, shared.node);
+                let params: Params<'_> =
+                    &[&turns, &work, &revoked, &messages, &outline, &instance_offer, &work_offer];
+                connection.row(Sql::CommitTurns, params).await?
+            }
+        };
         let mut handed = Handed::default();
         handed.add(for_instances, Looked::of_handed_instances(&row, sent_at, shared)?);
         handed.add(for_work, Looked::of_handed_work(&row, sent_at, shared)?);
@@ -123,6 +133,16 @@ impl EncodedTurn {
     fn work_token(&self) -> Option<WorkToken> {
         let NewTurn { work, mailbox, nonce, .. } = &self.turn;
         Some(WorkToken { no: (*work)?, mailbox: (*mailbox)?, nonce: (*nonce)? })
+    }
+
+    /// Whether its own rows are all that is to be locked, so that nobody has to be found by a name.
+    fn concerns_only_itself(&self) -> bool {
+        let own = self.turn.instance.as_ref();
+        let is_leased = self.turn.mailbox.is_some();
+        let takes_back = !self.revoked.is_empty() || self.turn.keeps.is_some();
+        let is_own_work = self.work.iter().all(|work| work.instance.is_none());
+        let is_own_mail = self.messages.iter().all(|message| own == Some(&message.recipient));
+        is_leased && !takes_back && is_own_work && is_own_mail
     }
 
     fn set_turn(&mut self, turn: i32) {

@@ -50,6 +50,7 @@ pub(crate) const fn patience(sql: Sql) -> Duration {
         | Sql::AbandonWork
         | Sql::Alone
         | Sql::Children
+        | Sql::CommitOne
         | Sql::CommitTurns
         | Sql::CustomStatus
         | Sql::EnqueueMessages

@@ -19,7 +19,7 @@ use super::commit::Commit;
 use super::enqueue::Enqueue;
 use super::finish::Finish;
 use super::look::Look;
-use super::queues::{Next, Ordinary, Renewals, Work};
+use super::queues::{Moment, Next, Ordinary, Renewals, Work};
 use super::renew::{RenewInstance, RenewWork};
 
 /// Which connections something is for.
@@ -160,9 +160,9 @@ impl Desk {
     }
 
     /// What there is to do for a connection of this place.
-    pub(crate) fn take(&self, place: Place, now: Duration) -> ToDo<'_> {
+    pub(crate) fn take(&self, place: Place, moment: Moment) -> ToDo<'_> {
         let mut state = self.lock();
-        match state.take(place, now) {
+        match state.take(place, moment) {
             Next::Work(work, kind) => {
                 // Somebody else may take what is left.
                 if state.has_some(place) {
@@ -193,6 +193,11 @@ impl Desk {
             };
             let _rung_or_closed = bell.await;
         }
+    }
+
+    /// There is more work than this node has slots; that is believed until then, in monotonic time.
+    pub(crate) fn believe_in_backlog(&self, until: Duration) {
+        self.lock().ordinary.believe_in_backlog(until);
     }
 
     /// Whoever was called cannot do it: another is.
@@ -306,9 +311,9 @@ impl State {
         }
     }
 
-    fn take(&mut self, place: Place, now: Duration) -> Next {
+    fn take(&mut self, place: Place, moment: Moment) -> Next {
         match place {
-            Place::Ordinary => self.ordinary.take(now),
+            Place::Ordinary => self.ordinary.take(moment),
             Place::Renewals => self.renewals.take(),
         }
     }

@@ -18,6 +18,11 @@ use super::renew::{RenewInstance, RenewWork};
 const MANY: usize = 16;
 const GATHERED_WITHIN: Duration = Duration::from_millis(10);
 
+/// Where there is more work than slots, what a commit makes has to wait anyway, and no slot waits for it. So commits wait for each other also if
+/// none is under way: until they are many, until all that this node has leased is among them, or for so long.
+const MANY_IN_A_BACKLOG: usize = 64;
+const GATHERED_IN_A_BACKLOG: Duration = Duration::from_millis(20);
+
 /// What a connection takes at once.
 pub(crate) enum Work {
     Commits(Vec<Waiting<Commit>>),
@@ -47,6 +52,17 @@ pub(super) struct Ordinary {
     under_way: [usize; Self::KINDS],
     /// How many have come back.
     returned: u64,
+    /// Until when there is believed to be more work than this node has slots, in monotonic time.
+    backlog_until: Duration,
+}
+
+/// When a connection takes something.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Moment {
+    /// In monotonic time.
+    pub(crate) now: Duration,
+    /// How many activities this node has leased.
+    pub(crate) leased: usize,
 }
 
 /// What there is to do.
@@ -69,6 +85,7 @@ pub(super) struct Renewals {
 
 impl Ordinary {
     const KINDS: usize = 7;
+    const COMMITS: usize = 0;
 
     pub(super) fn has_some(&self) -> bool {
         !(self.commits.is_empty()
@@ -82,9 +99,12 @@ impl Ordinary {
 
     /// Since when the one waits that has waited for the longest time.
     pub(super) fn oldest(&self) -> Option<Duration> {
-        let Self { commits, finishes, enqueues, looks, abandon_instances, abandon_work, calls, .. } = self;
+        first(&self.commits).into_iter().chain(self.oldest_but_commits()).min()
+    }
+
+    fn oldest_but_commits(&self) -> Option<Duration> {
+        let Self { finishes, enqueues, looks, abandon_instances, abandon_work, calls, .. } = self;
         [
-            first(commits),
             first(finishes),
             first(enqueues),
             first(looks),
@@ -97,14 +117,13 @@ impl Ordinary {
         .min()
     }
 
-    pub(super) fn take(&mut self, now: Duration) -> Next {
+    pub(super) fn take(&mut self, moment: Moment) -> Next {
         for _ in 0..Self::KINDS {
             let kind = self.turn;
             self.turn = (self.turn + 1) % Self::KINDS;
-            let gathering =
-                Gathering { is_on: self.under_way.get(kind).is_some_and(|calls| *calls > 0), now };
+            let gathering = self.gathering(kind, moment);
             let work = match kind {
-                0 => gathering.some_of(&mut self.commits).map(Work::Commits),
+                Self::COMMITS => gathering.some_of(&mut self.commits).map(Work::Commits),
                 1 => gathering.some_of(&mut self.finishes).map(Work::Finishes),
                 2 => gathering.some_of(&mut self.enqueues).map(Work::Enqueues),
                 3 => gathering.some_of(&mut self.abandon_instances).map(Work::AbandonInstances),
@@ -117,7 +136,29 @@ impl Ordinary {
                 return Next::Work(work, kind);
             }
         }
-        self.oldest().map_or(Next::Nothing, |since| Next::Later(since.saturating_add(GATHERED_WITHIN)))
+        self.next_at(moment).map_or(Next::Nothing, Next::Later)
+    }
+
+    /// When the first of those that wait for others of their kind need wait no longer.
+    fn next_at(&self, moment: Moment) -> Option<Duration> {
+        let for_commits = self.gathering(Self::COMMITS, moment).within;
+        let commits = first(&self.commits).map(|since| since.saturating_add(for_commits));
+        let others = self.oldest_but_commits().map(|since| since.saturating_add(GATHERED_WITHIN));
+        commits.into_iter().chain(others).min()
+    }
+
+    fn gathering(&self, kind: usize, Moment { now, leased }: Moment) -> Gathering {
+        if kind == Self::COMMITS && now < self.backlog_until {
+            let many = MANY_IN_A_BACKLOG.min(leased);
+            return Gathering { is_on: true, now, many, within: GATHERED_IN_A_BACKLOG };
+        }
+        let is_on = self.under_way.get(kind).is_some_and(|calls| *calls > 0);
+        Gathering { is_on, now, many: MANY, within: GATHERED_WITHIN }
+    }
+
+    /// There is more work than this node has slots; that is believed until then.
+    pub(super) fn believe_in_backlog(&mut self, until: Duration) {
+        self.backlog_until = until;
     }
 
     /// A call of this kind is back.
@@ -170,12 +211,14 @@ impl Renewals {
 struct Gathering {
     is_on: bool,
     now: Duration,
+    many: usize,
+    within: Duration,
 }
 
 impl Gathering {
     fn some_of<B: Batched>(&self, queue: &mut VecDeque<Waiting<B>>) -> Option<Vec<Waiting<B>>> {
-        let is_recent = first(queue).is_some_and(|since| self.now < since.saturating_add(GATHERED_WITHIN));
-        if self.is_on && is_recent && queue.len() < MANY { None } else { some_of(queue) }
+        let is_recent = first(queue).is_some_and(|since| self.now < since.saturating_add(self.within));
+        if self.is_on && is_recent && queue.len() < self.many { None } else { some_of(queue) }
     }
 }
 
@@ -215,6 +258,7 @@ mod tests {
     use abide_provider::Operation;
 
     use super::*;
+    use crate::encode::EncodedTurn;
     use crate::error::CallError;
     use crate::node::batch::Answers;
     use crate::node::connection::Connection;
@@ -259,10 +303,46 @@ mod tests {
         Thing(name, Key::Number(number), 0)
     }
 
+    /// A moment at which seven activities are leased.
+    const fn at(millis: u64) -> Moment {
+        Moment { now: Duration::from_millis(millis), leased: 7 }
+    }
+
+    fn commit_at(ordinary: &mut Ordinary, count: i64, millis: u64) {
+        let commit = |mailbox| {
+            let mut turn = EncodedTurn::default();
+            turn.turn.mailbox = Some(mailbox);
+            Waiting::new(Operation::CommitTurn, Commit(turn), Duration::from_millis(millis)).0
+        };
+        ordinary.commits.extend((0..count).map(commit));
+    }
+
+    #[test]
+    fn commits_wait_for_each_other_while_there_is_more_work_than_slots() {
+        let mut ordinary = Ordinary::default();
+        commit_at(&mut ordinary, 1, 0);
+        assert_eq!(taken(&mut ordinary, 0), Ok(1), "there is no backlog");
+        ordinary.is_back(Ordinary::COMMITS);
+
+        ordinary.believe_in_backlog(Duration::from_millis(100));
+        commit_at(&mut ordinary, 2, 10);
+        assert_eq!(taken(&mut ordinary, 11), Err(Duration::from_millis(30)));
+        look_at(&mut ordinary, 1, 12);
+        assert_eq!(taken(&mut ordinary, 12), Ok(1), "others do not wait for them");
+        assert_eq!(taken(&mut ordinary, 30), Ok(2), "they have waited for long enough");
+        commit_at(&mut ordinary, 7, 40);
+        assert_eq!(taken(&mut ordinary, 40), Ok(7), "no other can come: all that is leased is among them");
+        commit_at(&mut ordinary, 1, 99);
+        ordinary.is_back(Ordinary::COMMITS);
+        ordinary.is_back(Ordinary::COMMITS);
+        assert_eq!(taken(&mut ordinary, 100), Ok(1), "nobody believes in the backlog any more");
+    }
+
     /// What a connection takes then, and how many of those that wait it takes.
     fn taken(ordinary: &mut Ordinary, millis: u64) -> Result<usize, Duration> {
-        match ordinary.take(Duration::from_millis(millis)) {
+        match ordinary.take(at(millis)) {
             Next::Work(Work::Looks(looks), _) => Ok(looks.len()),
+            Next::Work(Work::Commits(commits), _) => Ok(commits.len()),
             Next::Later(until) => Err(until),
             Next::Work(..) | Next::Nothing => Ok(0),
         }
@@ -292,7 +372,7 @@ mod tests {
     fn those_who_waited_for_a_call_go_when_it_is_back() {
         let mut ordinary = Ordinary::default();
         look_at(&mut ordinary, 1, 0);
-        let Next::Work(_, kind) = ordinary.take(Duration::ZERO) else { panic!("a look") };
+        let Next::Work(_, kind) = ordinary.take(at(0)) else { panic!("a look") };
         look_at(&mut ordinary, 2, 0);
         assert!(taken(&mut ordinary, 1).is_err());
         ordinary.is_back(kind);

@@ -10,7 +10,7 @@ use futures_channel::oneshot;
 use super::batch::run;
 use super::connection::Connection;
 use super::desk::{Place, ToDo, Worker};
-use super::queues::Work;
+use super::queues::{Moment, Work};
 use crate::connect::Purpose;
 use crate::error::CallError;
 use crate::shared::Shared;
@@ -70,7 +70,8 @@ pub(crate) async fn work(shared: &Arc<Shared>, place: Place, mut begin: Begin) {
                 break;
             }
             let clock = &*shared.settings.clock;
-            match shared.desk.take(place, clock.monotonic()) {
+            let moment = Moment { now: clock.monotonic(), leased: shared.count_leases() };
+            match shared.desk.take(place, moment) {
                 ToDo::Work(taken) => {
                     serve(taken.work, &connection, shared).await;
                     drop(taken.under_way);

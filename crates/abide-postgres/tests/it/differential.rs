@@ -114,6 +114,15 @@ fn both_stores_do_the_same() {
     with_subject(|subject| agrees_with_the_model(subject, SEQUENCES));
 }
 
+/// Most calls of this test have one turn, and those with one go another way.
+#[test]
+fn both_stores_do_the_same_where_one_is_committed_as_many_are() {
+    with_subject(|subject| {
+        subject.database.commit_one_as_many();
+        agrees_with_the_model(subject, SEQUENCES / 2);
+    });
+}
+
 #[test]
 fn a_batch_has_so_many_messages_and_no_more() {
     with_subject(|subject| directed::a_batch_has_so_many_messages_and_no_more(subject));

@@ -86,6 +86,27 @@ impl Database {
         );
     }
 
+    /// From now on a turn that is alone is committed as many are. The store must have been opened once.
+    pub(crate) fn commit_one_as_many(&self) {
+        self.run(
+            "CREATE OR REPLACE FUNCTION abide.commit_one(
+                 p_turn abide.new_turn, p_work abide.new_work[], p_messages abide.new_message[], p_node bigint,
+                 p_instance_offer abide.instance_offer, p_work_offer abide.work_offer,
+                 OUT outcome text, OUT instance text, OUT was_running boolean, OUT wakes boolean, OUT due_at bigint, OUT tags text[],
+                 OUT now bigint, OUT instance_leases abide.instance_lease[], OUT messages abide.leased_message[],
+                 OUT work_leases abide.work_lease[], OUT last_work bigint
+             ) LANGUAGE sql AS $$
+                 SELECT c.outcomes[1], c.instances[1], c.was_running[1], c.wakes, c.due_at, c.tags, c.now, c.instance_leases, c.messages,
+                        c.work_leases, c.last_work
+                 FROM abide.commit_turns(
+                     ARRAY[p_turn], p_work, '{}', p_messages,
+                     ROW (ARRAY[p_turn.mailbox], '{}', '{}', array_remove(ARRAY[p_turn.work], NULL), p_node, false, true, false, true,
+                          true)::abide.outline,
+                     p_instance_offer, p_work_offer) AS c
+             $$",
+        );
+    }
+
     pub(crate) fn set_clock(&self, now: u64) {
         let now = i64::try_from(now).unwrap();
         self.rows("SELECT setval('abide.test_clock', $1)", &[&now]);
