@@ -1,6 +1,6 @@
 -- Commits a turn that concerns nobody but its own instance: it has a lease, what it makes and tells is its own, and it takes nothing back.
 -- That is what most turns are, and most calls of a node that is not busy have one of them: a statement for one row costs a third of one for
--- any number of them (docs/adr/0004-one-statement-per-operation-on-postgresql.md). Whatever is rare is done as for many. The results are
+-- any number of them (docs/adr/0013-alone-and-in-a-backlog.md). Whatever is rare is done as for many. The results are
 -- those of abide.commit_turns, for one.
 CREATE FUNCTION abide.commit_one(
     p_turn abide.new_turn, p_work abide.new_work[], p_messages abide.new_message[], p_node bigint,

@@ -139,13 +139,13 @@ impl PostgresProvider {
                 continue;
             };
             let has_drained = leases.len() < most;
-            self.note_backlog(&terms, wait, has_drained);
             let look = LastLook {
                 terms: terms.clone(),
                 heard_of: before,
                 times: if leases.is_empty() { times } else { times.after_lull() },
                 has_drained,
             };
+            self.note_backlog(&look, wait);
             self.shared.waiters.note_look(&errand.waiter, look);
             errand.looked(leases.len(), search.most_for_us(leases.len(), most));
             if !leases.is_empty() {
@@ -170,10 +170,10 @@ impl PostgresProvider {
     }
 
     /// After a look of somebody who waits, which left nothing, or did not.
-    fn note_backlog(&self, terms: &Terms, wait: Duration, has_drained: bool) {
-        if wait > LULL && matches!(terms, Terms::Work { .. }) {
+    fn note_backlog(&self, look: &LastLook, wait: Duration) {
+        if wait > LULL && matches!(look.terms, Terms::Work { .. }) {
             let now = self.shared.settings.clock.monotonic();
-            let until = if has_drained { Duration::ZERO } else { now.saturating_add(BACKLOG) };
+            let until = if look.has_drained { Duration::ZERO } else { now.saturating_add(BACKLOG) };
             self.shared.desk.believe_in_backlog(until);
         }
     }
