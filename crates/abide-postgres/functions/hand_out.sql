@@ -16,6 +16,7 @@ BEGIN
         EXIT WHEN v_handed_out >= 16777216;
         SELECT b.no, b.id, b.execution, b.last_event, b.status, i.name, i.version, i.parent, i.parent_execution, i.parent_event INTO v_box
         FROM abide.mailbox AS b JOIN abide.instance AS i ON i.no = b.no WHERE b.no = p_taken[v_place];
+        CONTINUE WHEN NOT FOUND;
         v_first := NULL;    v_bytes := 0;
         IF v_box.execution = 0 OR v_box.status = 'ContinuedAsNew' THEN
             -- One that is hidden comes last, and has no place.

@@ -31,7 +31,7 @@ BEGIN
             FROM (SELECT w.no, w.maker FROM abide.work AS w
                   WHERE w.tag = v_tag AND w.place IS NOT NULL AND w.session IS NULL AND w.no <> ALL (p_except)
                   ORDER BY w.place LIMIT 128 + 4 * p_limit) AS early
-            WHERE early.maker = p_node AND early.no < v_first + 1024 LIMIT p_limit + 4);
+            WHERE early.maker = p_node AND early.no < v_first + 1024 LIMIT p_limit + 16);
     END LOOP;
     RETURN ARRAY(
         SELECT w.no FROM abide.work AS w WHERE w.no = ANY (v_near) AND w.place IS NOT NULL

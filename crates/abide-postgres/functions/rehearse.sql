@@ -5,7 +5,7 @@ DECLARE
     v_is_alone boolean;
     v_id text;
     v_turn abide.new_turn;
-    v_message abide.new_message;
+    v_message abide.new_message;    v_note abide.new_message;
     v_outline abide.outline;
     v_mailbox bigint;
     v_work abide.new_work[];
@@ -42,7 +42,9 @@ BEGIN
         IF v_is_alone THEN
             PERFORM abide.commit_one(v_turn, v_work, ARRAY[v_message], 1, NULL, v_offer);
         ELSE
-            PERFORM abide.commit_turns(ARRAY[v_turn], v_work, '{}', ARRAY[v_message], v_outline, NULL, v_offer);
+            v_work := v_work || ROW (1, NULL, 1, 2, NULL, 'rehearsal', 2, '{}')::abide.new_work;
+            v_note := ROW (1, v_id, 3, NULL, NULL, NULL, NULL, '{}')::abide.new_message;
+            PERFORM abide.commit_turns(ARRAY[v_turn], v_work, '{}', ARRAY[v_message, v_note], v_outline, NULL, v_offer);
         END IF;
         DELETE FROM abide.message WHERE no = ANY (ARRAY(
             SELECT m.no FROM abide.message AS m WHERE m.mailbox = v_mailbox AND m.place IS NOT NULL ORDER BY m.place));

@@ -26,7 +26,7 @@ use crate::waiters::{Interest, LastLook, Ours, Waiter};
 /// If there is a reason to look, nobody lives on what is handed over for longer than this.
 const LONGEST_WITHOUT_LOOK: Duration = Duration::from_millis(100);
 
-/// How long a look that left some work is believed.
+/// How long it is believed that there is more work than slots, after a look that found all it asked for.
 const BACKLOG: Duration = Duration::from_millis(50);
 
 /// How often one call looks again because something had to be sorted out first.

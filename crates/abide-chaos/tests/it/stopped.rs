@@ -140,8 +140,11 @@ impl Scene {
         self.second.end();
         let next = order(Program::HeldActivity, 3);
         place(&self.client, &next);
+        let instance = held.instance.clone();
         let orders = vec![held, next.clone()];
         wait_for_all(&self.client, &orders);
+        let past = block_on(Past::read(&self.client, &instance)).unwrap();
+        assert_eq!(past, self.past, "it changed something after all");
         assert_eq!(output(&block_on(Past::read(&self.client, &next.instance)).unwrap()), "first");
         self.first.end();
         let evidence = block_on(Evidence::gather(&self.client, orders, &self.site.journals())).unwrap();

@@ -195,9 +195,13 @@ impl Desk {
         }
     }
 
-    /// There is more work than this node has slots; that is believed until then, in monotonic time.
+    /// Until when there is believed to be more work than this node has slots, in monotonic time: what waits because of that is looked at again.
     pub(crate) fn believe_in_backlog(&self, until: Duration) {
-        self.lock().ordinary.believe_in_backlog(until);
+        let mut state = self.lock();
+        state.ordinary.believe_in_backlog(until);
+        if until.is_zero() && state.has_some(Place::Ordinary) {
+            state.wake_one(Place::Ordinary);
+        }
     }
 
     /// Whoever was called cannot do it: another is.

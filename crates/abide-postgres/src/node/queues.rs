@@ -18,8 +18,8 @@ use super::renew::{RenewInstance, RenewWork};
 const MANY: usize = 16;
 const GATHERED_WITHIN: Duration = Duration::from_millis(10);
 
-/// Where there is more work than slots, what a commit makes has to wait anyway, and no slot waits for it. So commits wait for each other also if
-/// none is under way: until they are many, until all that this node has leased is among them, or for so long.
+/// Where there is more work than slots, what a step makes has to wait anyway, and no slot waits for its commit. So those of steps wait for each
+/// other also if none is under way: until they are many, until they are as many as this node has leases, or for so long.
 const MANY_IN_A_BACKLOG: usize = 64;
 const GATHERED_IN_A_BACKLOG: Duration = Duration::from_millis(20);
 
@@ -63,6 +63,8 @@ pub(crate) struct Moment {
     pub(crate) now: Duration,
     /// How many activities this node has leased.
     pub(crate) leased: usize,
+    /// Whether a call of this node waits for what commits hand over.
+    pub(crate) has_room: bool,
 }
 
 /// What there is to do.
@@ -147,8 +149,10 @@ impl Ordinary {
         commits.into_iter().chain(others).min()
     }
 
-    fn gathering(&self, kind: usize, Moment { now, leased }: Moment) -> Gathering {
-        if kind == Self::COMMITS && now < self.backlog_until {
+    fn gathering(&self, kind: usize, Moment { now, leased, has_room }: Moment) -> Gathering {
+        // A slot for turns is taken until its commit is back.
+        let are_steps = || self.commits.iter().all(|waiting| waiting.what.0.turn.work.is_some());
+        if kind == Self::COMMITS && now < self.backlog_until && !has_room && are_steps() {
             let many = MANY_IN_A_BACKLOG.min(leased);
             return Gathering { is_on: true, now, many, within: GATHERED_IN_A_BACKLOG };
         }
@@ -156,7 +160,7 @@ impl Ordinary {
         Gathering { is_on, now, many: MANY, within: GATHERED_WITHIN }
     }
 
-    /// There is more work than this node has slots; that is believed until then.
+    /// Until when there is believed to be more work than this node has slots.
     pub(super) fn believe_in_backlog(&mut self, until: Duration) {
         self.backlog_until = until;
     }
@@ -305,13 +309,13 @@ mod tests {
 
     /// A moment at which seven activities are leased.
     const fn at(millis: u64) -> Moment {
-        Moment { now: Duration::from_millis(millis), leased: 7 }
+        Moment { now: Duration::from_millis(millis), leased: 7, has_room: false }
     }
 
     fn commit_at(ordinary: &mut Ordinary, count: i64, millis: u64) {
         let commit = |mailbox| {
             let mut turn = EncodedTurn::default();
-            turn.turn.mailbox = Some(mailbox);
+            (turn.turn.mailbox, turn.turn.work) = (Some(mailbox), Some(mailbox));
             Waiting::new(Operation::CommitTurn, Commit(turn), Duration::from_millis(millis)).0
         };
         ordinary.commits.extend((0..count).map(commit));
@@ -332,9 +336,21 @@ mod tests {
         assert_eq!(taken(&mut ordinary, 30), Ok(2), "they have waited for long enough");
         commit_at(&mut ordinary, 7, 40);
         assert_eq!(taken(&mut ordinary, 40), Ok(7), "no other can come: all that is leased is among them");
+        ordinary.is_back(Ordinary::COMMITS);
+        ordinary.is_back(Ordinary::COMMITS);
+        commit_at(&mut ordinary, 1, 50);
+        let next = ordinary.take(Moment { has_room: true, ..at(50) });
+        assert!(matches!(next, Next::Work(Work::Commits(_), _)), "a slot waits for what it brings");
+        ordinary.is_back(Ordinary::COMMITS);
+        commit_at(&mut ordinary, 2, 60);
+        ordinary.commits[1].what.0.turn.work = None;
+        assert_eq!(
+            taken(&mut ordinary, 60),
+            Ok(2),
+            "one is the turn of somebody who has a slot until it is back"
+        );
+        ordinary.is_back(Ordinary::COMMITS);
         commit_at(&mut ordinary, 1, 99);
-        ordinary.is_back(Ordinary::COMMITS);
-        ordinary.is_back(Ordinary::COMMITS);
         assert_eq!(taken(&mut ordinary, 100), Ok(1), "nobody believes in the backlog any more");
     }
 
