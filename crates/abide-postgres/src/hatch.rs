@@ -138,12 +138,6 @@ impl Hatch {
         self.lock().tray(terms).is_some_and(|tray| !tray.handed.is_empty())
     }
 
-    /// Whether somebody waits for work, and would take more than comes.
-    pub(crate) fn has_room_for_work(&self) -> bool {
-        let has_room = |tray: &Tray| matches!(tray.terms, Terms::Work { .. }) && tray.wanted > tray.coming();
-        self.lock().trays.iter().any(has_room)
-    }
-
     /// How many leases are promised, or lie there.
     pub(crate) fn coming(&self, terms: &Terms) -> usize {
         self.lock().tray(terms).map_or(0, |tray| tray.coming())

@@ -63,8 +63,6 @@ pub(crate) struct Moment {
     pub(crate) now: Duration,
     /// How many activities this node has leased.
     pub(crate) leased: usize,
-    /// Whether a call of this node waits for what commits hand over.
-    pub(crate) has_room: bool,
 }
 
 /// What there is to do.
@@ -149,10 +147,10 @@ impl Ordinary {
         commits.into_iter().chain(others).min()
     }
 
-    fn gathering(&self, kind: usize, Moment { now, leased, has_room }: Moment) -> Gathering {
+    fn gathering(&self, kind: usize, Moment { now, leased }: Moment) -> Gathering {
         // A slot for turns is taken until its commit is back.
         let are_steps = || self.commits.iter().all(|waiting| waiting.what.0.turn.work.is_some());
-        if kind == Self::COMMITS && now < self.backlog_until && !has_room && are_steps() {
+        if kind == Self::COMMITS && now < self.backlog_until && are_steps() {
             let many = MANY_IN_A_BACKLOG.min(leased);
             return Gathering { is_on: true, now, many, within: GATHERED_IN_A_BACKLOG };
         }
@@ -309,7 +307,7 @@ mod tests {
 
     /// A moment at which seven activities are leased.
     const fn at(millis: u64) -> Moment {
-        Moment { now: Duration::from_millis(millis), leased: 7, has_room: false }
+        Moment { now: Duration::from_millis(millis), leased: 7 }
     }
 
     fn commit_at(ordinary: &mut Ordinary, count: i64, millis: u64) {
@@ -337,10 +335,6 @@ mod tests {
         commit_at(&mut ordinary, 7, 40);
         assert_eq!(taken(&mut ordinary, 40), Ok(7), "no other can come: all that is leased is among them");
         ordinary.is_back(Ordinary::COMMITS);
-        ordinary.is_back(Ordinary::COMMITS);
-        commit_at(&mut ordinary, 1, 50);
-        let next = ordinary.take(Moment { has_room: true, ..at(50) });
-        assert!(matches!(next, Next::Work(Work::Commits(_), _)), "a slot waits for what it brings");
         ordinary.is_back(Ordinary::COMMITS);
         commit_at(&mut ordinary, 2, 60);
         ordinary.commits[1].what.0.turn.work = None;

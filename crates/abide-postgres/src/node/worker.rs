@@ -70,8 +70,7 @@ pub(crate) async fn work(shared: &Arc<Shared>, place: Place, mut begin: Begin) {
                 break;
             }
             let clock = &*shared.settings.clock;
-            let (leased, has_room) = (shared.count_leases(), shared.hatch.has_room_for_work());
-            let moment = Moment { now: clock.monotonic(), leased, has_room };
+            let moment = Moment { now: clock.monotonic(), leased: shared.count_leases() };
             match shared.desk.take(place, moment) {
                 ToDo::Work(taken) => {
                     serve(taken.work, &connection, shared).await;
