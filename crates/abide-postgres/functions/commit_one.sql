@@ -12,29 +12,29 @@ CREATE FUNCTION abide.commit_one(
 #variable_conflict use_column
 DECLARE
     v_box abide.mailbox;
-    v_lease bigint;    v_until bigint;    v_of bigint;    v_session text;    -- of the activity that a fused step uses up
+    v_lease bigint;    v_leased_until bigint;    v_of bigint;    v_session text;    -- of the activity that a fused step uses up
     v_lives boolean;    v_begins boolean;
+    v_was abide.instance;    v_is abide.instance;
     v_queued record;    v_sessions text[] := '{}';    v_session_tags text[] := '{}';
-    v_removed bigint[];    v_unsettled boolean;    v_ready bigint;
-    v_pin text;
-    v_is_wanted boolean := false;    v_handed record;
+    v_unsettled boolean;    v_ready bigint;    v_due bigint;    -- what it offers, and when that changes
+    v_message abide.new_message;    v_sent bigint;    v_hidden_until bigint;    -- its only message
+    v_has_timers boolean;    v_looks_again boolean := false;
+    v_is_wanted boolean;    v_until bigint;    v_handed record;
 BEGIN
     -- Locks, in their order.
     SELECT b.* INTO v_box FROM abide.mailbox AS b WHERE b.no = p_turn.mailbox FOR UPDATE;
     IF p_turn.work IS NOT NULL THEN
-        SELECT w.lease, w.leased_until, w.mailbox, w.session INTO v_lease, v_until, v_of, v_session
+        SELECT w.lease, w.leased_until, w.mailbox, w.session INTO v_lease, v_leased_until, v_of, v_session
         FROM abide.work AS w WHERE w.no = p_turn.work FOR UPDATE;
     END IF;
     now := abide.now();
-    outcome := abide.verdict(p_turn, v_box, v_lease, v_until, v_of, now);
+    outcome := abide.verdict(p_turn, v_box, v_lease, v_leased_until, v_of, now);
     instance := v_box.id;    was_running := coalesce(v_box.status IN ('Running', 'ContinuedAsNew'), false);
     tags := '{}';    wakes := false;
     IF outcome <> 'ok' THEN
         RETURN;
     END IF;
     v_lives := p_turn.creates OR v_box.execution > 0;    v_begins := p_turn.execution > v_box.execution;
-    -- A fused step has no mail, and leaves none.
-    v_unsettled := p_turn.work IS NULL OR v_box.lease IS NOT NULL;
 
     -- What it used up (abide.batch).
     IF p_turn.work IS NOT NULL THEN
@@ -56,21 +56,34 @@ BEGIN
     IF v_lives THEN
         IF v_begins OR p_turn.status IS NOT NULL OR p_turn.sets_custom_status OR p_turn.name IS NOT NULL OR p_turn.version IS NOT NULL
            OR p_turn.parent IS NOT NULL THEN
-            UPDATE abide.instance AS i
-            SET name = coalesce(p_turn.name, i.name),
-                version = coalesce(p_turn.version, i.version),
-                parent = coalesce(i.parent, p_turn.parent),
-                parent_execution = CASE WHEN i.parent IS NULL THEN p_turn.parent_execution ELSE i.parent_execution END,
-                parent_event = CASE WHEN i.parent IS NULL THEN p_turn.parent_event ELSE i.parent_event END,
-                status = CASE WHEN p_turn.status IS NOT NULL THEN p_turn.status WHEN v_begins THEN 'Running' ELSE i.status END,
-                completed_at = CASE WHEN p_turn.status IN ('Completed', 'Failed') THEN now
-                                    WHEN p_turn.status IS NOT NULL OR v_begins THEN NULL
-                                    ELSE i.completed_at END,
-                has_past = p_turn.execution > 1,
-                created_at = CASE WHEN v_box.execution = 0 THEN now ELSE i.created_at END,
-                custom_status = CASE WHEN p_turn.sets_custom_status THEN p_turn.custom_status ELSE i.custom_status END,
-                custom_status_version = i.custom_status_version + p_turn.sets_custom_status::integer
-            WHERE i.no = v_box.no;
+            -- Written only if it is news: who continues as new says the same again.
+            SELECT i.* INTO v_was FROM abide.instance AS i WHERE i.no = v_box.no;
+            v_is := v_was;
+            v_is.name := coalesce(p_turn.name, v_was.name);
+            v_is.version := coalesce(p_turn.version, v_was.version);
+            IF v_was.parent IS NULL THEN
+                v_is.parent := p_turn.parent;
+                v_is.parent_execution := p_turn.parent_execution;    v_is.parent_event := p_turn.parent_event;
+            END IF;
+            IF p_turn.status IS NOT NULL OR v_begins THEN
+                v_is.status := coalesce(p_turn.status, 'Running');
+                v_is.completed_at := CASE WHEN p_turn.status IN ('Completed', 'Failed') THEN now END;
+            END IF;
+            v_is.has_past := p_turn.execution > 1;
+            IF v_box.execution = 0 THEN
+                v_is.created_at := now;
+            END IF;
+            IF p_turn.sets_custom_status THEN
+                v_is.custom_status := p_turn.custom_status;    v_is.custom_status_version := v_was.custom_status_version + 1;
+            END IF;
+            IF v_is IS DISTINCT FROM v_was THEN
+                UPDATE abide.instance AS i
+                SET name = v_is.name, version = v_is.version, parent = v_is.parent, parent_execution = v_is.parent_execution,
+                    parent_event = v_is.parent_event, status = v_is.status, completed_at = v_is.completed_at, has_past = v_is.has_past,
+                    created_at = v_is.created_at, custom_status = v_is.custom_status,
+                    custom_status_version = v_is.custom_status_version
+                WHERE i.no = v_box.no;
+            END IF;
         END IF;
         IF v_begins THEN
             INSERT INTO abide.execution (mailbox, no, status, output, pin, started_at, completed_at)
@@ -106,42 +119,76 @@ BEGIN
         PERFORM abide.settle_lanes(v_sessions, v_session_tags, now);
     END IF;
 
-    -- Messages to itself; then timers that nobody waits for.
-    IF cardinality(p_messages) > 0 THEN
-        v_unsettled := true;
-        PERFORM abide.post(p_messages, ARRAY[v_box.no], CASE WHEN v_lives THEN ARRAY[v_box.no] ELSE '{}' END, now);
+    -- What mail it has left. A fused step has none, and its mailbox says whether some is due.
+    v_unsettled := p_turn.work IS NULL OR v_box.lease IS NOT NULL;
+    IF v_unsettled THEN
+        SELECT s.ready, s.due_at INTO v_ready, v_due FROM abide.standing(v_box.no, v_lives) AS s;
+    ELSE
+        v_due := v_box.due_at;
     END IF;
-    IF p_turn.ends_timers THEN
-        DELETE FROM abide.message AS m WHERE m.mailbox = v_box.no AND m.class = 4 AND m.execution = p_turn.execution;
-        v_unsettled := v_unsettled OR FOUND;
-    ELSIF cardinality(p_turn.timers) > 0 THEN
-        v_removed := abide.remove_timers(ARRAY[p_turn], ARRAY[v_box.no], '{}');
-        v_unsettled := v_unsettled OR cardinality(v_removed) > 0;
+    v_has_timers := v_ready IS NOT NULL OR v_due IS NOT NULL;
+
+    -- Messages to itself. One is mostly all; then what is left, and when, needs no second look.
+    IF cardinality(p_messages) = 1 THEN
+        v_message := p_messages[1];
+    END IF;
+    IF v_message.class <> 3 AND v_lives THEN
+        INSERT INTO abide.message (mailbox, class, visible_at, execution, event, parent, item)
+        VALUES (v_box.no, v_message.class, CASE WHEN v_message.visible_at > now THEN v_message.visible_at END, v_message.execution,
+                v_message.event, v_message.parent, v_message.item)
+        RETURNING no, visible_at INTO v_sent, v_hidden_until;
+        v_unsettled := true;    v_due := least(v_due, v_hidden_until);    v_has_timers := v_has_timers OR v_message.class = 4;
+        IF v_hidden_until IS NULL THEN
+            v_ready := coalesce(v_ready, v_sent);
+        END IF;
+    ELSIF cardinality(p_messages) > 0 THEN
+        PERFORM abide.post(p_messages, ARRAY[v_box.no], CASE WHEN v_lives THEN ARRAY[v_box.no] ELSE '{}' END, now);
+        v_looks_again := true;    v_has_timers := true;
+    END IF;
+    -- Timers that nobody waits for.
+    IF v_has_timers AND (p_turn.ends_timers OR cardinality(p_turn.timers) > 0) THEN
+        v_looks_again := cardinality(abide.remove_timers(ARRAY[p_turn], ARRAY[v_box.no], '{}')) > 0 OR v_looks_again;
+    END IF;
+    IF v_looks_again THEN
+        v_unsettled := true;
+        SELECT s.ready, s.due_at INTO v_ready, v_due FROM abide.standing(v_box.no, v_lives) AS s;
     END IF;
 
     -- Its position, the end of its lease, and what it offers; if somebody waits for that, it is leased to him instead (abide.settle).
-    v_pin := CASE WHEN v_lives THEN coalesce(p_turn.pin, CASE WHEN v_begins THEN '' END, v_box.pin) ELSE v_box.pin END;
-    IF v_unsettled THEN
-        SELECT s.ready, s.due_at INTO v_ready, due_at FROM abide.standing(v_box.no, v_lives) AS s;
-        v_is_wanted := v_ready IS NOT NULL AND coalesce(cardinality(p_instance_offer.nonces), 0) > 0
-            AND (p_instance_offer.pins IS NULL OR v_pin = '' OR v_pin = ANY (p_instance_offer.pins))
-            AND NOT abide.is_passed_by(v_ready, p_instance_offer.pins);
+    IF v_lives THEN
+        v_box.unbroken := CASE WHEN p_turn.execution - v_box.execution > 1 THEN p_turn.execution ELSE v_box.unbroken END;
+        v_box.execution := p_turn.execution;
+        v_box.last_event := coalesce(p_turn.last_event, CASE WHEN v_begins THEN 0 END, v_box.last_event);
+        v_box.status := coalesce(p_turn.status, CASE WHEN v_begins THEN 'Running' END, v_box.status);
+        v_box.pin := coalesce(p_turn.pin, CASE WHEN v_begins THEN '' END, v_box.pin);
+        v_box.updated_at := now;
+    END IF;
+    v_box.lease := NULL;    v_box.leased_until := NULL;    v_box.batch_to := NULL;    v_box.batch_first := NULL;
+    v_is_wanted := v_ready IS NOT NULL AND coalesce(cardinality(p_instance_offer.nonces), 0) > 0
+        AND (p_instance_offer.pins IS NULL OR v_box.pin = '' OR v_box.pin = ANY (p_instance_offer.pins))
+        AND NOT abide.is_passed_by(v_ready, p_instance_offer.pins);
+    v_until := abide.later(now, p_instance_offer.lease_ms);
+    IF v_is_wanted AND v_ready = v_sent AND v_message.class = 2 AND p_turn.status = 'ContinuedAsNew' THEN
+        -- It has no other mail than the start of its next execution: what abide.hand_out would find out is known.
+        v_box.lease := p_instance_offer.nonces[1];    v_box.leased_until := v_until;    v_box.ready := NULL;    v_box.due_at := v_until;
+        v_box.batch_to := 0;    v_box.batch_first := v_sent;
+        instance_leases := ARRAY[ROW (v_box.no, v_box.lease, v_box.id, v_box.execution, v_box.last_event, v_box.status, v_is.name, v_is.version,
+                                      v_is.parent, v_is.parent_execution, v_is.parent_event)::abide.instance_lease];
+        messages := ARRAY[ROW (v_box.no, v_sent, 1, v_message.item)::abide.leased_message];
+        v_is_wanted := false;
+    ELSIF NOT v_is_wanted THEN
+        wakes := v_ready IS NOT NULL;
+        IF v_unsettled THEN
+            v_box.ready := v_ready;    v_box.due_at := v_due;    due_at := v_due;
+        END IF;
     END IF;
     UPDATE abide.mailbox AS b
-    SET execution = CASE WHEN v_lives THEN p_turn.execution ELSE b.execution END,
-        last_event = CASE WHEN v_lives THEN coalesce(p_turn.last_event, CASE WHEN v_begins THEN 0 END, b.last_event) ELSE b.last_event END,
-        status = CASE WHEN v_lives THEN coalesce(p_turn.status, CASE WHEN v_begins THEN 'Running' END, b.status) ELSE b.status END,
-        pin = v_pin,
-        updated_at = CASE WHEN v_lives THEN now ELSE b.updated_at END,
-        unbroken = CASE WHEN v_lives AND p_turn.execution - b.execution > 1 THEN p_turn.execution ELSE b.unbroken END,
-        lease = NULL, leased_until = NULL, batch_to = NULL, batch_first = NULL,
-        ready = CASE WHEN v_unsettled AND NOT v_is_wanted THEN v_ready ELSE b.ready END,
-        due_at = CASE WHEN v_unsettled AND NOT v_is_wanted THEN commit_one.due_at ELSE b.due_at END
+    SET execution = v_box.execution, last_event = v_box.last_event, status = v_box.status, pin = v_box.pin, updated_at = v_box.updated_at,
+        unbroken = v_box.unbroken, lease = v_box.lease, leased_until = v_box.leased_until, batch_to = v_box.batch_to,
+        batch_first = v_box.batch_first, ready = v_box.ready, due_at = v_box.due_at
     WHERE b.no = v_box.no;
     IF v_is_wanted THEN
-        v_handed := abide.hand_out(ARRAY[v_box.no], p_instance_offer.nonces, abide.later(now, p_instance_offer.lease_ms));
-        instance_leases := v_handed.leases;    messages := v_handed.messages;    due_at := NULL;
-    ELSE
-        wakes := v_ready IS NOT NULL;
+        v_handed := abide.hand_out(ARRAY[v_box.no], p_instance_offer.nonces, v_until);
+        instance_leases := v_handed.leases;    messages := v_handed.messages;
     END IF;
 END $$;

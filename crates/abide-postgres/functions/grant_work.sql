@@ -5,7 +5,7 @@ CREATE FUNCTION abide.grant_work(p_work bigint[], p_nonces bigint[], p_until big
 DECLARE
     v_work bigint[] := p_work;
     v_no bigint;    v_bytes bigint := 0;
-    v_one record;    v_of record;    v_session record;
+    v_one record;    v_of record;    v_session abide.session;
 BEGIN
     IF cardinality(p_work) > 1 THEN
         v_work := ARRAY(SELECT unnest(p_work) AS no ORDER BY no);
@@ -20,11 +20,13 @@ BEGIN
             RETURNING w.no, w.mailbox, w.lease, w.attempts, w.execution, w.activity, w.session, w.item INTO v_one;
             SELECT i.id, i.name, CASE WHEN i.status <> '' THEN i.version ELSE '' END AS version INTO v_of
             FROM abide.instance AS i WHERE i.no = v_one.mailbox;
-            SELECT s.claims + 1 AS claim, s.owner, s.locked_until, s.last_active_at INTO v_session
-            FROM abide.session AS s WHERE s.name = v_one.session;
+            v_session := NULL;
+            IF v_one.session IS NOT NULL THEN
+                SELECT s.* INTO v_session FROM abide.session AS s WHERE s.name = v_one.session;
+            END IF;
             v_bytes := v_bytes + octet_length(v_one.item);
             leases := leases || ROW (v_one.no, v_one.mailbox, v_one.lease, v_one.attempts, v_of.id, v_one.execution, v_one.activity,
-                                     v_of.name, v_of.version, v_one.item, v_one.session, v_session.claim, v_session.owner,
+                                     v_of.name, v_of.version, v_one.item, v_one.session, v_session.claims + 1, v_session.owner,
                                      v_session.locked_until, v_session.last_active_at)::abide.work_lease;
         END LOOP;
         RETURN;

@@ -11,6 +11,7 @@ CREATE FUNCTION abide.lease_work(
 #variable_conflict use_column
 DECLARE
     v_tags text[];
+    v_has_lanes boolean;      -- whether anything was made in a session at all; mostly not, and then nothing is asked about them
     v_held text[] := '{}';    -- sessions that the caller may take from, locked
     v_near bigint[] := '{}';
     v_left integer;
@@ -21,29 +22,35 @@ BEGIN
     PERFORM set_config('synchronous_commit', 'off', true);
     now := abide.now();
     PERFORM abide.work_come_due(now);
+    v_has_lanes := (SELECT true FROM abide.lane AS l ORDER BY l.session, l.tag LIMIT 1);
+    IF v_has_lanes THEN
+        PERFORM abide.sessions_come_due(now);
+    END IF;
     v_tags := coalesce(p_tags, abide.ready_tags());
 
-    -- Sessions that may be taken from are locked; mostly there are none.
-    IF p_session_owner IS NOT NULL AND EXISTS (
-        SELECT FROM unnest(v_tags) AS t
-        WHERE (SELECT true FROM abide.lane AS l WHERE l.tag = t AND l.head IS NOT NULL AND l.holder IS NULL ORDER BY l.head LIMIT 1)) THEN
-        v_held := ARRAY(
-            SELECT c.name FROM (SELECT DISTINCT unnest(v_tags) AS tag) AS wanted
-            CROSS JOIN LATERAL (
-                SELECT s.name FROM abide.lane AS l JOIN abide.session AS s ON s.name = ANY (ARRAY[l.session])
-                WHERE l.tag = wanted.tag AND l.head IS NOT NULL AND l.holder IS NULL
-                  AND (s.owner IS NULL OR s.owner = p_session_owner OR s.locked_until <= now)
-                ORDER BY l.head LIMIT p_limit FOR UPDATE OF s SKIP LOCKED
-            ) AS c);
-    END IF;
-    IF (SELECT true FROM abide.lane AS l WHERE l.holder = p_session_owner AND l.head IS NOT NULL ORDER BY l.tag, l.head LIMIT 1) THEN
-        v_held := v_held || ARRAY(
-            SELECT c.name FROM (SELECT DISTINCT unnest(coalesce(p_tags, abide.held_tags(p_session_owner))) AS tag) AS wanted
-            CROSS JOIN LATERAL (
-                SELECT s.name FROM abide.lane AS l JOIN abide.session AS s ON s.name = ANY (ARRAY[l.session])
-                WHERE l.holder = p_session_owner AND l.tag = wanted.tag AND l.head IS NOT NULL AND s.owner = p_session_owner
-                ORDER BY l.head LIMIT p_limit FOR UPDATE OF s SKIP LOCKED
-            ) AS c);
+    -- Sessions that may be taken from are locked.
+    IF v_has_lanes THEN
+        IF p_session_owner IS NOT NULL AND EXISTS (
+            SELECT FROM unnest(v_tags) AS t
+            WHERE (SELECT true FROM abide.lane AS l WHERE l.tag = t AND l.head IS NOT NULL AND l.holder IS NULL ORDER BY l.head LIMIT 1)) THEN
+            v_held := ARRAY(
+                SELECT c.name FROM (SELECT DISTINCT unnest(v_tags) AS tag) AS wanted
+                CROSS JOIN LATERAL (
+                    SELECT s.name FROM abide.lane AS l JOIN abide.session AS s ON s.name = ANY (ARRAY[l.session])
+                    WHERE l.tag = wanted.tag AND l.head IS NOT NULL AND l.holder IS NULL
+                      AND (s.owner IS NULL OR s.owner = p_session_owner OR s.locked_until <= now)
+                    ORDER BY l.head LIMIT p_limit FOR UPDATE OF s SKIP LOCKED
+                ) AS c);
+        END IF;
+        IF (SELECT true FROM abide.lane AS l WHERE l.holder = p_session_owner AND l.head IS NOT NULL ORDER BY l.tag, l.head LIMIT 1) THEN
+            v_held := v_held || ARRAY(
+                SELECT c.name FROM (SELECT DISTINCT unnest(coalesce(p_tags, abide.held_tags(p_session_owner))) AS tag) AS wanted
+                CROSS JOIN LATERAL (
+                    SELECT s.name FROM abide.lane AS l JOIN abide.session AS s ON s.name = ANY (ARRAY[l.session])
+                    WHERE l.holder = p_session_owner AND l.tag = wanted.tag AND l.head IS NOT NULL AND s.owner = p_session_owner
+                    ORDER BY l.head LIMIT p_limit FOR UPDATE OF s SKIP LOCKED
+                ) AS c);
+        END IF;
     END IF;
 
     IF p_near IS NOT NULL THEN
@@ -85,7 +92,9 @@ BEGIN
     -- Read again: who waited for a session or a row above gives no shorter leases.
     now := abide.now();
     leases := abide.grant_work(v_found, p_nonces, abide.later(now, p_lease_ms));
-    SELECT array_agg(DISTINCT l.session) INTO v_claimed FROM unnest(leases) AS l WHERE l.session IS NOT NULL;
+    IF v_has_lanes THEN
+        SELECT array_agg(DISTINCT l.session) INTO v_claimed FROM unnest(leases) AS l WHERE l.session IS NOT NULL;
+    END IF;
     IF v_claimed IS NOT NULL THEN
         UPDATE abide.session
         SET owner = p_session_owner, locked_until = abide.later(now, p_session_ms), last_active_at = now, claims = claims + 1

@@ -3,7 +3,7 @@
 --
 -- Readiness has a shape, not only an index. `ready` is set exactly while a mailbox can be leased, so an index over those rows
 -- is the queue, and whatever cannot be leased (leased, hidden, idle, waiting for a start) is not in it. Time enters in one
--- place: what is hidden or leased is looked at when its time has come (come_due, work_come_due).
+-- place: what is hidden or leased is looked at when its time has come (come_due, work_come_due, sessions_come_due).
 --
 -- No foreign keys: they would lock rows in an order of their own. Texts of users are spelt without NUL (src/text.rs).
 

@@ -48,6 +48,7 @@ const MIGRATIONS: &[Migration] = &[Migration {
         "ready_tags",
         "held_tags",
         "work_come_due",
+        "sessions_come_due",
         "next_work_due",
         "has_ready_work",
         "grant_work",

@@ -126,8 +126,9 @@ impl PostgresProvider {
             // What is promised already comes beside what is found; if that is all, a look for one finds out whether others are left.
             let most = search.wanted().saturating_sub(self.shared.hatch.coming(&terms)).max(1);
             // Whoever waits for many looks for half of them, and takes the others from those who make some meanwhile: or it would be looked for
-            // what was made during a look, and for what was made during that one, and so on.
-            let most = if wait > LULL { most.div_ceil(2) } else { most };
+            // what was made during a look, and for what was made during that one, and so on. In a backlog there is enough for all of them.
+            let shares = wait > LULL && !self.shared.desk.believes_in_backlog(clock.monotonic());
+            let most = if shares { most.div_ceil(2) } else { most };
             let parked = self.shared.hatch.park(&terms, search.wanted().saturating_sub(most));
             let looked = self.look(operation, search.sql(), search.values(&self.shared, most)).await?;
             drop(parked);

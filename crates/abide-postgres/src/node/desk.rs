@@ -204,6 +204,11 @@ impl Desk {
         }
     }
 
+    /// Whether there is believed to be more work than this node has slots, at that monotonic time.
+    pub(crate) fn believes_in_backlog(&self, now: Duration) -> bool {
+        self.lock().ordinary.believes_in_backlog(now)
+    }
+
     /// Whoever was called cannot do it: another is.
     pub(crate) fn pass_on(&self, place: Place) {
         let mut state = self.lock();

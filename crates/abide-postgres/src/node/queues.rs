@@ -150,7 +150,7 @@ impl Ordinary {
     fn gathering(&self, kind: usize, Moment { now, leased }: Moment) -> Gathering {
         // A slot for turns is taken until its commit is back.
         let are_steps = || self.commits.iter().all(|waiting| waiting.what.0.turn.work.is_some());
-        if kind == Self::COMMITS && now < self.backlog_until && are_steps() {
+        if kind == Self::COMMITS && self.believes_in_backlog(now) && are_steps() {
             let many = MANY_IN_A_BACKLOG.min(leased);
             return Gathering { is_on: true, now, many, within: GATHERED_IN_A_BACKLOG };
         }
@@ -161,6 +161,10 @@ impl Ordinary {
     /// Until when there is believed to be more work than this node has slots.
     pub(super) fn believe_in_backlog(&mut self, until: Duration) {
         self.backlog_until = until;
+    }
+
+    pub(super) fn believes_in_backlog(&self, now: Duration) -> bool {
+        now < self.backlog_until
     }
 
     /// A call of this kind is back.

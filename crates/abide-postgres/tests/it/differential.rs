@@ -94,7 +94,7 @@ impl Subject for Postgres {
     }
 
     fn nudge(&mut self) {
-        self.database.rows("SELECT abide.come_due(abide.now()), abide.work_come_due(abide.now())", &[]);
+        self.database.rows("SELECT abide.come_due(abide.now()), abide.work_come_due(abide.now()), abide.sessions_come_due(abide.now())", &[]);
     }
 }
 
