@@ -29,6 +29,9 @@ const LONGEST_WITHOUT_LOOK: Duration = Duration::from_millis(100);
 /// How long it is believed that there is more work than slots, after a look that found all it asked for.
 const BACKLOG: Duration = Duration::from_millis(50);
 
+/// What costs about as much to lease as one.
+const FEW: usize = 16;
+
 /// How often one call looks again because something had to be sorted out first.
 const ROUNDS: usize = 1_000;
 
@@ -123,12 +126,7 @@ impl PostgresProvider {
             }
             errand.take_note();
             let before = self.shared.waiters.heard_of(&terms.interest());
-            // What is promised already comes beside what is found; if that is all, a look for one finds out whether others are left.
-            let most = search.wanted().saturating_sub(self.shared.hatch.coming(&terms)).max(1);
-            // Whoever waits for many looks for half of them, and takes the others from those who make some meanwhile: or it would be looked for
-            // what was made during a look, and for what was made during that one, and so on. In a backlog there is enough for all of them.
-            let shares = wait > LULL && !self.shared.desk.believes_in_backlog(clock.monotonic());
-            let most = if shares { most.div_ceil(2) } else { most };
+            let most = self.most_at_once(&terms, search.wanted(), wait);
             let parked = self.shared.hatch.park(&terms, search.wanted().saturating_sub(most));
             let looked = self.look(operation, search.sql(), search.values(&self.shared, most)).await?;
             drop(parked);
@@ -160,6 +158,21 @@ impl PostgresProvider {
         }
         // Something is sorted out in every round, so this is for a store gone wrong.
         Ok(Vec::new())
+    }
+
+    /// How many of those that are wanted one look asks for.
+    fn most_at_once(&self, terms: &Terms, wanted: usize, wait: Duration) -> usize {
+        // What is promised already comes beside what is found; if that is all, a look for one finds out whether others are left.
+        let most = wanted.saturating_sub(self.shared.hatch.coming(terms)).max(1);
+        if wait <= LULL {
+            return most;
+        }
+        // Whoever waits for many looks for half of them, and takes the others from those who make some meanwhile: or it would be looked for
+        // what was made during a look, and for what was made during that one, and so on. In a backlog there is enough for all, and a look for a
+        // few of them costs as much as one for half of those.
+        let now = self.shared.settings.clock.monotonic();
+        let at_least = if self.shared.desk.believes_in_backlog(now) { FEW } else { 0 };
+        most.div_ceil(2).max(most.min(at_least))
     }
 
     /// Whether it is time to look, however much is handed over: what comes due, and what others tell, is found by nothing else.
