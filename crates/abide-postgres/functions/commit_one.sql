@@ -18,8 +18,8 @@ DECLARE
     v_queued record;    v_sessions text[] := '{}';    v_session_tags text[] := '{}';
     v_unsettled boolean;    v_ready bigint;    v_due bigint;    -- what it offers, and when that changes
     v_message abide.new_message;    v_sent bigint;    v_hidden_until bigint;    -- its only message
-    v_has_timers boolean;    v_looks_again boolean := false;
-    v_is_wanted boolean;    v_until bigint;    v_handed record;
+    v_may_have_timers boolean := true;    v_looks_again boolean;
+    v_is_wanted boolean;    v_is_known boolean;    v_until bigint;    v_handed record;    -- whether and how it is leased again
 BEGIN
     -- Locks, in their order.
     SELECT b.* INTO v_box FROM abide.mailbox AS b WHERE b.no = p_turn.mailbox FOR UPDATE;
@@ -76,7 +76,10 @@ BEGIN
             IF p_turn.sets_custom_status THEN
                 v_is.custom_status := p_turn.custom_status;    v_is.custom_status_version := v_was.custom_status_version + 1;
             END IF;
-            IF v_is IS DISTINCT FROM v_was THEN
+            IF p_turn.sets_custom_status
+               OR (v_is.name, v_is.version, v_is.parent, v_is.status, v_is.completed_at, v_is.has_past, v_is.created_at)
+                  IS DISTINCT FROM
+                  (v_was.name, v_was.version, v_was.parent, v_was.status, v_was.completed_at, v_was.has_past, v_was.created_at) THEN
                 UPDATE abide.instance AS i
                 SET name = v_is.name, version = v_is.version, parent = v_is.parent, parent_execution = v_is.parent_execution,
                     parent_event = v_is.parent_event, status = v_is.status, completed_at = v_is.completed_at, has_past = v_is.has_past,
@@ -119,34 +122,31 @@ BEGIN
         PERFORM abide.settle_lanes(v_sessions, v_session_tags, now);
     END IF;
 
-    -- What mail it has left. A fused step has none, and its mailbox says whether some is due.
-    v_unsettled := p_turn.work IS NULL OR v_box.lease IS NOT NULL;
-    IF v_unsettled THEN
-        SELECT s.ready, s.due_at INTO v_ready, v_due FROM abide.standing(v_box.no, v_lives) AS s;
-    ELSE
-        v_due := v_box.due_at;
-    END IF;
-    v_has_timers := v_ready IS NOT NULL OR v_due IS NOT NULL;
-
-    -- Messages to itself. One is mostly all; then what is left, and when, needs no second look.
-    IF cardinality(p_messages) = 1 THEN
-        v_message := p_messages[1];
-    END IF;
-    IF v_message.class <> 3 AND v_lives THEN
-        INSERT INTO abide.message (mailbox, class, visible_at, execution, event, parent, item)
-        VALUES (v_box.no, v_message.class, CASE WHEN v_message.visible_at > now THEN v_message.visible_at END, v_message.execution,
-                v_message.event, v_message.parent, v_message.item)
-        RETURNING no, visible_at INTO v_sent, v_hidden_until;
-        v_unsettled := true;    v_due := least(v_due, v_hidden_until);    v_has_timers := v_has_timers OR v_message.class = 4;
-        IF v_hidden_until IS NULL THEN
-            v_ready := coalesce(v_ready, v_sent);
-        END IF;
-    ELSIF cardinality(p_messages) > 0 THEN
+    -- Messages to itself. One is mostly all: then what it offers is known by what was there before, and by that one. A fused step has no
+    -- mail, and its mailbox says whether some is due.
+    v_unsettled := p_turn.work IS NULL OR v_box.lease IS NOT NULL OR cardinality(p_messages) > 0;
+    v_looks_again := cardinality(p_messages) > CASE WHEN v_lives AND p_messages[1].class <> 3 THEN 1 ELSE 0 END;
+    IF v_looks_again THEN
         PERFORM abide.post(p_messages, ARRAY[v_box.no], CASE WHEN v_lives THEN ARRAY[v_box.no] ELSE '{}' END, now);
-        v_looks_again := true;    v_has_timers := true;
+    ELSE
+        IF p_turn.work IS NULL OR v_box.lease IS NOT NULL THEN
+            SELECT s.ready, s.due_at INTO v_ready, v_due FROM abide.standing(v_box.no, v_lives) AS s;
+        ELSE
+            v_due := v_box.due_at;
+        END IF;
+        v_may_have_timers := NOT v_lives OR v_ready IS NOT NULL OR v_due IS NOT NULL;
+        IF cardinality(p_messages) > 0 THEN
+            v_message := p_messages[1];
+            INSERT INTO abide.message (mailbox, class, visible_at, execution, event, parent, item)
+            VALUES (v_box.no, v_message.class, CASE WHEN v_message.visible_at > now THEN v_message.visible_at END, v_message.execution,
+                    v_message.event, v_message.parent, v_message.item)
+            RETURNING no, visible_at INTO v_sent, v_hidden_until;
+            v_ready := coalesce(v_ready, CASE WHEN v_hidden_until IS NULL THEN v_sent END);    v_due := least(v_due, v_hidden_until);
+            v_may_have_timers := v_may_have_timers OR v_message.class = 4;
+        END IF;
     END IF;
     -- Timers that nobody waits for.
-    IF v_has_timers AND (p_turn.ends_timers OR cardinality(p_turn.timers) > 0) THEN
+    IF v_may_have_timers AND (p_turn.ends_timers OR cardinality(p_turn.timers) > 0) THEN
         v_looks_again := cardinality(abide.remove_timers(ARRAY[p_turn], ARRAY[v_box.no], '{}')) > 0 OR v_looks_again;
     END IF;
     IF v_looks_again THEN
@@ -168,14 +168,14 @@ BEGIN
         AND (p_instance_offer.pins IS NULL OR v_box.pin = '' OR v_box.pin = ANY (p_instance_offer.pins))
         AND NOT abide.is_passed_by(v_ready, p_instance_offer.pins);
     v_until := abide.later(now, p_instance_offer.lease_ms);
-    IF v_is_wanted AND v_ready = v_sent AND v_message.class = 2 AND p_turn.status = 'ContinuedAsNew' THEN
-        -- It has no other mail than the start of its next execution: what abide.hand_out would find out is known.
+    -- If it has no other mail than the start of its next execution, what abide.hand_out would find out is known.
+    v_is_known := v_is_wanted AND v_ready = v_sent AND v_message.class = 2 AND p_turn.status = 'ContinuedAsNew';
+    IF v_is_known THEN
         v_box.lease := p_instance_offer.nonces[1];    v_box.leased_until := v_until;    v_box.ready := NULL;    v_box.due_at := v_until;
         v_box.batch_to := 0;    v_box.batch_first := v_sent;
         instance_leases := ARRAY[ROW (v_box.no, v_box.lease, v_box.id, v_box.execution, v_box.last_event, v_box.status, v_is.name, v_is.version,
                                       v_is.parent, v_is.parent_execution, v_is.parent_event)::abide.instance_lease];
         messages := ARRAY[ROW (v_box.no, v_sent, 1, v_message.item)::abide.leased_message];
-        v_is_wanted := false;
     ELSIF NOT v_is_wanted THEN
         wakes := v_ready IS NOT NULL;
         IF v_unsettled THEN
@@ -187,7 +187,7 @@ BEGIN
         unbroken = v_box.unbroken, lease = v_box.lease, leased_until = v_box.leased_until, batch_to = v_box.batch_to,
         batch_first = v_box.batch_first, ready = v_box.ready, due_at = v_box.due_at
     WHERE b.no = v_box.no;
-    IF v_is_wanted THEN
+    IF v_is_wanted AND v_is_known IS NOT TRUE THEN
         v_handed := abide.hand_out(ARRAY[v_box.no], p_instance_offer.nonces, v_until);
         instance_leases := v_handed.leases;    messages := v_handed.messages;
     END IF;

@@ -11,7 +11,7 @@ CREATE FUNCTION abide.lease_work(
 #variable_conflict use_column
 DECLARE
     v_tags text[];
-    v_has_lanes boolean;      -- whether anything was made in a session at all; mostly not, and then nothing is asked about them
+    v_has_lanes boolean;      -- mostly there are none, and then no session is looked for or locked
     v_held text[] := '{}';    -- sessions that the caller may take from, locked
     v_near bigint[] := '{}';
     v_left integer;

@@ -27,7 +27,8 @@ BEGIN
         -- Also if somebody has waited for longer.
         PERFORM abide.hand_out(ARRAY[v_mailbox], '{1}', abide.later(abide.now(), 60000));
 
-        -- A first turn, which begins an activity and tells its own instance something, and a step by what that activity brings.
+        -- A first turn, which begins an activity and tells its own instance something (a timer, if it is alone), and a step by what that
+        -- activity brings.
         v_turn.turn := 1;    v_turn.instance := v_id;    v_turn.mailbox := v_mailbox;    v_turn.nonce := 1;    v_turn.consumes_all := true;
         v_turn.creates := true;    v_turn.execution := 1;    v_turn.first_event := 1;    v_turn.last_event := 1;    v_turn.length := 1;
         v_turn.events := '[]';    v_turn.sets_custom_status := false;    v_turn.clears_kv := false;    v_turn.folds_kv := true;
@@ -40,6 +41,7 @@ BEGIN
         v_work := ARRAY[ROW (1, NULL, 1, 1, NULL, 'rehearsal', 1, '{}')::abide.new_work];
         v_offer := ROW (60000, '{1}', '{rehearsal}', 1, NULL)::abide.work_offer;
         IF v_is_alone THEN
+            v_message := ROW (1, v_id, 4, abide.later(abide.now(), 60000), 1, 2, NULL, '{}')::abide.new_message;
             PERFORM abide.commit_one(v_turn, v_work, ARRAY[v_message], 1, NULL, v_offer);
         ELSE
             v_work := v_work || ROW (1, NULL, 1, 2, NULL, 'rehearsal', 2, '{}')::abide.new_work;
@@ -53,6 +55,7 @@ BEGIN
         RETURNING no INTO v_step;
         v_turn.authority := 'work';    v_turn.work := v_step;    v_turn.expected_mailbox := v_mailbox;    v_turn.expected_execution := 1;
         v_turn.expected_event := 1;    v_turn.first_event := 2;    v_turn.last_event := 2;    v_turn.status := 'Completed';
+        v_turn.ends_timers := true;
         v_outline.required := '{}';    v_outline.work := ARRAY[v_step];
         IF v_is_alone THEN
             PERFORM abide.commit_one(v_turn, '{}', '{}', 1, NULL, NULL);

@@ -149,7 +149,7 @@ CREATE TABLE abide.lane (
     holder     text COLLATE "C",
     held_until bigint,
     PRIMARY KEY (session, tag)
-) WITH (fillfactor = 70);
+) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02);
 CREATE INDEX lane_free ON abide.lane (tag, head)         WHERE head IS NOT NULL AND holder IS NULL;
 CREATE INDEX lane_held ON abide.lane (holder, tag, head) WHERE head IS NOT NULL AND holder IS NOT NULL;
 CREATE INDEX lane_due  ON abide.lane (held_until)        WHERE head IS NOT NULL AND held_until IS NOT NULL;

@@ -29,11 +29,30 @@ const LONGEST_WITHOUT_LOOK: Duration = Duration::from_millis(100);
 /// How long it is believed that there is more work than slots, after a look that found all it asked for.
 const BACKLOG: Duration = Duration::from_millis(50);
 
-/// What costs about as much to lease as one.
+/// Where there is enough for all, nobody looks for fewer, if he has room for as many.
 const FEW: usize = 16;
 
 /// How often one call looks again because something had to be sorted out first.
 const ROUNDS: usize = 1_000;
+
+/// How much there is to find.
+#[derive(Debug, Clone, Copy)]
+enum Supply {
+    /// More than there are slots.
+    Backlog,
+    Unknown,
+}
+
+/// Whoever waits for many looks for half of them, and takes the others from those who make some meanwhile: or it would be looked for what was
+/// made during a look, and for what was made during that one, and so on. In a backlog he need not wait for anybody to make some, and would only
+/// come back sooner; a look costs nearly as much as what it finds if that is one or two.
+fn share_of(most: usize, supply: Supply) -> usize {
+    let at_least = match supply {
+        Supply::Backlog => FEW,
+        Supply::Unknown => 0,
+    };
+    most.div_ceil(2).max(most.min(at_least))
+}
 
 /// Somebody who looks for something, and what this node told nobody else because he would. Whatever becomes of him, it is told then.
 struct Errand<'s> {
@@ -167,12 +186,9 @@ impl PostgresProvider {
         if wait <= LULL {
             return most;
         }
-        // Whoever waits for many looks for half of them, and takes the others from those who make some meanwhile: or it would be looked for
-        // what was made during a look, and for what was made during that one, and so on. In a backlog there is enough for all, and a look for a
-        // few of them costs as much as one for half of those.
         let now = self.shared.settings.clock.monotonic();
-        let at_least = if self.shared.desk.believes_in_backlog(now) { FEW } else { 0 };
-        most.div_ceil(2).max(most.min(at_least))
+        let is_backlogged = matches!(terms, Terms::Work { .. }) && self.shared.desk.believes_in_backlog(now);
+        share_of(most, if is_backlogged { Supply::Backlog } else { Supply::Unknown })
     }
 
     /// Whether it is time to look, however much is handed over: what comes due, and what others tell, is found by nothing else.
@@ -281,4 +297,17 @@ pub(crate) enum Took<T> {
     Leases(Vec<T>),
     /// Something had to be sorted out first.
     LookAgain,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_waits_looks_for_half_and_in_a_backlog_for_a_few_at_least() {
+        for (most, half, in_a_backlog) in [(1, 1, 1), (2, 1, 2), (5, 3, 5), (16, 8, 16), (20, 10, 16), (100, 50, 50)] {
+            assert_eq!(share_of(most, Supply::Unknown), half, "of {most}");
+            assert_eq!(share_of(most, Supply::Backlog), in_a_backlog, "of {most}");
+        }
+    }
 }

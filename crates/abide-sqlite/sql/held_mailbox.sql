@@ -1,2 +1,4 @@
 -- What a lease must know about its mailbox. Column order: `Held::read`.
-SELECT no, id, execution, last_event, updated_at, lease, leased_until, batch, ready IS NOT NULL FROM mailbox WHERE no = ?1
+SELECT no, id, execution, last_event, updated_at, lease, leased_until, batch, ready IS NOT NULL,
+       status IN ('Running', 'ContinuedAsNew')
+FROM mailbox WHERE no = ?1

@@ -12,6 +12,7 @@ mod alone;
 mod backup;
 mod broken;
 mod conformance;
+mod continued;
 mod differential;
 mod durable;
 mod errors;

@@ -33,6 +33,7 @@ const NOT_SENT: &[(&str, &str)] = &[
 /// What each queue is served by, and cancellation: words of a statement, wherever it is, and the index that it must look into.
 const SERVED_BY: &[(&str, &str)] = &[
     ("b.pin = wanted.pin AND b.ready IS NOT NULL", "mailbox_ready"),
+    ("b.pin = ANY (v_pins) AND b.ready < p_ready", "mailbox_ready"),
     ("w.tag = wanted.tag AND w.place IS NOT NULL AND w.session IS NULL", "work_ready"),
     ("w.session = l.session AND w.tag = l.tag AND w.place IS NOT NULL", "work_in_session"),
     ("WHERE w.due_at <= p_now", "work_due"),

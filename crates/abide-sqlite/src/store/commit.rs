@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use abide_model::{ExecutionStatus, PruneResult};
 use abide_provider::rows::{CustomStatus, InstanceRow, TimerRows};
 use abide_provider::{
-    Authority, Committed, Consumed, Operation, PRUNE_BATCH, Position, Rejection, StoreError,
+    Authority, CommitRows, Committed, Consumed, Operation, PRUNE_BATCH, Position, Rejection, StoreError,
 };
 use rusqlite::params;
 
@@ -113,7 +113,7 @@ impl Tx<'_, '_> {
         let rows = &turn.rows;
         let execution = column(rows.execution_id);
         if turn.creates_instance || mailbox.execution > 0 {
-            if execution > mailbox.execution || rows.shows_something() {
+            if is_seen(&mailbox, rows) {
                 self.tell_changed(&mailbox.id);
             }
             if execution > mailbox.execution || says_something(&rows.instance) {
@@ -310,6 +310,15 @@ fn describe(mailbox: &mut MailboxRow, row: &InstanceRow) {
             execution: parent.execution_id.map(column),
             event: parent.event_id.map(column),
         });
+    }
+}
+
+/// Whether those who look at an instance may find it changed by a turn: not if it runs and goes on to, in another execution or not.
+fn is_seen(mailbox: &Held, rows: &CommitRows) -> bool {
+    if mailbox.is_running {
+        rows.shows_something_of_running()
+    } else {
+        column(rows.execution_id) > mailbox.execution || rows.shows_something()
     }
 }
 

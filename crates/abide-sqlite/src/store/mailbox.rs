@@ -57,6 +57,8 @@ pub(crate) struct Held {
     pub(crate) updated_at: i64,
     pub(crate) lease: Option<Lease>,
     pub(crate) ready: bool,
+    /// Also if it is about to continue as new.
+    pub(crate) is_running: bool,
 }
 
 impl Held {
@@ -77,6 +79,7 @@ impl Held {
             updated_at: row.get(4)?,
             lease,
             ready: row.get(8)?,
+            is_running: row.get(9)?,
         })
     }
 
