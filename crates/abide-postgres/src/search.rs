@@ -305,7 +305,9 @@ mod tests {
 
     #[test]
     fn whoever_waits_looks_for_half_and_in_a_backlog_for_a_few_at_least() {
-        for (most, half, in_a_backlog) in [(1, 1, 1), (2, 1, 2), (5, 3, 5), (16, 8, 16), (20, 10, 16), (100, 50, 50)] {
+        for (most, half, in_a_backlog) in
+            [(1, 1, 1), (2, 1, 2), (5, 3, 5), (16, 8, 16), (20, 10, 16), (100, 50, 50)]
+        {
             assert_eq!(share_of(most, Supply::Unknown), half, "of {most}");
             assert_eq!(share_of(most, Supply::Backlog), in_a_backlog, "of {most}");
         }

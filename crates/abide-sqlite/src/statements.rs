@@ -282,3 +282,36 @@ impl<'c> Statements<'c> {
 const fn slot_of(sql: Sql) -> usize {
     sql as usize
 }
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::params_from_iter;
+
+    use super::*;
+    use crate::connect::{Location, Missing};
+    use crate::migrate::migrate;
+    use crate::options::Durability;
+
+    /// SQLite looks at what is bound to find a plan, and would look again at every binding.
+    #[test]
+    fn a_statement_is_compiled_once_whatever_is_bound() {
+        let mut connection = Location::Memory.open_writer(Durability::default(), Missing::Create).unwrap();
+        migrate(&mut connection, &Location::Memory).unwrap();
+        for sql in Sql::ALL {
+            let mut statement = connection.prepare(sql.text()).unwrap();
+            let parameters = statement.parameter_count();
+            // Of those, some pragmas are compiled by every run.
+            if parameters == 0 {
+                continue;
+            }
+            for bound in 1..4_i64 {
+                let bound = params_from_iter(std::iter::repeat_n(bound, parameters));
+                // Some refuse these values; they were bound all the same.
+                if let Ok(mut rows) = statement.query(bound) {
+                    while let Ok(Some(_)) = rows.next() {}
+                }
+            }
+            assert_eq!(statement.get_status(StatementStatus::RePrepare), 0, "{}", sql.name());
+        }
+    }
+}

@@ -39,7 +39,11 @@ fn whoever_continues_as_new_is_leased_as_if_his_mail_had_been_looked_at() {
         let (Some(as_it_is), Some(as_many)) = (Database::new(), Database::new()) else { return };
         let found = seen_after(&as_it_is, given, Commit::AsItIs);
         assert_eq!(found, seen_after(&as_many, given, Commit::AsMany), "{given:?}");
-        let mail = if given.was_told_more { vec![continuation(given), signal("a")] } else { vec![continuation(given)] };
+        let mail = if given.was_told_more {
+            vec![continuation(given), signal("a")]
+        } else {
+            vec![continuation(given)]
+        };
         assert_eq!(found.mail, mail, "{given:?}");
     }
 }
@@ -107,7 +111,9 @@ fn parent_of(given: Given) -> (Option<String>, Option<u64>) {
 }
 
 fn first_message(given: Given) -> WorkItem {
-    let WorkItem::StartOrchestration { instance, orchestration, input, version, execution_id, .. } = start("a") else {
+    let WorkItem::StartOrchestration { instance, orchestration, input, version, execution_id, .. } =
+        start("a")
+    else {
         panic!("that is a start")
     };
     let (parent_instance, parent_id) = parent_of(given);
@@ -126,10 +132,13 @@ fn first_message(given: Given) -> WorkItem {
 
 /// The first turn, which may ask for a timer.
 fn first(given: Given) -> Turn {
-    let timer = WorkItem::TimerFired { instance: "a".to_owned(), execution_id: 1, id: 2, fire_at_ms: 1 << 50 };
+    let timer =
+        WorkItem::TimerFired { instance: "a".to_owned(), execution_id: 1, id: 2, fire_at_ms: 1 << 50 };
     let mut begun = started("a");
     let (parent, event) = parent_of(given);
-    if let EventKind::OrchestrationStarted { parent_instance, parent_id, parent_execution_id, .. } = &mut begun.kind {
+    if let EventKind::OrchestrationStarted { parent_instance, parent_id, parent_execution_id, .. } =
+        &mut begun.kind
+    {
         (*parent_instance, *parent_id, *parent_execution_id) = (parent.clone(), event, event);
     }
     let metadata = ExecutionMetadata {
