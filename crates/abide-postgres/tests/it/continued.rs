@@ -83,6 +83,7 @@ fn seen_after(database: &Database, given: Given, way: Commit) -> Seen {
     }
     let next = std::thread::scope(|scope| {
         let waiting = scope.spawn(|| lease_first(&store));
+        // Mostly it is given what the commit leases; if it is about to look at that moment, it finds the same.
         wait_until(|| store.is_waiting());
         commit_under(&store, &held, last(given));
         waiting.join().unwrap()
