@@ -29,7 +29,7 @@ const LONGEST_WITHOUT_LOOK: Duration = Duration::from_millis(100);
 /// How long it is believed that there is more work than slots, after a look that found all it asked for.
 const BACKLOG: Duration = Duration::from_millis(50);
 
-/// Where there is enough for all, nobody looks for fewer, if he has room for as many.
+/// In a backlog a look asks for as many as this at least, if there is room for them.
 const FEW: usize = 16;
 
 /// How often one call looks again because something had to be sorted out first.
@@ -45,7 +45,7 @@ enum Supply {
 
 /// Whoever waits for many looks for half of them, and takes the others from those who make some meanwhile: or it would be looked for what was
 /// made during a look, and for what was made during that one, and so on. In a backlog he need not wait for anybody to make some, and would only
-/// come back sooner; a look costs nearly as much as what it finds if that is one or two.
+/// come back sooner, and a look for one costs nearly as much as a look for a few.
 fn share_of(most: usize, supply: Supply) -> usize {
     let at_least = match supply {
         Supply::Backlog => FEW,

@@ -300,7 +300,7 @@ mod tests {
         for sql in Sql::ALL {
             let mut statement = connection.prepare(sql.text()).unwrap();
             let parameters = statement.parameter_count();
-            // Of those, some pragmas are compiled by every run.
+            // Nothing is bound; pragmas are among these, which are compiled by every run.
             if parameters == 0 {
                 continue;
             }
