@@ -1,14 +1,29 @@
 //! What a warm step costs on a file, whoever is in a hurry: tests.
 
+use std::alloc::System;
+use std::sync::{Mutex, PoisonError};
+
+use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
+
 use crate::arguments::Arguments;
 use crate::counting::{self, Counters};
 use crate::workloads;
 
 const STEPS: u64 = 100;
 
+#[global_allocator]
+static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
+
+/// Memory is counted for the whole process.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
 /// What W4 counts.
 fn counted(store: &str, at: &str) -> Counters {
-    counting::count_with(|| 0);
+    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    counting::count_with(|| {
+        let stats = ALLOCATOR.stats();
+        stats.allocations.saturating_add(stats.reallocations)
+    });
     let line = format!("w4 --store {store} --size {STEPS} --at {at}");
     let arguments = Arguments::parse(line.split_whitespace().map(str::to_owned)).unwrap().unwrap();
     let tokio = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
@@ -29,6 +44,7 @@ fn a_step_on_a_file_is_one_fsync_and_decodes_nothing() {
     // The next activity is leased by the commit that makes it, or, if nobody has asked for it yet, by one that need not be synced.
     assert!(counted["transactions"] <= 2 * STEPS + 4, "{counted:?}");
     assert_eq!(counted["events_decoded"], 0);
+    assert!(counted["allocations"] <= 250 * STEPS, "{counted:?}");
     // Nobody asks without being told that there is something.
     assert!(counted["polls"] <= 2, "{counted:?}");
 }

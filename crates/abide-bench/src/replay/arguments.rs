@@ -1,15 +1,18 @@
 //! The command line.
 
+use std::path::PathBuf;
+
 use super::histories::SHAPES;
 
 pub(crate) const USAGE: &str = "\
 abide-bench replay: cold replay and decoding of generated histories
 
-usage: abide-bench replay [--shape NAME] [--events N] [--repeat N]
+usage: abide-bench replay [--shape NAME] [--events N] [--repeat N] [--json FILE]
 
   --shape NAME chain, fan-out or mixed (default: all)
   --events N   events per history (default 100000)
   --repeat N   measurements of each, of which the median is reported (default 7)
+  --json FILE  also adds the results to this file, for `abide-bench --from FILE`
 
 Prints one JSON line per result and a table. Exits with 1 if a target is missed.";
 
@@ -19,17 +22,29 @@ pub(crate) struct Arguments {
     pub(crate) shape: Option<String>,
     pub(crate) events: usize,
     pub(crate) repeat: usize,
+    pub(crate) json: Option<PathBuf>,
+}
+
+impl Default for Arguments {
+    fn default() -> Self {
+        Self { shape: None, events: 100_000, repeat: 7, json: None }
+    }
 }
 
 impl Arguments {
     /// Reads the arguments; `None` asks for help.
     pub(crate) fn parse(mut words: impl Iterator<Item = String>) -> Result<Option<Self>, String> {
-        let mut arguments = Self { shape: None, events: 100_000, repeat: 7 };
+        let mut arguments = Self::default();
         while let Some(word) = words.next() {
             let field = match word.as_str() {
                 "--help" | "-h" => return Ok(None),
                 "--shape" => {
                     arguments.shape = Some(shape_named(words.next().as_deref())?);
+                    continue;
+                }
+                "--json" => {
+                    let file = words.next().ok_or("--json needs a file")?;
+                    arguments.json = Some(PathBuf::from(file));
                     continue;
                 }
                 "--events" => &mut arguments.events,
@@ -65,9 +80,10 @@ mod tests {
 
     #[test]
     fn options_override_the_defaults() {
-        assert_eq!(parse(&[]), Ok(Some(Arguments { shape: None, events: 100_000, repeat: 7 })));
-        let words = ["--events", "10", "--repeat", "1", "--shape", "chain"];
-        let expected = Arguments { shape: Some("chain".to_owned()), events: 10, repeat: 1 };
+        assert_eq!(parse(&[]), Ok(Some(Arguments::default())));
+        let words = ["--events", "10", "--repeat", "1", "--shape", "chain", "--json", "results"];
+        let (shape, json) = (Some("chain".to_owned()), Some(PathBuf::from("results")));
+        let expected = Arguments { shape, events: 10, repeat: 1, json };
         assert_eq!(parse(&words), Ok(Some(expected)));
         assert_eq!(parse(&["--help"]), Ok(None));
     }
@@ -78,6 +94,7 @@ mod tests {
         assert!(parse(&["--events"]).unwrap_err().contains("needs a number"));
         assert!(parse(&["--events", "0"]).unwrap_err().contains("above 0"));
         assert!(parse(&["--shape", "cube"]).unwrap_err().contains("cube"));
+        assert!(parse(&["--json"]).unwrap_err().contains("needs a file"));
         assert!(parse(&["--repeat", "many"]).unwrap_err().contains("many"));
     }
 }

@@ -1,9 +1,13 @@
 //! Results, for machines and for people.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::time::Duration;
 
 use serde_json::json;
+
+use super::{STORE, WORKLOAD};
+use crate::workloads::line::{Ended, Line, Side, Subject};
 
 /// Where the time goes, by what was measured; found with `perf` on a quiet machine.
 const WHAT_DOMINATES: &[(&str, &str, &str)] = &[
@@ -81,6 +85,39 @@ pub(crate) fn explanation(results: &[Measured]) -> String {
         writeln!(text, "{} {}: dominated by {reason}", result.what, result.shape).unwrap_or_default();
     }
     text
+}
+
+/// As results among those of whole orchestrations: a line for each repetition.
+pub(crate) fn lines(results: &[Measured]) -> Vec<Line> {
+    let repetitions = results.iter().map(|result| result.times.len()).max().unwrap_or_default();
+    (0..repetitions).map(|repetition| line(results, repetition)).collect()
+}
+
+fn line(results: &[Measured], repetition: usize) -> Line {
+    let events = results.iter().map(|result| result.events).max().unwrap_or_default();
+    let subject = Subject {
+        workload: WORKLOAD.to_owned(),
+        // The last round of a history may go beyond what was asked for.
+        size: u64::try_from(events).unwrap_or(u64::MAX) / 1_000 * 1_000,
+        store: STORE.to_owned(),
+        slots: None,
+        nodes: 1,
+        activity_ms: 0,
+        side: Side::Ours,
+    };
+    let figure = |result: &Measured| {
+        let done = if result.what == "replay" { "replayed" } else { "decoded" };
+        let time = result.times.get(repetition)?;
+        Some((format!("{}_{done}_per_second", result.shape), result.rate(*time)))
+    };
+    Line {
+        subject,
+        repetition: u64::try_from(repetition).unwrap_or(u64::MAX).saturating_add(1),
+        ended: Ended::Good,
+        failures: 0,
+        figures: results.iter().filter_map(figure).collect(),
+        counters: BTreeMap::new(),
+    }
 }
 
 /// One result as one line of JSON.

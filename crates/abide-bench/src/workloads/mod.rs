@@ -40,7 +40,7 @@ pub(crate) fn main(words: impl Iterator<Item = String>) -> ExitCode {
 }
 
 async fn run_all(arguments: &Arguments) -> Fallible<Verdict> {
-    let (origin, lines) = match &arguments.from {
+    let (origins, lines) = match &arguments.from {
         Some(file) => read(file)?,
         None => measure::all(arguments).await?,
     };
@@ -51,7 +51,7 @@ async fn run_all(arguments: &Arguments) -> Fallible<Verdict> {
     println!("\n{}", show::table(&show::HEADINGS, shown.iter().map(show::cells)));
     println!("for each activity\n\n{}", show::table(&counts::HEADINGS, counts::cells(&lines)));
     if arguments.writes {
-        write_page(&origin, &rows, &lines)?;
+        write_page(&origins, &rows, &lines)?;
     }
     let is_bad =
         |line: &&Line| line.subject.side == Side::Ours && (line.failures > 0 || line.ended != Ended::Good);
@@ -80,28 +80,26 @@ fn without_target(lines: &[Line]) -> Vec<Target> {
     targets
 }
 
-/// Several runs may have added to the file; it is of the commit and the machine of the last.
-fn read(file: &Path) -> Fallible<(Origin, Vec<Line>)> {
+/// Several runs may have added to the file.
+fn read(file: &Path) -> Fallible<(Vec<Origin>, Vec<Line>)> {
     let text = fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
     let values = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    let (mut origin, mut lines) = (Origin::default(), Vec::new());
+    let (mut origins, mut lines) = (Vec::new(), Vec::new());
     for value in values {
-        if let Some(known) = Origin::from_json(&value) {
-            origin = known;
-        }
+        origins.extend(Origin::from_json(&value));
         lines.extend(Line::from_json(&value));
     }
-    Ok((origin, lines))
+    Ok((origins, lines))
 }
 
-fn write_page(origin: &Origin, rows: &[rows::Row], lines: &[Line]) -> Fallible<()> {
+fn write_page(origins: &[Origin], rows: &[rows::Row], lines: &[Line]) -> Fallible<()> {
     if !page::is_worth_writing(lines) {
         return Err("nothing was measured, so nothing is written".into());
     }
     let notes = fs::read_to_string("docs/benchmarks-notes.md").unwrap_or_default();
     // Its title is for those who read it by itself.
     let notes = notes.split_once("\n\n").map_or("", |(_, notes)| notes);
-    fs::write("docs/benchmarks.md", page::page(origin, rows, lines, notes))?;
+    fs::write("docs/benchmarks.md", page::page(origins, rows, lines, notes))?;
     fs::write("docs/benchmarks.svg", chart::chart(rows))?;
     println!("written: docs/benchmarks.md, docs/benchmarks.svg");
     Ok(())

@@ -21,20 +21,23 @@ impl Origin {
         json!({ "origin": { "command": self.command, "commit": self.commit, "machine": self.machine } })
     }
 
+    fn cells(&self) -> Vec<String> {
+        vec![format!("`{}`", self.command), self.commit.clone(), self.machine.clone()]
+    }
+
     pub(crate) fn from_json(value: &Value) -> Option<Self> {
         let text = |name: &str| value.get("origin")?.get(name)?.as_str().map(str::to_owned);
         Some(Self { command: text("command")?, commit: text("commit")?, machine: text("machine")? })
     }
 }
 
-pub(crate) fn page(origin: &Origin, rows: &[Row], lines: &[Line], notes: &str) -> String {
-    let Origin { command, commit, machine } = origin;
-    let mut text = format!(
-        "# Benchmarks\n\n\
-         Made by `{command}`, which measures, and with `--write` writes this page; what is said about the results is \
-         [written by hand](benchmarks-notes.md) and copied here.\n\n\
-         - commit: {commit}\n- machine: {machine}\n- reference: duroxide 0.1.32, duroxide-pg 0.1.38\n\n"
-    );
+pub(crate) fn page(origins: &[Origin], rows: &[Row], lines: &[Line], notes: &str) -> String {
+    let mut text = "# Benchmarks\n\n\
+         Made by `cargo xtask bench`, which measures, and with `--write` writes this page; what is said about the results is \
+         [written by hand](benchmarks-notes.md) and copied here. The reference is duroxide 0.1.32, duroxide-pg 0.1.38.\n\n"
+        .to_owned();
+    text += &markdown(&["command", "commit", "machine"], origins.iter().map(Origin::cells));
+    text += "\n";
     text += ABOUT;
     text += "\n## Targets\n\n![Ratio to the reference](benchmarks.svg)\n\n";
     text += COLUMNS;
@@ -166,7 +169,8 @@ mod tests {
         let ended = Ended::Good;
         let lines = [Line { subject, repetition: 1, ended, failures: 0, figures, counters }];
         let origin = Origin { command: "cargo xtask bench".to_owned(), ..Origin::default() };
-        let text = page(&origin, &rows(&targets::all(), &lines), &lines, "W4: the disk.\n");
+        let text = page(&[origin], &rows(&targets::all(), &lines), &lines, "W4: the disk.\n");
+        assert!(text.contains("\n| `cargo xtask bench` |  |  |\n"), "{text}");
         assert!(
             text.contains("\n| W2 | SQLite | ms (p50) | 1.5 | – | – | ≤ 2 / 1 | 0.67 | – | met |\n"),
             "{text}"
@@ -199,6 +203,6 @@ mod tests {
         let ended = Ended::TooLong(120);
         let (figures, counters) = (BTreeMap::new(), BTreeMap::new());
         let line = Line { subject, repetition: 1, ended, failures: 0, figures, counters };
-        assert!(page(&Origin::default(), &[], &[line], "").contains("**did not finish in 120 s**"));
+        assert!(page(&[], &[], &[line], "").contains("**did not finish in 120 s**"));
     }
 }

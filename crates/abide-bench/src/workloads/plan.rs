@@ -155,6 +155,11 @@ impl Request {
         cases
     }
 
+    /// Whether nothing is left out.
+    pub(crate) fn is_everything(&self) -> bool {
+        self.extent == Extent::Full && self.only.is_empty() && self.stores.is_empty()
+    }
+
     fn wants(&self, case: &Case) -> bool {
         self.only.is_empty() || self.only.contains(&case.workload)
     }
@@ -229,7 +234,7 @@ fn large(store: &'static str) -> Vec<Case> {
 }
 
 /// Everything with other numbers of slots: nothing may fail or hang.
-fn slots(store: &'static str) -> Vec<Case> {
+pub(crate) fn slots(store: &'static str) -> Vec<Case> {
     // By workload, size, and number of processes.
     let all = [
         ("w1", 1_000, 1),

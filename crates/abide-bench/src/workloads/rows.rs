@@ -1,6 +1,7 @@
 //! From results to rows: each target with what was measured, beside the reference and the ceiling. Pure.
 
 use super::line::{Ended, Line, Side, Subject};
+use super::plan;
 use super::targets::{Ceiling, Figure, Goal, Target};
 
 /// Several values of the same thing.
@@ -67,7 +68,11 @@ pub(crate) fn rows(targets: &[Target], lines: &[Line]) -> Vec<Row> {
 
 fn row(target: &Target, lines: &[Line]) -> Row {
     let ours = of_side(target, lines, Side::Ours);
-    let reference = of_side(target, lines, Side::Reference);
+    let reference = match target.figure {
+        // It is compared with somebody else.
+        Figure::ToAnother { .. } => vec![],
+        _ => of_side(target, lines, Side::Reference),
+    };
     let ratio = ratio(target, lines);
     let spread = |values: &[(u64, f64)]| Spread::of(values.iter().map(|(_, value)| *value));
     let (ours, reference) = (spread(&ours), spread(&reference));
@@ -75,7 +80,14 @@ fn row(target: &Target, lines: &[Line]) -> Row {
     let trouble = trouble(target, lines);
     let (verdict, of_aim) = judge(target.goal, ours, ratio);
     let of_ceiling = ours.zip(ceiling).map(|(ours, ceiling)| better(target, ours.median, ceiling));
-    let verdict = if trouble.is_some() { Verdict::Failed } else { verdict };
+    let verdict = match verdict {
+        _ if trouble.is_some() => Verdict::Failed,
+        // That nothing failed says little as long as not everything was tried.
+        Verdict::Met if target.figure == Figure::Failures && !has_all_slots(target.store, lines) => {
+            Verdict::NotMeasured
+        }
+        verdict => verdict,
+    };
     Row { target: *target, ours, reference, ratio, of_aim, ceiling, of_ceiling, verdict, trouble }
 }
 
@@ -86,7 +98,7 @@ fn better(target: &Target, one: f64, other: f64) -> f64 {
 
 fn is_rate(target: &Target) -> bool {
     match target.figure {
-        Figure::Plain { name, .. } | Figure::OnNodes { name, .. } => {
+        Figure::Plain { name, .. } | Figure::OnNodes { name, .. } | Figure::WithSlots { name, .. } => {
             name.ends_with("_per_second") && target.workload != "w9"
         }
         Figure::ToSize { .. }
@@ -97,11 +109,18 @@ fn is_rate(target: &Target) -> bool {
     }
 }
 
+/// Whether everything that is planned with other numbers of slots was measured on this store.
+fn has_all_slots(store: &'static str, lines: &[Line]) -> bool {
+    let subjects = plan::slots(store).into_iter().map(|case| case.subject(Side::Ours));
+    subjects.into_iter().all(|subject| lines.iter().any(|line| line.subject == subject))
+}
+
 /// By repetition.
 fn of_side(target: &Target, lines: &[Line], side: Side) -> Vec<(u64, f64)> {
     let of = |workload: &str, size: u64, name: &str| -> Vec<(u64, f64)> {
         let same = lines.iter().filter(|line| is_of(&line.subject, workload, target.store, side));
-        let same = same.filter(|line| line.subject.size == size && line.subject.slots.is_none());
+        let same =
+            same.filter(|line| line.subject.size == size && line.subject.slots == target.figure.slots());
         let same = same.filter(|line| is_with(target.figure, line.subject.nodes));
         same.filter_map(|line| Some((line.repetition, line.figure(name)?))).collect()
     };
@@ -115,7 +134,9 @@ fn of_side(target: &Target, lines: &[Line], side: Side) -> Vec<(u64, f64)> {
             .collect()
     };
     match target.figure {
-        Figure::Plain { name, .. } | Figure::OnNodes { name, .. } => of(target.workload, target.size, name),
+        Figure::Plain { name, .. } | Figure::OnNodes { name, .. } | Figure::WithSlots { name, .. } => {
+            of(target.workload, target.size, name)
+        }
         Figure::ToSize { name, size } => {
             relation(of(target.workload, target.size, name), of(target.workload, size, name))
         }
@@ -158,6 +179,7 @@ pub(crate) fn is_with(figure: Figure, nodes: u64) -> bool {
         Figure::OnNodes { nodes: wanted, .. } => nodes == wanted,
         Figure::Nodes { .. } | Figure::Failures | Figure::Deadlocks => true,
         Figure::Plain { .. }
+        | Figure::WithSlots { .. }
         | Figure::ToSize { .. }
         | Figure::ToWorkload { .. }
         | Figure::ToAnother { .. } => nodes == 1,
@@ -265,7 +287,8 @@ fn ceiling(target: &Target, lines: &[Line]) -> Option<f64> {
 /// Of our own results of this target, the first that went wrong.
 fn trouble(target: &Target, lines: &[Line]) -> Option<String> {
     let same = lines.iter().filter(|line| is_of(&line.subject, target.workload, target.store, Side::Ours));
-    let same = same.filter(|line| line.subject.size == target.size && line.subject.slots.is_none());
+    let same =
+        same.filter(|line| line.subject.size == target.size && line.subject.slots == target.figure.slots());
     let mut same = same.filter(|line| is_with(target.figure, line.subject.nodes));
     same.find_map(|line| match &line.ended {
         Ended::Good if line.failures > 0 => Some(format!("{} did not complete", line.failures)),

@@ -164,3 +164,27 @@ fn other_numbers_of_slots_do_not_count_but_for_failures() {
     lines[0].subject.slots = Some(64);
     assert_eq!(row(&W1, &lines).verdict, Verdict::NotMeasured);
 }
+
+#[test]
+fn that_nothing_failed_is_met_only_if_everything_was_tried() {
+    let goal = Goal::AtMost { must: 0.0, aim: None };
+    let (workload, figure, ceiling) = ("all", Figure::Failures, Ceiling::None);
+    let target = Target { workload, figure, goal, ceiling, ..W1 };
+    let mut lines: Vec<Line> = plan::slots(W1.store)
+        .into_iter()
+        .map(|case| Line { subject: case.subject(Side::Ours), ..rate(Side::Ours, 0, 1, 1.0) })
+        .collect();
+    assert_eq!(row(&target, &lines).verdict, Verdict::Met);
+    lines.pop();
+    assert_eq!(row(&target, &lines).verdict, Verdict::NotMeasured);
+}
+
+#[test]
+fn what_is_judged_with_some_slots_is_of_those() {
+    let figure = Figure::WithSlots { name: "orchestrations_per_second", unit: "with 64", slots: 64 };
+    let mut lines = vec![rate(Side::Ours, 1_000, 1, 9_000.0), rate(Side::Ours, 1_000, 1, 70.0)];
+    lines[1].subject.slots = Some(64);
+    let goal = Goal::AtLeast { must: 60.0, aim: None };
+    let found = row(&Target { figure, goal, ..W1 }, &lines);
+    assert_eq!((found.verdict, found.ours.map(|it| it.median)), (Verdict::Met, Some(70.0)));
+}

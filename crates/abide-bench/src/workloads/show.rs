@@ -2,6 +2,7 @@
 
 use super::rows::{Ratio, Row, Spread, Verdict};
 use super::targets::{Figure, Goal};
+use crate::replay;
 
 pub(crate) const HEADINGS: [&str; 10] = [
     "workload",
@@ -51,6 +52,7 @@ fn title(workload: &str) -> String {
     match workload {
         "w2-busy" => "W2 beside 500 others".to_owned(),
         "w2-flood" => "W2 beside a flood".to_owned(),
+        replay::WORKLOAD => "cold replay".to_owned(),
         other => other.to_uppercase(),
     }
 }
@@ -67,7 +69,9 @@ pub(crate) fn store_title(store: &str) -> &str {
 
 pub(crate) fn what(figure: Figure) -> String {
     match figure {
-        Figure::Plain { unit, .. } | Figure::OnNodes { unit, .. } => unit.to_owned(),
+        Figure::Plain { unit, .. } | Figure::OnNodes { unit, .. } | Figure::WithSlots { unit, .. } => {
+            unit.to_owned()
+        }
         Figure::ToSize { size, .. } => format!("× the rate at {}", thousands(size)),
         Figure::ToWorkload { workload, size, .. } => {
             format!("× the rate of {} at {}", title(workload), thousands(size))
@@ -88,7 +92,11 @@ fn goal(goal: Goal) -> String {
         format!("{sign} {}{aim}", number(must))
     };
     match goal {
-        Goal::TimesReference { must, aim, .. } => format!("{} × / {} ×", number(must), number(aim)),
+        Goal::TimesReference { must, aim, alone } => {
+            let alone = alone
+                .map_or_else(String::new, |(must, aim)| format!(" ({} / {})", number(must), number(aim)));
+            format!("{} × / {} ×{alone}", number(must), number(aim))
+        }
         Goal::AtLeast { must, aim } => pair("≥", must, aim),
         Goal::AtMost { must, aim } => pair("≤", must, aim),
         Goal::None => "–".to_owned(),

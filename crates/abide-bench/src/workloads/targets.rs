@@ -1,5 +1,7 @@
 //! The targets, as data: what is judged, by which figure, what it must be and what it aims at.
 
+use crate::replay;
+
 /// What is judged.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Target {
@@ -48,9 +50,32 @@ pub(crate) enum Figure {
         unit: &'static str,
         nodes: u64,
     },
+    /// With so many slots of both kinds, as it is.
+    WithSlots {
+        name: &'static str,
+        unit: &'static str,
+        slots: u64,
+    },
     /// Of all results of this store, with any number of slots.
     Failures,
     Deadlocks,
+}
+
+impl Figure {
+    /// Of which results: those with the default number of slots, but for one.
+    pub(crate) const fn slots(self) -> Option<u64> {
+        match self {
+            Self::WithSlots { slots, .. } => Some(slots),
+            Self::Plain { .. }
+            | Self::ToSize { .. }
+            | Self::ToWorkload { .. }
+            | Self::ToAnother { .. }
+            | Self::Nodes { .. }
+            | Self::OnNodes { .. }
+            | Self::Failures
+            | Self::Deadlocks => None,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -134,7 +159,22 @@ impl Wanted {
 pub(crate) fn all() -> Vec<Target> {
     let sqlite = TABLE.iter().filter_map(|wanted| Some(wanted.of(SQLITE, wanted.sqlite?)));
     let postgres = TABLE.iter().filter_map(|wanted| Some(wanted.of(POSTGRES, wanted.postgres?)));
-    sqlite.chain(postgres).collect()
+    sqlite.chain(postgres).chain(ENGINE).collect()
+}
+
+/// What has no store.
+const ENGINE: [Target; 6] = [
+    of_engine("chain_replayed_per_second", "events/s of a chain", at_least(1_000_000.0)),
+    of_engine("fan-out_replayed_per_second", "events/s of a fan-out", at_least(1_000_000.0)),
+    of_engine("mixed_replayed_per_second", "events/s of everything mixed", at_least(1_000_000.0)),
+    of_engine("chain_decoded_per_second", "events/s decoded of a chain", at_least(400_000.0)),
+    of_engine("fan-out_decoded_per_second", "events/s decoded of a fan-out", at_least(400_000.0)),
+    of_engine("mixed_decoded_per_second", "events/s decoded of everything mixed", at_least(400_000.0)),
+];
+
+const fn of_engine(name: &'static str, unit: &'static str, goal: Goal) -> Target {
+    let (workload, store, size) = (replay::WORKLOAD, replay::STORE, 100_000);
+    Target { workload, store, size, figure: plain(name, unit), goal, ceiling: Ceiling::None }
 }
 
 const fn plain(name: &'static str, unit: &'static str) -> Figure {
@@ -172,6 +212,13 @@ const CHILDREN: Figure = plain("children_per_second", "children/s");
 const EARLY: Figure = plain("early", "early");
 const MEMORY: Figure = plain("peak_rss_mb", "MB (peak)");
 const IDLE: Figure = plain("cpu_seconds_in_20", "CPU s in 20 s");
+const IDLE_AT_64: Figure =
+    Figure::WithSlots { name: "cpu_seconds_in_20", unit: "CPU s in 20 s, with 64 slots", slots: 64 };
+const IDLE_BOTH_AT_64: Figure = Figure::WithSlots {
+    name: "cpu_seconds_in_20_with_server",
+    unit: "CPU s in 20 s, with the server, with 64 slots",
+    slots: 64,
+};
 const IDLE_BOTH: Figure = plain("cpu_seconds_in_20_with_server", "CPU s in 20 s, with the server");
 const CPU: Figure = plain("cpu_ms_per_orchestration", "CPU ms per orchestration");
 const CPU_BOTH: Figure = plain("cpu_ms_with_server", "CPU ms per orchestration, with the server");
@@ -239,9 +286,11 @@ const TABLE: &[Wanted] = &[
     both("w8", 200, CHILDREN, times(10.0, 30.0, None), times(10.0, 20.0, None)),
     both("w8", 5_000, CHILDREN, times(10.0, 30.0, None), times(10.0, 20.0, None)),
     on_sqlite("w9", 0, IDLE, at_most(0.02)),
+    on_sqlite("w9", 0, IDLE_AT_64, at_most(0.02)),
     on_sqlite("w9", 0, plain("transactions_per_second", "transactions/s"), at_most(0.2)),
     on_sqlite("w9", 100_000, IDLE, at_most(0.02)),
     on_postgres("w9", 0, IDLE_BOTH, at_most(0.05)),
+    on_postgres("w9", 0, IDLE_BOTH_AT_64, at_most(0.05)),
     on_postgres("w9", 0, plain("statements_per_second", "statements/s"), Goal::None),
     on_postgres("w9", 100_000, IDLE_BOTH, at_most(0.05)),
     shown("w9", 100_000, plain("rss_mb", "MB with 100,000 asleep")),
@@ -283,9 +332,10 @@ mod tests {
         let (size, slots, limit) = (None, None, None);
         let request = Request { extent: Extent::Full, who: Who::Both, only, stores, size, slots, limit };
         let cases = request.cases();
-        for target in all().iter().filter(|target| target.workload != "all") {
+        for target in all().iter().filter(|target| !["all", replay::WORKLOAD].contains(&target.workload)) {
             let same = (target.workload, target.store, target.size);
             let found = cases.iter().filter(|case| (case.workload, case.store, case.size) == same);
+            let found = found.filter(|case| case.slots == target.figure.slots() || case.workload == "w12");
             let found = found.filter(|case| is_with(target.figure, case.nodes)).count() > 0;
             assert!(found, "{target:?} is not in the plan");
         }
