@@ -92,6 +92,7 @@ impl Provider for Broken {
             cancelled_activities,
             removed_timers: Vec::new(),
             prune: None,
+            next: None,
         };
         let instance = self.store.turn(lock_token).map(|turn| turn.lease.instance).unwrap_or_default();
         let authority = Authority::Lease { token: lock_token.to_owned() };

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use abide_model::{Entropy, Timestamp};
 use abide_provider::rows::Starter;
-use abide_provider::{InstanceLease, LeaseInstances, Message, ParentLink, Position};
+use abide_provider::{InstanceLease, LeaseInstances, Message, NextLease, ParentLink, Position};
 
 use crate::mail;
 use crate::refusal::Refusal;
@@ -68,6 +68,24 @@ impl State {
                 return Some(self.hand_out(&name, lease, batch, now));
             }
         }
+    }
+
+    /// Leases an instance whose turn was just committed to whoever did that, if its next one is the next of all.
+    pub(crate) fn lease_next(
+        &mut self,
+        name: &str,
+        terms: &NextLease,
+        now: Timestamp,
+        entropy: &dyn Entropy,
+    ) -> Option<InstanceLease> {
+        self.see_mail(now);
+        let next = self.next_ready(terms.capabilities.as_ref(), &[], now)?;
+        if next != name {
+            return None;
+        }
+        let batch = self.gather_batch(name, now);
+        let lease = Lease { token: self.new_token(entropy), until: now.saturating_add(terms.lease_for) };
+        (!batch.is_empty()).then(|| self.hand_out(name, lease, batch, now))
     }
 
     /// Ends a lease that ran out: it was an attempt.

@@ -69,6 +69,7 @@ impl Provider for InMemoryProvider {
             cancelled_activities,
             removed_timers: Vec::new(),
             prune: None,
+            next: None,
         };
         self.change(|state, now| {
             // A token that holds nothing is refused by the commit, after the turn itself was looked at.
@@ -246,9 +247,18 @@ impl Provider for InMemoryProvider {
     }
 
     async fn commit_turns(&self, turns: Vec<TurnCommit>) -> Vec<Result<Committed, StoreError>> {
-        let commit = |turn| {
-            let answer = self.change(|state, now| state.commit(turn, now));
-            answer.map_err(|refusal| refusal.of(Operation::CommitTurn))
+        let commit = |commit: TurnCommit| {
+            let (instance, next) = (commit.instance.clone(), commit.turn.next.clone());
+            let answer = self.change(|state, now| {
+                let committed = state.commit(commit, now)?;
+                let lease = |terms| state.lease_next(&instance, &terms, now, &*self.entropy);
+                Ok(committed.with_next(next.and_then(lease)))
+            });
+            let mut committed: Committed = answer.map_err(|refusal: Refusal| refusal.of(Operation::CommitTurn))?;
+            if let Some(next) = &mut committed.next {
+                next.store_time_slack = self.slack_of(next.store_time);
+            }
+            Ok(committed)
         };
         turns.into_iter().map(commit).collect()
     }

@@ -21,7 +21,11 @@ BEGIN
         v_id := 'rehearsal ' || pg_backend_pid() || v_is_alone;
         v_turn := NULL;    v_outline := NULL;
         v_message := ROW (1, v_id, 1, NULL, NULL, NULL, NULL, '{}')::abide.new_message;
-        PERFORM abide.enqueue_messages(ARRAY[v_message], '{NULL}', '{NULL}', '{true}', NULL);
+        IF v_is_alone THEN
+            PERFORM abide.start_one(v_message, NULL, convert_to(v_id, 'UTF8'), true, NULL);
+        ELSE
+            PERFORM abide.enqueue_messages(ARRAY[v_message], '{NULL}', '{NULL}', '{true}', NULL);
+        END IF;
         SELECT b.no INTO v_mailbox FROM abide.mailbox AS b WHERE b.no = (SELECT i.no FROM abide.instance AS i WHERE i.id = v_id);
         PERFORM abide.settle(ARRAY[v_mailbox], ROW (60000, '{1}', '{rehearsal}')::abide.instance_offer, abide.now());
         -- Also if somebody has waited for longer.

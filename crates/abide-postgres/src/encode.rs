@@ -9,6 +9,7 @@ use abide_provider::rows::{CustomStatus, MessageClass, MessageRow, TimerRows, Wo
 use abide_provider::{Authority, CommitRows, Consumed, Operation, Rejection, StolenBecause, StoreError};
 
 use crate::rows::{NewMessage, NewTurn, NewValue, NewWork, RevokedWork};
+use crate::terms::Terms;
 use crate::text::{spelt, tag_column};
 use crate::token::{MailboxToken, WorkToken};
 
@@ -21,6 +22,8 @@ pub(crate) struct EncodedTurn {
     pub(crate) messages: Vec<NewMessage>,
     /// Whether those who look at the instance may find it changed, even if it was running before.
     pub(crate) shows_something: bool,
+    /// Under which terms its caller would take the next turn at once.
+    pub(crate) next: Option<Terms>,
 }
 
 /// By what right a turn is written.
@@ -235,13 +238,16 @@ fn revoked(activity: &abide_model::ScheduledActivityIdentifier, because: &Stolen
     }
 }
 
+/// The class of messages that start an instance.
+pub(crate) const START: i16 = 1;
+
 /// The class of messages that are dropped if nobody is there to read them.
 pub(crate) const QUEUE_MESSAGE: i16 = 3;
 
 fn class_columns(class: MessageClass) -> (i16, Option<i64>, Option<i64>) {
     match class {
         MessageClass::Other => (0, None, None),
-        MessageClass::Start => (1, None, None),
+        MessageClass::Start => (START, None, None),
         MessageClass::ContinueAsNew => (2, None, None),
         MessageClass::Queue => (QUEUE_MESSAGE, None, None),
         MessageClass::Timer { execution_id, event_id } => {

@@ -47,6 +47,8 @@ struct Tray {
     expected: (usize, Duration),
     /// For how many of them there is a promise.
     promised: usize,
+    /// Whether somebody does not look because of that.
+    is_relied_on: bool,
     /// What lies there, and since when, in monotonic time.
     handed: VecDeque<(Looked, Duration)>,
 }
@@ -54,7 +56,7 @@ struct Tray {
 impl Tray {
     fn of(terms: &Terms) -> Self {
         let (expected, handed) = ((0, Duration::ZERO), VecDeque::new());
-        Self { terms: terms.clone(), wanted: 0, expected, promised: 0, handed }
+        Self { terms: terms.clone(), wanted: 0, expected, promised: 0, is_relied_on: false, handed }
     }
 
     /// How many leases come, or have come.
@@ -143,6 +145,16 @@ impl Hatch {
         self.lock().tray(terms).map_or(0, |tray| tray.coming())
     }
 
+    /// Whether so many leases are promised, or lie there: then somebody waits for them, and does not look. If a promise is not kept, he hears
+    /// of it.
+    pub(crate) fn relies_on(&self, terms: &Terms, wanted: usize) -> bool {
+        let mut state = self.lock();
+        let Some(tray) = state.tray(terms) else { return false };
+        let is_enough = tray.coming() >= wanted;
+        tray.is_relied_on |= is_enough;
+        is_enough
+    }
+
     /// Takes up to `most` of what lies there.
     pub(crate) fn collect(&self, terms: &Terms, most: usize) -> Option<Looked> {
         let mut state = self.lock();
@@ -229,6 +241,11 @@ impl Promise {
         shared.hatch.promise(shared, most, |terms| terms.takes_work_under(tags))
     }
 
+    /// Whether it is for somebody with these terms.
+    pub(crate) fn is_under(&self, terms: &Terms) -> bool {
+        self.terms.share_a_tray(terms)
+    }
+
     /// What the server is told about those who wait for instances.
     pub(crate) fn instance_offer(&self) -> Option<InstanceOffer> {
         let Terms::Instances { lease_ms, capabilities } = &self.terms else { return None };
@@ -249,13 +266,18 @@ impl Promise {
         Some(WorkOffer { lease_ms: *lease_ms, nonces, tags, near, leaves_above })
     }
 
+    /// What was leased and is not kept by its holder can be leased again then.
+    pub(crate) fn announce_end_of(&self, leased: &Looked) {
+        self.shared.waiters.announce(&self.terms.interest(), leased.leased_until(self.terms.lease_ms()));
+    }
+
     /// Hands over what was leased. To be called when the callers of what made it have their answers.
     pub(crate) fn keep(self, looked: Looked) {
         if looked.len() == 0 {
             return;
         }
         let hatch = &self.shared.hatch;
-        let due = looked.leased_until(self.terms.lease_ms());
+        self.announce_end_of(&looked);
         let mut state = hatch.lock();
         if state.is_closed {
             return drop(state);
@@ -268,9 +290,7 @@ impl Promise {
             state.trays.push(Tray { handed, ..Tray::of(&self.terms) });
         }
         drop(state);
-        let interest = self.terms.interest();
-        self.shared.waiters.announce(&interest, due);
-        self.shared.waiters.ring(&interest);
+        self.shared.waiters.ring(&self.terms.interest());
         hatch.filled.notify_one();
     }
 }
@@ -278,13 +298,17 @@ impl Promise {
 impl Drop for Promise {
     fn drop(&mut self) {
         let mut state = self.shared.hatch.lock();
+        let mut is_relied_on = false;
         if let Some(tray) = state.tray(&self.terms) {
             tray.promised = tray.promised.saturating_sub(self.count);
+            is_relied_on = std::mem::take(&mut tray.is_relied_on);
         }
         state.remove_idle();
         drop(state);
-        // Whoever counted on it looks for himself.
-        self.shared.waiters.ring(&self.terms.interest());
+        if is_relied_on {
+            // He looks for himself.
+            self.shared.waiters.ring(&self.terms.interest());
+        }
     }
 }
 

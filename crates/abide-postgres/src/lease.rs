@@ -124,9 +124,24 @@ impl Looked {
             |message: &LeasedMessage| instances.iter().any(|instance| instance.mailbox == message.mailbox);
         let (of_rest, kept) = std::mem::take(messages).into_iter().partition(is_of_rest);
         *messages = kept;
-        let rest = Found { instances, messages: of_rest, work, ..Found::default() };
+        Some(self.with(Found { instances, messages: of_rest, work, ..Found::default() }))
+    }
+
+    /// Takes the lease on this mailbox away, if there is one.
+    pub(crate) fn take_mailbox(&mut self, mailbox: i64) -> Option<Self> {
+        let Found { instances, messages, .. } = &mut self.found;
+        let place = instances.iter().position(|instance| instance.mailbox == mailbox)?;
+        let instances = vec![instances.remove(place)];
+        let (messages, others) =
+            std::mem::take(messages).into_iter().partition(|message| message.mailbox == mailbox);
+        self.found.messages = others;
+        Some(self.with(Found { instances, messages, ..Found::default() }))
+    }
+
+    /// The same look with other finds.
+    fn with(&self, found: Found) -> Self {
         let Self { now, sent_at, arrived_at, due, .. } = *self;
-        Some(Self { found: rest, now, sent_at, arrived_at, due, shared: Arc::clone(&self.shared) })
+        Self { found, now, sent_at, arrived_at, due, shared: Arc::clone(&self.shared) }
     }
 
     /// When leases of so many milliseconds end, by the server's clock.

@@ -13,7 +13,7 @@ use abide_provider::{
 
 use crate::PostgresProvider;
 use crate::encode::{column, millis, number};
-use crate::lease::{InHand, Looked};
+use crate::lease::{InHand, Looked, Return};
 use crate::news::News;
 use crate::node::call::Values;
 use crate::rows::{LeasedInstance, LeasedMessage};
@@ -116,6 +116,24 @@ impl Search for InstanceSearch {
 
     fn hint(&self) -> News {
         News::of_instances(Some(true), None)
+    }
+}
+
+impl Looked {
+    /// The one lease in it, if all its messages can be read. Else it goes back, and is sorted out by whoever looks for it. To be called in
+    /// the poll that hands it to the caller.
+    pub(crate) fn into_lease(mut self) -> Option<InstanceLease> {
+        let time = self.server_time();
+        let mut batch = Batch::default();
+        for message in std::mem::take(&mut self.found.messages) {
+            batch.add(&message);
+        }
+        if !batch.unreadable.is_empty() {
+            return None;
+        }
+        let mut lease = describe(self.found.instances.pop()?, batch.messages);
+        lease.say(time);
+        Some(lease)
     }
 }
 

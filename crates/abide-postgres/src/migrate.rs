@@ -75,6 +75,7 @@ const MIGRATIONS: &[Migration] = &[Migration {
         "commit_one",
         "finish_work",
         "enqueue_messages",
+        "start_one",
         "enqueue_work",
         "renew_instances",
         "renew_work",

@@ -22,7 +22,7 @@ use crate::lease_work::WorkSearch;
 use crate::news::News;
 use crate::node::abandon::{Abandon, AbandonInstance, AbandonWork, Attempt};
 use crate::node::call::Values;
-use crate::node::commit::Commit;
+use crate::node::commit::{Commit, Written};
 use crate::node::enqueue::{Enqueue as Message, Once};
 use crate::node::finish::Finish;
 use crate::node::look::Look;
@@ -31,6 +31,7 @@ use crate::read::{StoredHistory, corrupt, damaged, kv_of, stored_history};
 use crate::rows::{NewMessage, NewWork};
 use crate::statements::Sql;
 use crate::status::Unreadable;
+use crate::terms::Terms;
 use crate::text::{spelt, unspell};
 use crate::token::{MailboxToken, WorkToken};
 
@@ -94,6 +95,7 @@ impl Provider for PostgresProvider {
             cancelled_activities,
             removed_timers: Vec::new(),
             prune: None,
+            next: None,
         };
         let right = Right::Authority(Authority::Lease { token: lock_token.to_owned() }, Consumed::All);
         self.run(operation, commit(operation, None, right, turn)?).await?;
@@ -289,7 +291,8 @@ impl Provider for PostgresProvider {
             let TurnCommit { instance, authority, consumed, left: _, turn } = turn;
             commit(operation, Some(&instance), Right::Authority(authority, consumed), turn)
         });
-        self.run_all(operation, commits.collect()).await
+        let answers = self.run_all(operation, commits.collect()).await;
+        answers.into_iter().map(|answer| answer.map(Written::hand_over)).collect()
     }
 
     async fn lease_work(&self, request: LeaseWork) -> Result<Vec<WorkLease>, StoreError> {
@@ -458,8 +461,10 @@ fn commit(
     right: Right,
     turn: Turn,
 ) -> Result<Commit, StoreError> {
+    let next = turn.next.as_ref().map(Terms::of_next);
     let rows = CommitRows::of(turn).map_err(|error| invalid(operation, &error))?;
-    EncodedTurn::of(instance, right, rows, operation).map(Commit)
+    let encoded = EncodedTurn::of(instance, right, rows, operation)?;
+    Ok(Commit(EncodedTurn { next, ..encoded }))
 }
 
 fn finish(finished: FinishedWork, operation: Operation) -> Result<Finish, StoreError> {

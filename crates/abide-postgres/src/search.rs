@@ -145,7 +145,7 @@ impl PostgresProvider {
             }
             errand.take_note();
             let before = self.shared.waiters.heard_of(&terms.interest());
-            let most = self.most_at_once(&terms, search.wanted(), wait);
+            let (had, most) = (search.had(), self.most_at_once(&terms, search.wanted(), wait));
             let parked = self.shared.hatch.park(&terms, search.wanted().saturating_sub(most));
             let looked = self.look(operation, search.sql(), search.values(&self.shared, most)).await?;
             drop(parked);
@@ -156,7 +156,9 @@ impl PostgresProvider {
                 pause = None;
                 continue;
             };
-            let has_drained = leases.len() < most;
+            // Of this look, without what those before it found that had to be sorted out.
+            let found = leases.len().saturating_sub(had);
+            let has_drained = found < most;
             let look = LastLook {
                 terms: terms.clone(),
                 heard_of: before,
@@ -165,7 +167,7 @@ impl PostgresProvider {
             };
             self.note_backlog(&look, wait);
             self.shared.waiters.note_look(&errand.waiter, look);
-            errand.looked(leases.len(), search.most_for_us(leases.len(), most));
+            errand.looked(found, search.most_for_us(found, most));
             if !leases.is_empty() {
                 self.expect_back(&terms, wait, search.limit().saturating_sub(leases.len()));
                 return Ok(leases);
@@ -236,7 +238,7 @@ impl PostgresProvider {
         let mut patience = None;
         while !hatch.has_some(terms) {
             let mut until = until(waiter.announced()).filter(|_| !waiter.is_called());
-            if until.is_none() && wanted > 0 && hatch.coming(terms) >= wanted {
+            if until.is_none() && wanted > 0 && hatch.relies_on(terms, wanted) {
                 // Whoever is promised all he wants waits a moment for that before he looks.
                 until = Some(*patience.get_or_insert_with(|| clock.monotonic().saturating_add(LULL)));
             }
@@ -270,6 +272,11 @@ pub(crate) trait Search {
 
     /// How many are missing.
     fn wanted(&self) -> usize;
+
+    /// How many it has found already.
+    fn had(&self) -> usize {
+        self.limit().saturating_sub(self.wanted())
+    }
 
     fn sql(&self) -> Sql;
 

@@ -70,6 +70,7 @@ statements! {
     ServerTime = "server_time",
     SetMessagesAside = "set_messages_aside",
     SetWorkAside = "set_work_aside",
+    StartOne = "start_one",
     TableSizes = "table_sizes",
     Tell = "tell",
     Tree = "tree",

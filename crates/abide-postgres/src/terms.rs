@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use abide_provider::DispatcherCapabilityFilter;
+use abide_provider::{DispatcherCapabilityFilter, NextLease};
 
+use crate::encode::millis;
 use crate::waiters::Interest;
 
 /// What a call leases, and how. Calls under the same terms can stand in for each other.
@@ -23,6 +24,11 @@ pub(crate) enum Terms {
 }
 
 impl Terms {
+    /// Those of somebody who would take the next turn of an instance.
+    pub(crate) fn of_next(NextLease { lease_for, capabilities }: &NextLease) -> Self {
+        Self::Instances { lease_ms: millis(*lease_for), capabilities: capabilities.clone() }
+    }
+
     pub(crate) fn interest(&self) -> Interest {
         match self {
             Self::Instances { .. } => Interest::Instances,

@@ -30,8 +30,17 @@ pub struct LeaseInstances {
     pub capabilities: Option<DispatcherCapabilityFilter>,
 }
 
+/// Under which terms whoever commits a turn would take the next one of the same instance at once.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NextLease {
+    /// How long the lease lasts.
+    pub lease_for: Duration,
+    /// What the caller can replay; `None` takes everything.
+    pub capabilities: Option<DispatcherCapabilityFilter>,
+}
+
 /// The right to run one turn of one instance.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InstanceLease {
     /// The instance.
     pub instance: String,
@@ -118,7 +127,7 @@ pub struct ParentLink {
 }
 
 /// History and snapshot that came with a lease.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Preloaded {
     /// The history of the current execution, or why it cannot be read.
     pub history: Result<Vec<Event>, String>,

@@ -151,6 +151,7 @@ async fn commit_turn<P: Provider + ?Sized>(
         cancelled_activities,
         removed_timers: _, // they fire into nothing
         prune,
+        next: _, // it is leased by whoever asks for instances
     } = turn;
     provider
         .ack_orchestration_item(

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use abide_model::{Event, EventKind, PruneOptions, PruneResult, ScheduledActivityIdentifier, WorkItem};
 
-use crate::{ExecutionMetadata, MessageId, rows};
+use crate::{ExecutionMetadata, InstanceLease, MessageId, NextLease, rows};
 
 /// A commit prunes at most this many executions, so that it does not keep others waiting. The next one that asks goes on.
 pub const PRUNE_BATCH: u64 = 256;
@@ -90,6 +90,8 @@ pub struct Turn {
     pub removed_timers: Vec<u64>,
     /// Earlier executions to delete with the same commit: at most [`PRUNE_BATCH`] of them, oldest first.
     pub prune: Option<PruneOptions>,
+    /// The caller would take the instance's next turn at once, under these terms: see [`Committed::next`].
+    pub next: Option<NextLease>,
 }
 
 impl Turn {
@@ -136,13 +138,23 @@ pub struct Committed {
     /// What was pruned with it. If the turn asked for a prune, `None` means that there was none: the store has no administrative
     /// side, or the prune failed after the turn was committed. The next commit that asks catches up.
     pub pruned: Option<PruneResult>,
+    /// If the turn said that its caller would take the [next](Turn::next) one, the store may lease it here: the instance has mail, and
+    /// none that could be leased has waited for longer. A lease as any other; a store that has not granted it says `None`, and the instance
+    /// is leased by whoever asks for instances.
+    pub next: Option<Box<InstanceLease>>,
 }
 
 impl Committed {
     /// A commit that pruned this.
     #[must_use]
     pub const fn with_pruned(pruned: Option<PruneResult>) -> Self {
-        Self { pruned }
+        Self { pruned, next: None }
+    }
+
+    /// The same, with a lease on the next turn.
+    #[must_use]
+    pub fn with_next(self, next: Option<InstanceLease>) -> Self {
+        Self { next: next.map(Box::new), ..self }
     }
 }
 

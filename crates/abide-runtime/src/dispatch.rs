@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::future::poll_fn;
 use std::panic::AssertUnwindSafe;
+use std::pin::pin;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -52,8 +53,13 @@ pub(crate) trait Lane: Send + Sync + 'static {
         wait: Duration,
     ) -> BoxFuture<'static, Result<Vec<Self::Lease>, StoreError>>;
 
-    /// Works on one lease.
-    fn run(self: Arc<Self>, lease: Self::Lease, granted: HandedOver, slot: Slot) -> BoxFuture<'static, ()>;
+    /// Works on one lease. It may end with another.
+    fn run(
+        self: Arc<Self>,
+        lease: Self::Lease,
+        granted: HandedOver,
+        slot: Slot,
+    ) -> BoxFuture<'static, Option<Next<Self::Lease>>>;
 
     /// The token of a lease, to give it back by.
     fn token(lease: &Self::Lease) -> String;
@@ -165,6 +171,14 @@ impl Drop for Slot {
     fn drop(&mut self) {
         self.free.lock().unwrap_or_else(PoisonError::into_inner).insert(self.number);
     }
+}
+
+/// A lease that came with the end of another: it is worked on in the slot of that one.
+#[derive(Debug)]
+pub(crate) struct Next<L> {
+    pub(crate) lease: L,
+    pub(crate) granted: HandedOver,
+    pub(crate) slot: Slot,
 }
 
 /// The slots of a lane.
@@ -297,7 +311,8 @@ async fn lease<L: Lane>(core: &Arc<Core>, lane: &Arc<L>, limit: usize) -> Leased
 }
 
 /// An answer, and the monotonic time at which the poll began that brought it: what it says of the time was not true before.
-async fn with_its_poll<T>(clock: Arc<dyn Clock>, mut call: BoxFuture<'static, T>) -> (T, Duration) {
+pub(crate) async fn with_its_poll<T>(clock: Arc<dyn Clock>, call: impl Future<Output = T>) -> (T, Duration) {
+    let mut call = pin!(call);
     poll_fn(|context| {
         let begun = clock.monotonic();
         call.as_mut().poll(context).map(|answer| (answer, begun))
@@ -344,21 +359,49 @@ async fn wait_for_news<L: Lane>(core: &Arc<Core>, asked: Duration) {
 
 /// Starts working on a lease in a task of its own.
 fn start<L: Lane>(core: &Arc<Core>, lane: &Arc<L>, lease: L::Lease, granted: HandedOver, slot: Slot) {
+    let first = begin(core, lane, Next { lease, granted, slot });
     let (core_of_task, lane) = (Arc::clone(core), Arc::clone(lane));
-    let token = L::token(&lease);
-    core.work_done.fetch_add(1, Ordering::Relaxed);
-    // Begun here, so that the lane knows of it before it asks for more.
-    let work = AssertUnwindSafe(Arc::clone(&lane).run(lease, granted, slot));
     let task = async move {
         let core = core_of_task;
-        if let Err(payload) = work.catch_unwind().await {
-            let _said = panic_text(payload);
-            error!(target: "abide::runtime", lane = L::NAME, "work panicked outside of user code; it will be tried again");
-            give_back::<L>(&core, token, GiveBack::tried(AFTER_PANIC)).await;
+        let mut begun = first;
+        while let Some(next) = end(&core, begun).await {
+            if core.stop.ending.is_cancelled() {
+                return give_back::<L>(&core, L::token(&next.lease), GiveBack::UNTRIED).await;
+            }
+            L::count_leased(&core, 1);
+            begun = begin(&core, &lane, next);
         }
-        core.work_done.fetch_add(1, Ordering::Relaxed);
-        let took = core.clock.monotonic().saturating_sub(granted.by);
-        L::count_worked(&core, u64::try_from(took.as_millis()).unwrap_or(u64::MAX));
     };
     core.spawn(L::NAME, task.boxed());
+}
+
+/// Work on a lease that has begun.
+struct Begun<L: Lane> {
+    token: String,
+    since: Duration,
+    work: BoxFuture<'static, Option<Next<L::Lease>>>,
+}
+
+/// Not in the task, if there is none yet: so the lane knows of it before it asks for more.
+fn begin<L: Lane>(core: &Core, lane: &Arc<L>, Next { lease, granted, slot }: Next<L::Lease>) -> Begun<L> {
+    core.work_done.fetch_add(1, Ordering::Relaxed);
+    let token = L::token(&lease);
+    Begun { token, since: granted.by, work: Arc::clone(lane).run(lease, granted, slot) }
+}
+
+/// Works on it to the end, and says what goes on.
+async fn end<L: Lane>(core: &Core, Begun { token, since, work }: Begun<L>) -> Option<Next<L::Lease>> {
+    let next = match AssertUnwindSafe(work).catch_unwind().await {
+        Ok(next) => next,
+        Err(payload) => {
+            let _said = panic_text(payload);
+            error!(target: "abide::runtime", lane = L::NAME, "work panicked outside of user code; it will be tried again");
+            give_back::<L>(core, token, GiveBack::tried(AFTER_PANIC)).await;
+            None
+        }
+    };
+    core.work_done.fetch_add(1, Ordering::Relaxed);
+    let took = core.clock.monotonic().saturating_sub(since);
+    L::count_worked(core, u64::try_from(took.as_millis()).unwrap_or(u64::MAX));
+    next
 }

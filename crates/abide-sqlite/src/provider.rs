@@ -77,6 +77,7 @@ impl Provider for SqliteProvider {
             cancelled_activities,
             removed_timers: Vec::new(),
             prune: None,
+            next: None,
         };
         let commit = Commit {
             operation: Operation::AckOrchestrationItem,

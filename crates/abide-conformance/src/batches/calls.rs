@@ -110,6 +110,7 @@ pub(crate) fn turn_of(ack: Ack) -> Turn {
         cancelled_activities: cancelled,
         removed_timers: Vec::new(),
         prune: None,
+        next: None,
     }
 }
 

@@ -24,8 +24,23 @@ use crate::token::WorkToken;
 #[derive(Debug)]
 pub(crate) struct Commit(pub(crate) EncodedTurn);
 
+/// A turn that is written.
+#[derive(Debug)]
+pub(crate) struct Written {
+    committed: Committed,
+    /// The lease on the next turn, until somebody has it.
+    next: Option<Looked>,
+}
+
+impl Written {
+    /// To be called in the poll that hands it to the caller.
+    pub(crate) fn hand_over(self) -> Committed {
+        self.committed.with_next(self.next.and_then(Looked::into_lease))
+    }
+}
+
 impl Batched for Commit {
-    type Answer = Committed;
+    type Answer = Written;
 
     const MOST: usize = 128;
 
@@ -52,7 +67,7 @@ impl Batched for Commit {
         connection: &Connection<'_>,
         shared: &Arc<Shared>,
         batch: &mut [Waiting<Self>],
-    ) -> Result<Answers<Committed>, CallError> {
+    ) -> Result<Answers<Written>, CallError> {
         for (turn, waiting) in (1..).zip(batch.iter_mut()) {
             waiting.what.0.set_turn(turn);
         }
@@ -78,8 +93,10 @@ impl Batched for Commit {
                 connection.row(Sql::CommitTurns, params).await?
             }
         };
+        let mut leased = Looked::of_handed_instances(&row, sent_at, shared)?;
+        let next = next_turns(batch, for_instances.as_ref(), &mut leased);
         let mut handed = Handed::default();
-        handed.add(for_instances, Looked::of_handed_instances(&row, sent_at, shared)?);
+        handed.add(for_instances, leased);
         handed.add(for_work, Looked::of_handed_work(&row, sent_at, shared)?);
         if let Some(last) = row.try_get("last_work")? {
             shared.horizon.made(last, shared.settings.clock.monotonic());
@@ -101,12 +118,28 @@ impl Batched for Commit {
             before.filter(|((waiting, was), _)| waiting.what.is_seen(*was)).filter_map(|(_, id)| id.clone());
         news.set_changed(changed.map(unspell));
         let told = batch.iter().zip(&answer.outcomes).zip(answer.instances.iter().zip(answer.pruned()));
-        let judge = |((waiting, outcome), (instance, pruned))| {
+        let judge = |(((waiting, outcome), (instance, pruned)), next)| {
             let (outcome, instance): (&String, &Option<String>) = (outcome, instance);
-            judged(waiting, outcome, instance.as_deref(), pruned)
+            judged(waiting, outcome, instance.as_deref(), pruned).map(|committed| Written { committed, next })
         };
-        Ok(Answers { each: told.map(judge).collect(), handed, news })
+        Ok(Answers { each: told.zip(next).map(judge).collect(), handed, news })
     }
+}
+
+/// For each turn the lease on the next one of its instance, if that was leased under the terms under which its caller would take it: he
+/// can go on at once, and whoever waits for instances need not be woken for it.
+fn next_turns(
+    batch: &[Waiting<Commit>],
+    promise: Option<&Promise>,
+    leased: &mut Looked,
+) -> Vec<Option<Looked>> {
+    let mut next_turn = |EncodedTurn { turn, next, .. }: &EncodedTurn| {
+        let promise = promise.filter(|promise| next.as_ref().is_some_and(|terms| promise.is_under(terms)))?;
+        let next = leased.take_mailbox(turn.mailbox?)?;
+        promise.announce_end_of(&next);
+        Some(next)
+    };
+    batch.iter().map(|waiting| next_turn(&waiting.what.0)).collect()
 }
 
 /// What those who wait for work would take of what these turns make: that has ranks then.

@@ -54,6 +54,7 @@ pub(crate) const fn patience(sql: Sql) -> Duration {
         | Sql::CommitTurns
         | Sql::CustomStatus
         | Sql::EnqueueMessages
+        | Sql::StartOne
         | Sql::EnqueueWork
         | Sql::ExecutionInfo
         | Sql::FinishWork

@@ -6,6 +6,7 @@ use abide_provider::{RequestKey, Start};
 
 use super::batch::{Answers, Batched, Key, Waiting};
 use super::connection::Connection;
+use crate::encode::START;
 use crate::error::CallError;
 use crate::hatch::{Handed, Promise};
 use crate::lease::Looked;
@@ -29,6 +30,16 @@ pub(crate) struct Enqueue {
 pub(crate) enum Once {
     Always,
     UnlessThere,
+}
+
+impl Enqueue {
+    fn key_bytes(&self) -> Option<&[u8]> {
+        self.key.as_ref().map(|key| &key.0[..])
+    }
+
+    fn is_only_once(&self) -> bool {
+        self.once == Once::UnlessThere
+    }
 }
 
 impl Batched for Enqueue {
@@ -55,15 +66,22 @@ impl Batched for Enqueue {
         for (turn, waiting) in (1..).zip(batch.iter_mut()) {
             waiting.what.message.set_turn(turn);
         }
-        let messages: Vec<_> = batch.iter().map(|waiting| &waiting.what.message).collect();
-        let delays: Vec<_> = batch.iter().map(|waiting| waiting.what.delay).collect();
-        let keys: Vec<Option<&[u8]>> =
-            batch.iter().map(|waiting| waiting.what.key.as_ref().map(|key| &key.0[..])).collect();
-        let once: Vec<_> = batch.iter().map(|waiting| waiting.what.once == Once::UnlessThere).collect();
-        let promise = Promise::of_instances(shared, messages.len());
+        let promise = Promise::of_instances(shared, batch.len());
         let offer = promise.as_ref().and_then(Promise::instance_offer);
         let sent_at = shared.settings.clock.monotonic();
-        let row = connection.row(Sql::EnqueueMessages, &[&messages, &delays, &keys, &once, &offer]).await?;
+        let row = match &*batch {
+            [Waiting { what: one, .. }] if one.message.class == START => {
+                let (delay, key, once) = (one.delay, one.key_bytes(), one.is_only_once());
+                connection.row(Sql::StartOne, &[&one.message, &delay, &key, &once, &offer]).await?
+            }
+            _ => {
+                let messages: Vec<_> = batch.iter().map(|waiting| &waiting.what.message).collect();
+                let delays: Vec<_> = batch.iter().map(|waiting| waiting.what.delay).collect();
+                let keys: Vec<_> = batch.iter().map(|waiting| waiting.what.key_bytes()).collect();
+                let once: Vec<_> = batch.iter().map(|waiting| waiting.what.is_only_once()).collect();
+                connection.row(Sql::EnqueueMessages, &[&messages, &delays, &keys, &once, &offer]).await?
+            }
+        };
         let mut handed = Handed::default();
         handed.add(promise, Looked::of_handed_instances(&row, sent_at, shared)?);
         let outcomes: Vec<String> = row.try_get("outcomes")?;

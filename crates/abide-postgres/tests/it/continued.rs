@@ -72,7 +72,7 @@ fn seen(lease: &InstanceLease) -> Seen {
 fn seen_after(database: &Database, given: Given, way: Commit) -> Seen {
     let store = listening(database);
     if matches!(way, Commit::AsMany) {
-        database.commit_one_as_many();
+        database.do_one_as_many();
     }
     block_on(store.enqueue_for_orchestrator(first_message(given), None)).unwrap();
     commit_under(&store, &lease(&store, LONG), first(given));

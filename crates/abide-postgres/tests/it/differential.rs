@@ -118,7 +118,7 @@ fn both_stores_do_the_same() {
 #[test]
 fn both_stores_do_the_same_where_one_is_committed_as_many_are() {
     with_subject(|subject| {
-        subject.database.commit_one_as_many();
+        subject.database.do_one_as_many();
         agrees_with_the_model(subject, SEQUENCES / 2);
     });
 }

@@ -48,6 +48,7 @@ fn a_commit_is_an_ack_of_everything_the_turn_wrote() {
         cancelled_activities: vec![cancelled],
         removed_timers: vec![4],
         prune: None,
+        next: None,
     };
     assert_eq!(
         block_on(store.commit_turns(vec![TurnCommit { turn, ..commit(vec![]) }])),

@@ -15,7 +15,9 @@ use abide_provider::{
 use futures_util::FutureExt;
 
 use crate::core::Core;
+use crate::dispatch::with_its_poll;
 use crate::insist::Told;
+use crate::store_time::HandedOver;
 
 /// Every event of a history that cannot be read is taken for an activity that may be under way, which costs less than reading them
 /// would have. The number of the last is read from what is damaged: of absurdly many, only so many are.
@@ -155,11 +157,33 @@ pub(crate) fn unreadable_end(
     }
 }
 
+/// A turn that is written.
+#[derive(Debug)]
+pub(crate) struct Written {
+    pub(crate) committed: Committed,
+    /// The lease on the next turn, if it came with the answer.
+    pub(crate) next: Option<NextTurn>,
+}
+
+/// The lease on a turn that came with the commit of the one before.
+#[derive(Debug)]
+pub(crate) struct NextTurn {
+    pub(crate) lease: InstanceLease,
+    pub(crate) granted: HandedOver,
+}
+
+impl Written {
+    fn of(mut committed: Committed, granted: HandedOver) -> Self {
+        let next = committed.next.take().map(|lease| NextTurn { lease: *lease, granted });
+        Self { committed, next }
+    }
+}
+
 /// What became of a commit.
 #[derive(Debug)]
 pub(crate) enum CommitEnd {
     /// It is written.
-    Done(Committed),
+    Done(Written),
     /// The lease was lost before, or the commit was applied by a try whose answer was lost. Either way the instance is not ours.
     NotOurs,
     /// What we know of the instance is not what the store has.
@@ -173,20 +197,22 @@ pub(crate) enum CommitEnd {
 /// Commits one turn, however often that takes.
 pub(crate) async fn commit(core: &Arc<Core>, commit: TurnCommit) -> CommitEnd {
     match insist_on(core, commit).await {
-        Told::Done(committed) => CommitEnd::Done(committed),
+        Told::Done(written) => CommitEnd::Done(written),
         Told::GivenUp => CommitEnd::GivenUp,
         Told::Refused { error, perhaps_applied } => refused(error, perhaps_applied),
     }
 }
 
 /// The same, with the store's own words if it refuses.
-pub(super) async fn insist_on(core: &Arc<Core>, commit: TurnCommit) -> Told<Committed> {
-    let (store, commit) = (Arc::clone(&core.store), Box::new(commit));
+pub(super) async fn insist_on(core: &Arc<Core>, commit: TurnCommit) -> Told<Written> {
+    let (store, clock, commit) = (Arc::clone(&core.store), Arc::clone(&core.clock), Box::new(commit));
     let call = move || {
-        let (store, commit) = (Arc::clone(&store), vec![(*commit).clone()]);
+        let (store, clock, commit) = (Arc::clone(&store), Arc::clone(&clock), vec![(*commit).clone()]);
         async move {
             let none = || Err(StoreError::unknown(Operation::CommitTurn, "the provider gave no answer"));
-            store.commit_turns(commit).await.pop().unwrap_or_else(none)
+            let (mut answers, since) = with_its_poll(Arc::clone(&clock), store.commit_turns(commit)).await;
+            let granted = HandedOver { since, by: clock.monotonic() };
+            answers.pop().unwrap_or_else(none).map(|committed| Written::of(committed, granted))
         }
         .boxed()
     };

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use abide_engine::{Identity, Mail, MailId, TurnInput, condemn};
 use abide_model::{ErrorDetails, PoisonMessageType, WorkItem};
-use abide_provider::{Committed, InstanceLease, StoreError};
+use abide_provider::{InstanceLease, StoreError};
 use tracing::{debug, error, warn};
 
 use super::cache::Life;
-use super::commit::{CommitEnd, Relatives, commit, commit_of, unreadable_end};
+use super::commit::{CommitEnd, Relatives, Written, commit, commit_of, unreadable_end};
 use super::load::Hindrance;
 use super::plan::{Stage, mail_of};
 use super::{AFTER_CONFLICT, Held, LOOK_AGAIN, Orchestrator, report};
@@ -80,8 +80,8 @@ impl Orchestrator {
         let last = output.events.last().map_or(lease.position.last_event_id, abide_model::Event::event_id);
         let told = report::Told::of(&output, &life, last);
         let end = commit(&self.core, commit_of(lease, who.execution_id, output, self.at_most(held))).await;
-        if let Some(committed) = self.settle(held, &who, end).await {
-            told.tell(&self.core, &who, &committed);
+        if let Some(written) = self.settle(held, &who, end).await {
+            told.tell(&self.core, &who, &written.committed);
         }
     }
 
@@ -108,9 +108,9 @@ impl Orchestrator {
     }
 
     /// What was committed; if nothing was, what was leased is given back, on terms that fit the reason.
-    pub(super) async fn settle(&self, held: &Held, who: &Identity, end: CommitEnd) -> Option<Committed> {
+    pub(super) async fn settle(&self, held: &Held, who: &Identity, end: CommitEnd) -> Option<Written> {
         let back = match end {
-            CommitEnd::Done(committed) => return Some(committed),
+            CommitEnd::Done(written) => return Some(written),
             CommitEnd::NotOurs => {
                 self.core.chances.spoiled(&who.instance);
                 debug!(target: "abide::runtime", instance_id = %who.instance, "the lease is lost; the turn is discarded");

@@ -13,7 +13,7 @@ use abide_provider::{Ability, Authority, Rejection};
 use tracing::{Instrument, debug, info_span};
 
 use super::cache::Resident;
-use super::commit::{fused_commit_of, insist_on};
+use super::commit::{Written, fused_commit_of, insist_on};
 use super::prune::Promises;
 use super::{Decided, Orchestrator};
 use crate::insist::Told;
@@ -84,7 +84,7 @@ impl Orchestrator {
         let authority = Authority::FinishedWork { token: step.token.to_owned(), expected };
         let at_most = step.store_time.at_most(&*self.core.clock);
         match insist_on(&self.core, fused_commit_of(authority, &who, *output, at_most)).await {
-            Told::Done(committed) => {
+            Told::Done(Written { committed, .. }) => {
                 if prunes {
                     self.tell_pruned(&who, &committed);
                 }

@@ -27,7 +27,8 @@ use std::time::Duration;
 use abide_engine::{HostCall, Identity, Outcome, Step, TurnOutput, answer_late_mail};
 use abide_model::{INITIAL_EXECUTION_ID, Timestamp};
 use abide_provider::{
-    Committed, InstanceLease, LeaseInstances, Operation, Position, Provider, ProviderError, StoreError,
+    Committed, InstanceLease, LeaseInstances, NextLease, Operation, Position, Provider, ProviderError,
+    StoreError,
 };
 use futures_util::future::{BoxFuture, FutureExt};
 use tokio::sync::Notify;
@@ -35,14 +36,14 @@ use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, debug, info_span, warn};
 
 use self::cache::{Cache, Life, Resident};
-use self::commit::{CommitEnd, commit, commit_of};
+use self::commit::{CommitEnd, NextTurn, Written, commit, commit_of};
 pub(crate) use self::fused::{FinishedStep, Fused};
 use self::plan::{Stage, mail_of, resolve};
 use self::prune::Promises;
 use crate::OrchestrationHandler;
 use crate::chances::Verdict;
 use crate::core::Core;
-use crate::dispatch::{Attempt, GiveBack, Lane, Slot, give_back};
+use crate::dispatch::{Attempt, GiveBack, Lane, Next, Slot, give_back};
 use crate::renewal::{Lease, Leased};
 use crate::store_time::{HandedOver, StoreTime};
 use crate::tally::Tally;
@@ -116,20 +117,21 @@ impl Orchestrator {
         }
     }
 
-    /// One turn, from the lease to the commit.
-    async fn turn(&self, held: Held, stage: Stage) {
+    /// One turn, from the lease to the commit, with which the next one may come.
+    async fn turn(&self, held: Held, stage: Stage) -> Option<NextTurn> {
         let lease = &held.lease;
         let most = self.core.settings.max_attempts;
         if self.core.chances.judge(&lease.instance, lease.attempt, most) == Verdict::Poison {
-            return Box::pin(self.poison(&held, stage)).await;
+            Box::pin(self.poison(&held, stage)).await;
+            return None;
         }
         match stage {
             Stage::Begins { who } => match self.code_of(who) {
-                Ok((who, code)) => self.begin(&held, who, code).await,
+                Ok((who, code)) => return self.begin(&held, who, code).await,
                 Err(who) => Box::pin(self.unregistered(&held, &who, Attempt::Counts)).await,
             },
             Stage::GoesOn { who } => match self.code_of(who) {
-                Ok((who, code)) => self.go_on(&held, who, code).await,
+                Ok((who, code)) => return self.go_on(&held, who, code).await,
                 // The instance was healthy where its code is known: it waits for that code, however long.
                 Err(who) => Box::pin(self.unregistered(&held, &who, Attempt::DoesNotCount)).await,
             },
@@ -144,6 +146,7 @@ impl Orchestrator {
                 Box::pin(self.late_mail(&held, who, Outcome::Running)).await;
             }
         }
+        None
     }
 
     fn code_of(&self, mut who: Identity) -> Result<(Identity, Arc<dyn OrchestrationHandler>), Identity> {
@@ -153,22 +156,43 @@ impl Orchestrator {
         }
     }
 
-    async fn begin(&self, held: &Held, who: Identity, code: Arc<dyn OrchestrationHandler>) {
+    async fn begin(
+        &self,
+        held: &Held,
+        who: Identity,
+        code: Arc<dyn OrchestrationHandler>,
+    ) -> Option<NextTurn> {
         match self.fresh(&held.lease, who.clone(), code).await {
             Ok(resident) => self.run_turn(held, who, resident).await,
-            Err(hindrance) => Box::pin(self.hindered(held, &who, hindrance)).await,
+            Err(hindrance) => {
+                Box::pin(self.hindered(held, &who, hindrance)).await;
+                None
+            }
         }
     }
 
-    async fn go_on(&self, held: &Held, who: Identity, code: Arc<dyn OrchestrationHandler>) {
+    async fn go_on(
+        &self,
+        held: &Held,
+        who: Identity,
+        code: Arc<dyn OrchestrationHandler>,
+    ) -> Option<NextTurn> {
         match self.resumed(&held.lease, who.clone(), code).await {
             Ok(resident) => self.run_turn(held, who, resident).await,
-            Err(hindrance) => Box::pin(self.hindered(held, &who, hindrance)).await,
+            Err(hindrance) => {
+                Box::pin(self.hindered(held, &who, hindrance)).await;
+                None
+            }
         }
     }
 
     /// Feeds the mail, and commits what the code decided.
-    async fn run_turn(&self, held: &Held, who: Identity, mut resident: Box<Resident>) {
+    async fn run_turn(
+        &self,
+        held: &Held,
+        who: Identity,
+        mut resident: Box<Resident>,
+    ) -> Option<NextTurn> {
         let lease = &held.lease;
         let mail = mail_of(&lease.messages);
         let now = resident.life.not_before_latest(self.now(held));
@@ -182,30 +206,51 @@ impl Orchestrator {
                         Ok(answer) => step = resident.execution.resume(answer),
                         Err(end) => {
                             let _nothing = Box::pin(self.settle(held, &who, end)).await;
-                            return;
+                            return None;
                         }
                     }
                 }
                 Err(error) => {
                     warn!(target: "abide::runtime", instance_id = %who.instance, %error, "a turn could not be run");
-                    return Box::pin(self.hand_back(lease, GiveBack::tried(LOOK_AGAIN))).await;
+                    Box::pin(self.hand_back(lease, GiveBack::tried(LOOK_AGAIN))).await;
+                    return None;
                 }
             }
         };
         output.prune = self.prune_with_commit(&who, &output, &promises, self.now(held));
-        self.finish(held, who, resident, output).await;
+        self.finish(held, who, resident, output).await
     }
 
-    async fn finish(&self, held: &Held, who: Identity, mut resident: Box<Resident>, output: Box<TurnOutput>) {
+    async fn finish(
+        &self,
+        held: &Held,
+        who: Identity,
+        mut resident: Box<Resident>,
+        output: Box<TurnOutput>,
+    ) -> Option<NextTurn> {
         let decided = Decided::of(&mut resident, &output);
-        let turn = commit_of(&held.lease, who.execution_id, *output, self.at_most(held));
+        let mut turn = commit_of(&held.lease, who.execution_id, *output, self.at_most(held));
+        turn.turn.next = self.next_lease();
         let end = match self.commit_pruning(&who, turn).await {
-            CommitEnd::Refused(error) => return Box::pin(self.refused(held, who, error)).await,
+            CommitEnd::Refused(error) => {
+                Box::pin(self.refused(held, who, error)).await;
+                return None;
+            }
             end @ (CommitEnd::Done(_) | CommitEnd::NotOurs | CommitEnd::Outdated | CommitEnd::GivenUp) => end,
         };
-        if let Some(committed) = self.settle(held, &who, end).await {
-            self.committed(who, resident, &decided, &committed);
-        }
+        let Written { committed, next } = self.settle(held, &who, end).await?;
+        self.committed(who, resident, &decided, &committed);
+        next
+    }
+
+    /// An instance that has mail when its turn is committed goes on in its slot, unless the runtime ends.
+    fn next_lease(&self) -> Option<NextLease> {
+        let settings = &self.core.settings;
+        let terms = || NextLease {
+            lease_for: settings.orchestrator_lock_timeout,
+            capabilities: Some(settings.capabilities()),
+        };
+        (!self.core.stop.ending.is_cancelled()).then(terms)
     }
 
     /// A turn is committed: whoever can go on now hears of it, and the execution is kept if it goes on.
@@ -233,8 +278,8 @@ impl Orchestrator {
         let output = answer_late_mail(who.clone(), outcome, mail_of(&lease.messages), self.now(held));
         let told = report::Told::of(&output, &Life::default(), lease.position.last_event_id);
         let end = commit(&self.core, commit_of(lease, execution_id, output, self.at_most(held))).await;
-        if let Some(committed) = self.settle(held, &who, end).await {
-            told.tell(&self.core, &who, &committed);
+        if let Some(written) = self.settle(held, &who, end).await {
+            told.tell(&self.core, &who, &written.committed);
         }
     }
 
@@ -280,7 +325,12 @@ impl Lane for Orchestrator {
         async move { store.lease_instances(request).await }.boxed()
     }
 
-    fn run(self: Arc<Self>, lease: InstanceLease, granted: HandedOver, slot: Slot) -> BoxFuture<'static, ()> {
+    fn run(
+        self: Arc<Self>,
+        lease: InstanceLease,
+        granted: HandedOver,
+        slot: Slot,
+    ) -> BoxFuture<'static, Option<Next<InstanceLease>>> {
         let stage = Stage::of(&lease);
         let who = stage.who();
         let span = info_span!(target: "abide::runtime", "turn", instance_id = %who.instance,
@@ -299,11 +349,13 @@ impl Lane for Orchestrator {
             let held = Held { lease: Arc::new(lease), time, lost: renewed.lost().clone() };
             crate::test_hooks::delay(&*self.core.clock, &held.lease.instance).await;
             if renewed.lost().is_cancelled() {
-                return self.core.chances.spoiled(&held.lease.instance);
+                self.core.chances.spoiled(&held.lease.instance);
+                return None;
             }
             // Everything it waits for hears that the runtime gives up, so it ends by itself and hands its lease back.
-            self.turn(held, stage).await;
-            drop((renewed, slot));
+            let next = self.turn(held, stage).await;
+            drop(renewed);
+            next.map(|NextTurn { lease, granted }| Next { lease, granted, slot })
         };
         work.instrument(span).boxed()
     }

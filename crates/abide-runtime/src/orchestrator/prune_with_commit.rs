@@ -62,9 +62,9 @@ impl Orchestrator {
                 }
                 end
             }
-            CommitEnd::Done(committed) => {
-                self.tell_pruned(who, &committed);
-                CommitEnd::Done(committed)
+            CommitEnd::Done(written) => {
+                self.tell_pruned(who, &written.committed);
+                CommitEnd::Done(written)
             }
             end @ (CommitEnd::NotOurs | CommitEnd::Outdated | CommitEnd::GivenUp) => end,
         }

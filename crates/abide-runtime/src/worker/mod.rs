@@ -34,7 +34,7 @@ use self::session::{Room, Sessions, Ticket};
 pub(crate) use self::watch::{listen, watch};
 use crate::chances::Verdict;
 use crate::core::Core;
-use crate::dispatch::{GiveBack, Lane, Slot, give_back};
+use crate::dispatch::{GiveBack, Lane, Next, Slot, give_back};
 use crate::orchestrator::Orchestrator;
 use crate::renewal::{Lease, LeaseGuard, Leased};
 use crate::store_time::HandedOver;
@@ -167,10 +167,15 @@ impl Lane for Worker {
         async move { store.lease_work(request).await }.boxed()
     }
 
-    fn run(self: Arc<Self>, lease: WorkLease, granted: HandedOver, slot: Slot) -> BoxFuture<'static, ()> {
+    fn run(
+        self: Arc<Self>,
+        lease: WorkLease,
+        granted: HandedOver,
+        slot: Slot,
+    ) -> BoxFuture<'static, Option<Next<WorkLease>>> {
         let activity = match Activity::of(lease, granted) {
             Ok(activity) => activity,
-            Err(lease) => return self.misrouted(*lease, slot).boxed(),
+            Err(lease) => return self.misrouted(*lease, slot).map(|()| None).boxed(),
         };
         let settings = &self.core.settings;
         let keep = Lease {
@@ -183,7 +188,7 @@ impl Lane for Worker {
         let renewed = self.core.renewals.hold(keep, granted.by);
         let ticket = self.sessions.enter(activity.session.as_deref());
         let span = activity.span();
-        self.work(activity, renewed, slot, ticket).instrument(span).boxed()
+        self.work(activity, renewed, slot, ticket).instrument(span).map(|()| None).boxed()
     }
 
     fn token(lease: &WorkLease) -> String {

@@ -86,8 +86,24 @@ impl Database {
         );
     }
 
-    /// From now on a turn that is alone is committed as many are. The store must have been opened once.
-    pub(crate) fn commit_one_as_many(&self) {
+    /// From now on what is alone is done as for many. The store must have been opened once.
+    pub(crate) fn do_one_as_many(&self) {
+        self.commit_one_as_many();
+        self.run(
+            "CREATE OR REPLACE FUNCTION abide.start_one(
+                 p_message abide.new_message, p_delay_ms bigint, p_key bytea, p_only_once boolean, p_offer abide.instance_offer,
+                 OUT outcomes text[], OUT wakes boolean, OUT due_at bigint,
+                 OUT now bigint, OUT instance_leases abide.instance_lease[], OUT messages abide.leased_message[]
+             ) LANGUAGE sql AS $$
+                 SELECT e.outcomes, e.wakes, e.due_at, e.now, e.instance_leases, e.messages
+                 FROM abide.enqueue_messages(
+                     ARRAY[p_message], ARRAY[p_delay_ms], ARRAY[p_key], ARRAY[p_only_once], p_offer) AS e
+             $$",
+        );
+    }
+
+    /// A turn that is alone is committed as many are.
+    fn commit_one_as_many(&self) {
         self.run(
             "CREATE OR REPLACE FUNCTION abide.commit_one(
                  p_turn abide.new_turn, p_work abide.new_work[], p_messages abide.new_message[], p_node bigint,

@@ -1,0 +1,57 @@
+-- Starts one instance whose name is new, as most starts do: nobody else can see its rows yet, so that nothing is to be found or locked, and it
+-- is known what it offers. (docs/adr/0013-alone-and-in-a-backlog.md.) Whatever has its name already is told as one of many. The results are
+-- those of abide.enqueue_messages, for one.
+CREATE FUNCTION abide.start_one(
+    p_message abide.new_message, p_delay_ms bigint, p_key bytea, p_only_once boolean, p_offer abide.instance_offer,
+    OUT outcomes text[], OUT wakes boolean, OUT due_at bigint,
+    OUT now bigint, OUT instance_leases abide.instance_lease[], OUT messages abide.leased_message[]
+) LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+    v_hour_ago bigint;
+    v_mailbox bigint;    v_sent bigint;
+    v_hidden_until bigint;    v_leased_until bigint;
+BEGIN
+    IF EXISTS (SELECT FROM abide.instance AS i WHERE i.id = p_message.recipient) THEN
+        SELECT e.outcomes, e.wakes, e.due_at, e.now, e.instance_leases, e.messages
+        INTO outcomes, wakes, due_at, now, instance_leases, messages
+        FROM abide.enqueue_messages(ARRAY[p_message], ARRAY[p_delay_ms], ARRAY[p_key], ARRAY[p_only_once], p_offer) AS e;
+        RETURN;
+    END IF;
+    now := abide.now();    wakes := false;
+    IF p_key IS NOT NULL THEN
+        v_hour_ago := now - 3600000;
+        INSERT INTO abide.request AS r (key, seen_at) VALUES (p_key, now)
+        ON CONFLICT (key) DO UPDATE SET seen_at = now WHERE r.seen_at <= v_hour_ago;
+        IF NOT FOUND THEN
+            outcomes := '{repeated}';
+            RETURN;
+        END IF;
+        -- More than come, so that they do not pile up.
+        DELETE FROM abide.request WHERE key = ANY (ARRAY(
+            SELECT r.key FROM abide.request AS r WHERE r.seen_at <= v_hour_ago ORDER BY r.seen_at LIMIT 18 FOR UPDATE SKIP LOCKED));
+    END IF;
+    v_mailbox := nextval('abide.mailbox_number');
+    INSERT INTO abide.instance (no, id) VALUES (v_mailbox, p_message.recipient) ON CONFLICT (id) DO NOTHING;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'another call started the instance at the same time' USING ERRCODE = 'serialization_failure';
+    END IF;
+    now := abide.now();    outcomes := '{ok}';
+    v_hidden_until := greatest(p_message.visible_at, abide.later(now, p_delay_ms));
+    INSERT INTO abide.message (mailbox, class, visible_at, execution, event, parent, item)
+    VALUES (v_mailbox, p_message.class, CASE WHEN v_hidden_until > now THEN v_hidden_until END, p_message.execution, p_message.event,
+            p_message.parent, p_message.item)
+    RETURNING no, visible_at INTO v_sent, v_hidden_until;
+    IF v_hidden_until IS NULL AND cardinality(p_offer.nonces) > 0 AND NOT abide.is_passed_by(v_sent, p_offer.pins) THEN
+        v_leased_until := abide.later(now, p_offer.lease_ms);
+        INSERT INTO abide.mailbox (no, id, lease, leased_until, batch_to, batch_first, due_at)
+        VALUES (v_mailbox, p_message.recipient, p_offer.nonces[1], v_leased_until, 0, v_sent, v_leased_until);
+        instance_leases := ARRAY[ROW (v_mailbox, p_offer.nonces[1], p_message.recipient, 0, 0, '', '', 'unknown', NULL, NULL,
+                                      NULL)::abide.instance_lease];
+        messages := ARRAY[ROW (v_mailbox, v_sent, 1, p_message.item)::abide.leased_message];
+    ELSE
+        wakes := v_hidden_until IS NULL;    due_at := v_hidden_until;
+        INSERT INTO abide.mailbox (no, id, ready, due_at)
+        VALUES (v_mailbox, p_message.recipient, CASE WHEN wakes THEN v_sent END, v_hidden_until);
+    END IF;
+END $$;
