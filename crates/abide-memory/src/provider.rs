@@ -254,7 +254,8 @@ impl Provider for InMemoryProvider {
                 let lease = |terms| state.lease_next(&instance, &terms, now, &*self.entropy);
                 Ok(committed.with_next(next.and_then(lease)))
             });
-            let mut committed: Committed = answer.map_err(|refusal: Refusal| refusal.of(Operation::CommitTurn))?;
+            let mut committed: Committed =
+                answer.map_err(|refusal: Refusal| refusal.of(Operation::CommitTurn))?;
             if let Some(next) = &mut committed.next {
                 next.store_time_slack = self.slack_of(next.store_time);
             }

@@ -68,10 +68,11 @@ pub(crate) fn rows(targets: &[Target], lines: &[Line]) -> Vec<Row> {
 
 fn row(target: &Target, lines: &[Line]) -> Row {
     let ours = of_side(target, lines, Side::Ours);
-    let reference = match target.figure {
+    let reference = if matches!(target.figure, Figure::ToAnother { .. }) {
         // It is compared with somebody else.
-        Figure::ToAnother { .. } => vec![],
-        _ => of_side(target, lines, Side::Reference),
+        vec![]
+    } else {
+        of_side(target, lines, Side::Reference)
     };
     let ratio = ratio(target, lines);
     let spread = |values: &[(u64, f64)]| Spread::of(values.iter().map(|(_, value)| *value));
@@ -80,13 +81,15 @@ fn row(target: &Target, lines: &[Line]) -> Row {
     let trouble = trouble(target, lines);
     let (verdict, of_aim) = judge(target.goal, ours, ratio);
     let of_ceiling = ours.zip(ceiling).map(|(ours, ceiling)| better(target, ours.median, ceiling));
-    let verdict = match verdict {
-        _ if trouble.is_some() => Verdict::Failed,
-        // That nothing failed says little as long as not everything was tried.
-        Verdict::Met if target.figure == Figure::Failures && !has_all_slots(target.store, lines) => {
-            Verdict::NotMeasured
-        }
-        verdict => verdict,
+    // That nothing failed says little as long as not everything was tried.
+    let is_too_early =
+        verdict == Verdict::Met && target.figure == Figure::Failures && !has_all_slots(target.store, lines);
+    let verdict = if trouble.is_some() {
+        Verdict::Failed
+    } else if is_too_early {
+        Verdict::NotMeasured
+    } else {
+        verdict
     };
     Row { target: *target, ours, reference, ratio, of_aim, ceiling, of_ceiling, verdict, trouble }
 }

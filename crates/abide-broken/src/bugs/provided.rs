@@ -58,6 +58,10 @@ bugs! {
     FusedWithoutLease => "fused_steps::test_fused_step_without_a_valid_lease_is_refused";
     /// A fused step that is refused takes its activity along.
     RefusedFusedTakesWork => "fused_steps::test_fused_step_is_busy_if_there_is_mail";
+    /// The lease that comes with a commit passes instances that have waited for longer.
+    NextPassesOthers => "batches::test_next_turn_does_not_pass_who_waits_for_longer";
+    /// The lease that comes with a commit brings no mail.
+    NextWithoutMail => "batches::test_next_turn_is_leased_by_the_commit_or_by_whoever_asks";
     /// Messages that a turn did not read are lost.
     UnreadMailLost => "unread_mail::test_unread_messages_keep_their_place";
     /// Messages that a turn did not read go behind newer ones.
@@ -224,6 +228,35 @@ impl Bug for LeaseOfAnother {
             commit.instance = turn.lease.instance;
         }
         store.commit(commit).await
+    }
+}
+
+#[async_trait]
+impl Bug for NextPassesOthers {
+    async fn commit(&self, store: &Store, commit: TurnCommit) -> StoreAnswer<Committed> {
+        commit_and_lease(store, commit).await
+    }
+}
+
+/// Commits, and leases the next turn if somebody would take it, whoever waits.
+async fn commit_and_lease(store: &Store, commit: TurnCommit) -> StoreAnswer<Committed> {
+    let (instance, goes_on) = (commit.instance.clone(), commit.turn.next.is_some());
+    let committed = store.commit(commit).await?;
+    if !goes_on || committed.next.is_some() {
+        return Ok(committed);
+    }
+    let next = store.lease(&instance).await;
+    Ok(committed.with_next(next))
+}
+
+#[async_trait]
+impl Bug for NextWithoutMail {
+    async fn commit(&self, store: &Store, commit: TurnCommit) -> StoreAnswer<Committed> {
+        let mut committed = commit_and_lease(store, commit).await?;
+        if let Some(next) = &mut committed.next {
+            next.messages.clear();
+        }
+        Ok(committed)
     }
 }
 

@@ -9,6 +9,7 @@ mod dropping;
 mod history;
 mod instances;
 mod many;
+mod next;
 mod work;
 
 pub use commits::*;
@@ -16,6 +17,7 @@ pub use dropping::*;
 pub use history::*;
 pub use instances::*;
 pub use many::*;
+pub use next::*;
 pub use work::*;
 
 use crate::suite::area;
@@ -42,6 +44,8 @@ area! {
     test_refused_turn_writes_nothing;
     test_stale_commit_writes_nothing;
     test_commit_turns_takes_only_the_leased_mail;
+    test_next_turn_is_leased_by_the_commit_or_by_whoever_asks;
+    test_next_turn_does_not_pass_who_waits_for_longer;
     test_fused_step_that_does_not_fit_is_busy;
     test_unread_messages_are_delivered_again;
     test_unread_messages_of_a_continuing_instance_are_delivered_again;

@@ -71,8 +71,10 @@ impl Batched for Enqueue {
         let sent_at = shared.settings.clock.monotonic();
         let row = match &*batch {
             [Waiting { what: one, .. }] if one.message.class == START => {
-                let (delay, key, once) = (one.delay, one.key_bytes(), one.is_only_once());
-                connection.row(Sql::StartOne, &[&one.message, &delay, &key, &once, &offer]).await?
+                let (key, is_only_once) = (one.key_bytes(), one.is_only_once());
+                connection
+                    .row(Sql::StartOne, &[&one.message, &one.delay, &key, &is_only_once, &offer])
+                    .await?
             }
             _ => {
                 let messages: Vec<_> = batch.iter().map(|waiting| &waiting.what.message).collect();

@@ -5,7 +5,8 @@ use std::time::Duration;
 use abide_model::WorkItem;
 use abide_postgres::PostgresProvider;
 use abide_provider::{
-    InstanceLease, LeaseInstances, LeaseWork, Provider as _, SessionFetchConfig, TagFilter, Turn, WorkLease,
+    InstanceLease, LeaseInstances, LeaseWork, NextLease, Provider as _, SessionFetchConfig, TagFilter, Turn,
+    WorkLease,
 };
 use futures::FutureExt as _;
 use futures::executor::block_on;
@@ -217,4 +218,64 @@ fn one_step_after_the_other_needs_no_look() {
     // A look that found something may not have found all, so another follows; one that finds nothing is believed. A signal that comes while
     // somebody looks is found, not handed over.
     assert!(looks(&store) < before + 10, "{} looks for 20 signals", looks(&store) - before);
+}
+
+/// Commits a turn whose caller would take the next one, and says what was given to him, and what to a call that waited meanwhile.
+fn going_on(
+    store: &PostgresProvider,
+    lease: &InstanceLease,
+    under: NextLease,
+) -> (Option<InstanceLease>, Option<InstanceLease>) {
+    let turn = Turn { next: Some(under), ..first_turn("a", Vec::new()) };
+    block_on(async {
+        let mut waiting = Box::pin(store.lease_instances(instances(1)));
+        assert!((&mut waiting).now_or_never().is_none(), "nothing can be leased yet");
+        while !store.is_waiting() {
+            let _nothing = (&mut waiting).now_or_never();
+            std::thread::yield_now();
+        }
+        let committed = store.commit_turns(vec![commit(lease, turn)]).await.remove(0).unwrap();
+        let given = if committed.next.is_none() { waiting.await.unwrap().pop() } else { None };
+        (committed.next.map(|next| *next), given)
+    })
+}
+
+#[test]
+fn whoever_commits_goes_on_under_the_terms_of_those_who_wait() {
+    for (lease_for, goes_on) in [(LONG, true), (LONG / 2, false)] {
+        let Some(database) = Database::new() else { return };
+        let store = listening(&database);
+        let first = held(&store, "a");
+        block_on(store.enqueue_for_orchestrator(signal("a"), None)).unwrap();
+        let before = looks(&store);
+        let (next, given) = going_on(&store, &first, NextLease { lease_for, capabilities: None });
+        assert_eq!((next.is_some(), given.is_some()), (goes_on, !goes_on), "{lease_for:?}");
+        let lease = next.or(given).unwrap();
+        assert_eq!((lease.instance.as_str(), lease.messages.len(), lease.attempt), ("a", 1, 1));
+        assert!(lease.store_time.is_some());
+        // The call that waited looked before; nobody looked for this.
+        assert!(looks(&store) <= before + 1, "{} looks", looks(&store) - before);
+        commit_one(&store, &lease, Turn { execution_id: 1, ..Turn::default() });
+    }
+}
+
+#[test]
+fn a_commit_that_nobody_waits_for_any_more_gives_the_next_lease_back() {
+    let Some(database) = Database::new() else { return };
+    let store = listening(&database);
+    let first = held(&store, "a");
+    block_on(store.enqueue_for_orchestrator(signal("a"), None)).unwrap();
+    std::thread::scope(|scope| {
+        // Its slots are for others: it takes what comes back.
+        let waiting = scope.spawn(|| block_on(store.lease_instances(instances(1))).unwrap().remove(0));
+        wait_until(|| store.is_waiting());
+        let next = Some(NextLease { lease_for: LONG, capabilities: None });
+        let turn = Turn { next, ..first_turn("a", Vec::new()) };
+        let mut call = Box::pin(store.commit_turns(vec![commit(&first, turn)]));
+        assert!((&mut call).now_or_never().is_none(), "it has only begun");
+        wait_until(|| database.number("SELECT count(*) FROM abide.turn") > 0);
+        drop(call);
+        let lease = waiting.join().unwrap();
+        assert_eq!((lease.instance.as_str(), lease.attempt), ("a", 1), "the attempt was given back");
+    });
 }

@@ -168,13 +168,13 @@ pub(crate) struct Written {
 /// The lease on a turn that came with the commit of the one before.
 #[derive(Debug)]
 pub(crate) struct NextTurn {
-    pub(crate) lease: InstanceLease,
+    pub(crate) lease: Box<InstanceLease>,
     pub(crate) granted: HandedOver,
 }
 
 impl Written {
     fn of(mut committed: Committed, granted: HandedOver) -> Self {
-        let next = committed.next.take().map(|lease| NextTurn { lease: *lease, granted });
+        let next = committed.next.take().map(|lease| NextTurn { lease, granted });
         Self { committed, next }
     }
 }

@@ -187,12 +187,7 @@ impl Orchestrator {
     }
 
     /// Feeds the mail, and commits what the code decided.
-    async fn run_turn(
-        &self,
-        held: &Held,
-        who: Identity,
-        mut resident: Box<Resident>,
-    ) -> Option<NextTurn> {
+    async fn run_turn(&self, held: &Held, who: Identity, mut resident: Box<Resident>) -> Option<NextTurn> {
         let lease = &held.lease;
         let mail = mail_of(&lease.messages);
         let now = resident.life.not_before_latest(self.now(held));
@@ -355,7 +350,7 @@ impl Lane for Orchestrator {
             // Everything it waits for hears that the runtime gives up, so it ends by itself and hands its lease back.
             let next = self.turn(held, stage).await;
             drop(renewed);
-            next.map(|NextTurn { lease, granted }| Next { lease, granted, slot })
+            next.map(|NextTurn { lease, granted }| Next { lease: *lease, granted, slot })
         };
         work.instrument(span).boxed()
     }

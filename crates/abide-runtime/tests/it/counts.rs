@@ -81,6 +81,23 @@ fn a_fused_step_is_one_commit() {
 }
 
 #[test]
+fn whoever_continues_as_new_goes_on_in_his_slot() {
+    ways(&[Way::Fused, Way::Resident], |scene| async move {
+        let code = Code::bare().orchestration("Loop", |ctx, left| async move {
+            match left.parse::<u64>().unwrap_or_default() {
+                0 => Ok("done".to_owned()),
+                left => ctx.continue_as_new((left - 1).to_string()).await,
+            }
+        });
+        scene.node(code).await;
+        assert_eq!(scene.run("i", "Loop", &STEPS.to_string()).await.unwrap(), "done");
+        assert_eq!(scene.faults.count(Operation::CommitTurn), STEPS + 1);
+        // The start is leased, and each look that finds nothing waits: a commit rings.
+        assert!(scene.faults.count(Operation::LeaseInstances) <= 3, "{:?}", scene.faults.calls());
+    });
+}
+
+#[test]
 fn an_instance_that_is_heavier_than_all_room_together_is_not_replayed_at_every_turn() {
     ways(&[Way::Fused, Way::Resident], |scene| async move {
         scene.node(chain().options(|options| options.instance_cache_bytes = 1_000)).await;
