@@ -20,7 +20,7 @@ use futures::channel::{mpsc, oneshot};
 use crate::program::{Program, Verdict, block_on};
 use crate::store::Fallible;
 use crate::store::clock::{Stopwatch, Times, millis, number, rate};
-use crate::workloads::line::{Ended, Line, Side, Subject};
+use crate::workloads::line::{Ended, Line, Side, Subject, Time};
 use crate::workloads::place::{Databases, Folder, spawn};
 
 const USAGE: &str = "\
@@ -132,7 +132,14 @@ async fn measure(
     }
     let (workload, store, side) = ("ceiling".to_owned(), store.to_owned(), Side::Ceiling);
     let subject = Subject { workload, size: callers, store, slots: None, nodes: 1, activity_ms: 0, side };
-    Ok(Line { subject, repetition: 1, ended: Ended::Good, failures: 0, figures, counters: BTreeMap::new() })
+    Ok(Line {
+        subject,
+        time: Time::of(1),
+        ended: Ended::Good,
+        failures: 0,
+        figures,
+        counters: BTreeMap::new(),
+    })
 }
 
 /// Writes so many rows, and waits for each to be on the disk. Says how long each took.

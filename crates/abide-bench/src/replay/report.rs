@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::{STORE, WORKLOAD};
-use crate::workloads::line::{Ended, Line, Side, Subject};
+use crate::workloads::line::{Ended, Line, Side, Subject, Time};
 
 /// Where the time goes, by what was measured; found with `perf` on a quiet machine.
 const WHAT_DOMINATES: &[(&str, &str, &str)] = &[
@@ -112,7 +112,7 @@ fn line(results: &[Measured], repetition: usize) -> Line {
     };
     Line {
         subject,
-        repetition: u64::try_from(repetition).unwrap_or(u64::MAX).saturating_add(1),
+        time: Time::of(u64::try_from(repetition).unwrap_or(u64::MAX).saturating_add(1)),
         ended: Ended::Good,
         failures: 0,
         figures: results.iter().filter_map(figure).collect(),

@@ -58,10 +58,25 @@ pub(crate) enum Ended {
     Broken(String),
 }
 
+/// When it was measured: those with the same time were, in turn.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Time {
+    /// Which of the runs that added to a file.
+    pub(crate) run: usize,
+    pub(crate) repetition: u64,
+}
+
+impl Time {
+    /// In the run that is under way.
+    pub(crate) const fn of(repetition: u64) -> Self {
+        Self { run: 0, repetition }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Line {
     pub(crate) subject: Subject,
-    pub(crate) repetition: u64,
+    pub(crate) time: Time,
     pub(crate) ended: Ended,
     /// Orchestrations that did not complete.
     pub(crate) failures: u64,
@@ -91,7 +106,7 @@ impl Line {
         };
         json!({
             "workload": workload, "size": size, "store": store, "slots": slots, "nodes": nodes,
-            "activity_ms": activity_ms, "side": side.name(), "repetition": self.repetition,
+            "activity_ms": activity_ms, "side": side.name(), "repetition": self.time.repetition,
             "trouble": ended, "failures": self.failures, "figures": self.figures,
             "counters": self.counters,
         })
@@ -123,7 +138,7 @@ impl Line {
         let counters = value.get("counters").and_then(Value::as_object).into_iter().flatten();
         Some(Self {
             subject,
-            repetition: count("repetition").unwrap_or_default(),
+            time: Time::of(count("repetition").unwrap_or_default()),
             ended,
             failures: count("failures").unwrap_or_default(),
             figures: figures.collect(),
@@ -150,8 +165,8 @@ mod tests {
         for ended in [Ended::Good, Ended::TooLong(120), Ended::Broken("no".to_owned())] {
             let figures = BTreeMap::from([("p50_ms".to_owned(), 1.5)]);
             let counters = BTreeMap::from([("polls".to_owned(), None), ("fsyncs".to_owned(), Some(7.0))]);
-            let line =
-                Line { subject: subject.clone(), repetition: 3, ended, failures: 1, figures, counters };
+            let time = Time::of(3);
+            let line = Line { subject: subject.clone(), time, ended, failures: 1, figures, counters };
             assert_eq!(Line::from_json(&line.to_json()), Some(line));
         }
         assert_eq!(Line::from_json(&json!({ "bench": "store" })), None);

@@ -23,7 +23,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use arguments::Arguments;
-use line::{Ended, Line, Side};
+use line::{Ended, Line, Side, Time};
 use page::Origin;
 use plan::{STORES, WORKLOADS};
 use serde_json::Value;
@@ -87,7 +87,8 @@ fn read(file: &Path) -> Fallible<(Vec<Origin>, Vec<Line>)> {
     let (mut origins, mut lines) = (Vec::new(), Vec::new());
     for value in values {
         origins.extend(Origin::from_json(&value));
-        lines.extend(Line::from_json(&value));
+        let at = |line: Line| Line { time: Time { run: origins.len(), ..line.time }, ..line };
+        lines.extend(Line::from_json(&value).map(at));
     }
     Ok((origins, lines))
 }

@@ -153,7 +153,7 @@ pub(crate) fn is_worth_writing(lines: &[Line]) -> bool {
 mod tests {
     use std::collections::BTreeMap;
 
-    use super::super::line::Subject;
+    use super::super::line::{Subject, Time};
     use super::super::rows::rows;
     use super::super::targets;
     use super::*;
@@ -167,7 +167,7 @@ mod tests {
         let counters =
             BTreeMap::from([("steps".to_owned(), Some(200.0)), ("fsyncs".to_owned(), Some(300.0))]);
         let ended = Ended::Good;
-        let lines = [Line { subject, repetition: 1, ended, failures: 0, figures, counters }];
+        let lines = [Line { subject, time: Time::of(1), ended, failures: 0, figures, counters }];
         let origin = Origin { command: "cargo xtask bench".to_owned(), ..Origin::default() };
         let text = page(&[origin], &rows(&targets::all(), &lines), &lines, "W4: the disk.\n");
         assert!(text.contains("\n| `cargo xtask bench` |  |  |\n"), "{text}");
@@ -202,7 +202,7 @@ mod tests {
         };
         let ended = Ended::TooLong(120);
         let (figures, counters) = (BTreeMap::new(), BTreeMap::new());
-        let line = Line { subject, repetition: 1, ended, failures: 0, figures, counters };
+        let line = Line { subject, time: Time::of(1), ended, failures: 0, figures, counters };
         assert!(page(&[], &[], &[line], "").contains("**did not finish in 120 s**"));
     }
 }

@@ -1,6 +1,6 @@
 //! From results to rows: each target with what was measured, beside the reference and the ceiling. Pure.
 
-use super::line::{Ended, Line, Side, Subject};
+use super::line::{Ended, Line, Side, Subject, Time};
 use super::plan;
 use super::targets::{Ceiling, Figure, Goal, Target};
 
@@ -75,7 +75,7 @@ fn row(target: &Target, lines: &[Line]) -> Row {
         of_side(target, lines, Side::Reference)
     };
     let ratio = ratio(target, lines);
-    let spread = |values: &[(u64, f64)]| Spread::of(values.iter().map(|(_, value)| *value));
+    let spread = |values: &[(Time, f64)]| Spread::of(values.iter().map(|(_, value)| *value));
     let (ours, reference) = (spread(&ours), spread(&reference));
     let ceiling = ceiling(target, lines);
     let trouble = trouble(target, lines);
@@ -119,20 +119,20 @@ fn has_all_slots(store: &'static str, lines: &[Line]) -> bool {
 }
 
 /// By repetition.
-fn of_side(target: &Target, lines: &[Line], side: Side) -> Vec<(u64, f64)> {
-    let of = |workload: &str, size: u64, name: &str| -> Vec<(u64, f64)> {
+fn of_side(target: &Target, lines: &[Line], side: Side) -> Vec<(Time, f64)> {
+    let of = |workload: &str, size: u64, name: &str| -> Vec<(Time, f64)> {
         let same = lines.iter().filter(|line| is_of(&line.subject, workload, target.store, side));
         let same =
             same.filter(|line| line.subject.size == size && line.subject.slots == target.figure.slots());
         let same = same.filter(|line| is_with(target.figure, line.subject.nodes));
-        same.filter_map(|line| Some((line.repetition, line.figure(name)?))).collect()
+        same.filter_map(|line| Some((line.time, line.figure(name)?))).collect()
     };
-    let relation = |above: Vec<(u64, f64)>, below: Vec<(u64, f64)>| -> Vec<(u64, f64)> {
-        let median = |values: Vec<(u64, f64)>| Spread::of(values.into_iter().map(|(_, value)| value));
+    let relation = |above: Vec<(Time, f64)>, below: Vec<(Time, f64)>| -> Vec<(Time, f64)> {
+        let median = |values: Vec<(Time, f64)>| Spread::of(values.into_iter().map(|(_, value)| value));
         let (above, below) = (median(above), median(below));
         above
             .zip(below)
-            .map(|(above, below)| (0, above.median / below.median.max(1e-9)))
+            .map(|(above, below)| (Time::default(), above.median / below.median.max(1e-9)))
             .into_iter()
             .collect()
     };
@@ -160,7 +160,7 @@ fn of_side(target: &Target, lines: &[Line], side: Side) -> Vec<(u64, f64)> {
                 let same = same.filter(|line| line.subject.size == target.size);
                 let same = same.filter(|line| line.subject.activity_ms == activity_ms);
                 let same = same.filter(|line| line.subject.nodes == nodes);
-                same.filter_map(|line| Some((line.repetition, line.figure(name)?))).collect()
+                same.filter_map(|line| Some((line.time, line.figure(name)?))).collect()
             };
             relation(with(nodes), with(1))
         }
@@ -190,10 +190,15 @@ pub(crate) fn is_with(figure: Figure, nodes: u64) -> bool {
 }
 
 /// Over all results of the store.
-fn sum(target: &Target, lines: &[Line], side: Side, count: impl Fn(&Line) -> Option<f64>) -> Vec<(u64, f64)> {
+fn sum(
+    target: &Target,
+    lines: &[Line],
+    side: Side,
+    count: impl Fn(&Line) -> Option<f64>,
+) -> Vec<(Time, f64)> {
     let same = lines.iter().filter(|line| line.subject.store == target.store && line.subject.side == side);
     let counts: Vec<f64> = same.filter_map(count).collect();
-    if counts.is_empty() { vec![] } else { vec![(0, counts.iter().sum())] }
+    if counts.is_empty() { vec![] } else { vec![(Time::default(), counts.iter().sum())] }
 }
 
 /// Repetition by repetition, because noise hits both of one. The reference does not get to the end of the large sizes: a rate is then
@@ -220,8 +225,8 @@ fn ratio(target: &Target, lines: &[Line]) -> Option<Ratio> {
             reference = asked.filter(|line| line.subject.size == size).filter_map(rate_at_most).collect();
         }
     }
-    let pair = |(repetition, ours): &(u64, f64)| {
-        let (_, reference) = reference.iter().find(|(other, _)| other == repetition)?;
+    let pair = |(time, ours): &(Time, f64)| {
+        let (_, reference) = reference.iter().find(|(other, _)| other == time)?;
         Some(better(target, *ours, *reference))
     };
     let pairs: Vec<f64> = ours.iter().filter_map(pair).collect();
@@ -229,10 +234,10 @@ fn ratio(target: &Target, lines: &[Line]) -> Option<Ratio> {
 }
 
 /// Of a measurement that was stopped: as if it had been done at that moment, by repetition. (What is counted per second is what the size counts.)
-fn rate_at_most(line: &Line) -> Option<(u64, f64)> {
+fn rate_at_most(line: &Line) -> Option<(Time, f64)> {
     let Ended::TooLong(seconds) = line.ended else { return None };
     let (size, seconds) = (u32::try_from(line.subject.size).ok()?, u32::try_from(seconds).ok()?);
-    Some((line.repetition, f64::from(size) / f64::from(seconds).max(1.0)))
+    Some((line.time, f64::from(size) / f64::from(seconds).max(1.0)))
 }
 
 const EARLY_IS_NO_RATIO: Figure = Figure::Plain { name: "early", unit: "early" };

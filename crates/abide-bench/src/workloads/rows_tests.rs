@@ -9,7 +9,14 @@ fn line(who: Side, size: u64, repetition: u64, figures: &[(&str, f64)]) -> Line 
         figures.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
     let (workload, store) = ("w1".to_owned(), "sqlite-full".to_owned());
     let subject = Subject { workload, size, store, slots: None, nodes: 1, activity_ms: 0, side: who };
-    Line { subject, repetition, ended: Ended::Good, failures: 0, figures, counters: BTreeMap::new() }
+    Line {
+        subject,
+        time: Time::of(repetition),
+        ended: Ended::Good,
+        failures: 0,
+        figures,
+        counters: BTreeMap::new(),
+    }
 }
 
 fn rate(who: Side, size: u64, repetition: u64, rate: f64) -> Line {
@@ -187,4 +194,17 @@ fn what_is_judged_with_some_slots_is_of_those() {
     let goal = Goal::AtLeast { must: 60.0, aim: None };
     let found = row(&Target { figure, goal, ..W1 }, &lines);
     assert_eq!((found.verdict, found.ours.map(|it| it.median)), (Verdict::Met, Some(70.0)));
+}
+
+#[test]
+fn runs_at_different_times_are_not_compared() {
+    let mut lines = vec![
+        rate(Side::Ours, 1_000, 1, 100.0),
+        rate(Side::Ours, 1_000, 1, 900.0),
+        rate(Side::Reference, 1_000, 1, 10.0),
+    ];
+    (lines[1].time.run, lines[2].time.run) = (2, 2);
+    let found = row(&W1, &lines);
+    assert_eq!(found.ours.map(|it| it.median), Some(500.0));
+    assert_eq!(found.ratio.map(|ratio| ratio.spread.median), Some(90.0), "of the run that has both");
 }

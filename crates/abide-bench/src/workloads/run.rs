@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, channel};
 
 use serde_json::Value;
 
-use super::line::{Ended, Line, Side, Subject};
+use super::line::{Ended, Line, Side, Subject, Time};
 use super::plan::Case;
 use crate::store::Fallible;
 
@@ -74,7 +74,7 @@ pub(crate) fn run(program: Program<'_>, case: &Case, place: Place<'_>) -> Fallib
 
     let empty = Line {
         subject: case.subject(program.side),
-        repetition: 0,
+        time: Time::default(),
         ended: Ended::Good,
         failures: 0,
         figures: BTreeMap::new(),
