@@ -42,7 +42,7 @@ BEGIN
     VALUES (v_mailbox, p_message.class, CASE WHEN v_hidden_until > now THEN v_hidden_until END, p_message.execution, p_message.event,
             p_message.parent, p_message.item)
     RETURNING no, visible_at INTO v_sent, v_hidden_until;
-    IF v_hidden_until IS NULL AND cardinality(p_offer.nonces) > 0 AND NOT abide.is_passed_by(v_sent, p_offer.pins) THEN
+    IF v_hidden_until IS NULL AND coalesce(cardinality(p_offer.nonces), 0) > 0 AND NOT abide.is_passed_by(v_sent, p_offer.pins) THEN
         v_leased_until := abide.later(now, p_offer.lease_ms);
         INSERT INTO abide.mailbox (no, id, lease, leased_until, batch_to, batch_first, due_at)
         VALUES (v_mailbox, p_message.recipient, p_offer.nonces[1], v_leased_until, 0, v_sent, v_leased_until);

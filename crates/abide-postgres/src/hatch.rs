@@ -25,6 +25,11 @@ const BACK_WITHIN: Duration = Duration::from_millis(2);
 const COLLECTED_WITHIN: Duration = Duration::from_millis(20);
 const COLLECTED_AT_LAST: Duration = Duration::from_secs(1);
 
+/// How long a lease under these terms may lie before somebody begins to renew it.
+pub(crate) fn quarter_of_lease(terms: &Terms) -> Duration {
+    Duration::from_millis(number(terms.lease_ms())) / 4
+}
+
 #[derive(Debug, Default)]
 pub(crate) struct Hatch {
     state: Mutex<State>,
@@ -74,8 +79,7 @@ impl Tray {
     fn uncollected_since(&self, now: Duration) -> Duration {
         let is_expected = self.wanted > 0 || self.expected.0 > 0;
         let within = if is_expected { COLLECTED_AT_LAST } else { COLLECTED_WITHIN };
-        let lease = Duration::from_millis(number(self.terms.lease_ms()));
-        now.saturating_sub(within.min(lease / 4))
+        now.saturating_sub(within.min(quarter_of_lease(&self.terms)))
     }
 
     fn is_idle(&self) -> bool {

@@ -149,6 +149,11 @@ impl Looked {
         self.now.saturating_add(lease_ms)
     }
 
+    /// How long it has been here.
+    pub(crate) fn age(&self) -> Duration {
+        self.shared.settings.clock.monotonic().saturating_sub(self.arrived_at)
+    }
+
     /// The server's time by now, to be asked for in the poll that hands leases over.
     pub(crate) fn server_time(&self) -> ServerTime {
         let (clock, now) = (&self.shared.settings.clock, Timestamp::from_millis(number(self.now)));

@@ -83,7 +83,6 @@ impl<'s> Errand<'s> {
 
     /// After a look that leased so many of so many: what this node was told of and cannot use, or not all of it, is for others.
     fn looked(&mut self, leased: usize, most: usize) {
-        self.has_leases = leased > 0;
         if leased == 0 {
             self.tell(Pace::AtOnce);
         } else if leased == most {
@@ -168,6 +167,7 @@ impl PostgresProvider {
             self.note_backlog(&look, wait);
             self.shared.waiters.note_look(&errand.waiter, look);
             errand.looked(found, search.most_for_us(found, most));
+            errand.has_leases = !leases.is_empty();
             if !leases.is_empty() {
                 self.expect_back(&terms, wait, search.limit().saturating_sub(leases.len()));
                 return Ok(leases);

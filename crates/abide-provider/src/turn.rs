@@ -139,8 +139,8 @@ pub struct Committed {
     /// side, or the prune failed after the turn was committed. The next commit that asks catches up.
     pub pruned: Option<PruneResult>,
     /// If the turn said that its caller would take the [next](Turn::next) one, the store may lease it here: the instance has mail, and
-    /// none that could be leased has waited for longer. A lease as any other; a store that has not granted it says `None`, and the instance
-    /// is leased by whoever asks for instances.
+    /// none that could be leased has waited for longer (if several turns go together, for longer than the first of them). A lease as any other; a
+    /// store that has not granted it says `None`, and the instance is leased by whoever asks for instances.
     pub next: Option<Box<InstanceLease>>,
 }
 

@@ -1,7 +1,8 @@
 //! The one loop that finds work: for turns and for activities alike.
 //!
 //! A [`Lane`] knows how to lease and how to run what it leased. The loop asks for no more than there are free slots, waits in
-//! the store if there is nothing, backs off if the store fails, and starts a task for each lease. It runs until the runtime
+//! the store if there is nothing, backs off if the store fails, and starts a task for each lease, which goes on with what comes
+//! with the end of it. It runs until the runtime
 //! ends; what was leased but cannot be started any more is given back.
 
 use std::collections::BTreeSet;
@@ -11,6 +12,7 @@ use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::task::Poll;
 use std::time::Duration;
 
 use abide_model::{Clock, panic_text};
@@ -370,9 +372,23 @@ fn start<L: Lane>(core: &Arc<Core>, lane: &Arc<L>, lease: L::Lease, granted: Han
             }
             L::count_leased(&core, 1);
             begun = begin(&core, &lane, next);
+            let_others_go_first().await;
         }
     };
     core.spawn(L::NAME, task.boxed());
+}
+
+/// A store that answers at once would keep a thread for as long as an instance goes on.
+async fn let_others_go_first() {
+    let mut have_gone = false;
+    poll_fn(|context| {
+        if std::mem::replace(&mut have_gone, true) {
+            return Poll::Ready(());
+        }
+        context.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
 }
 
 /// Work on a lease that has begun.

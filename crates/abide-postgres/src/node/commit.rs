@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use abide_model::PruneResult;
 use abide_provider::{AppendConflict, Committed, Rejection, StoreError};
@@ -11,7 +12,7 @@ use super::batch::{Answers, Batched, Key, Waiting};
 use super::connection::{Connection, Params};
 use crate::encode::{EncodedTurn, QUEUE_MESSAGE, number};
 use crate::error::CallError;
-use crate::hatch::{Handed, Promise};
+use crate::hatch::{Handed, Promise, quarter_of_lease};
 use crate::lease::Looked;
 use crate::news::News;
 use crate::rows::{NewTurn, OfTurn, Outline, WorkOffer};
@@ -28,14 +29,22 @@ pub(crate) struct Commit(pub(crate) EncodedTurn);
 #[derive(Debug)]
 pub(crate) struct Written {
     committed: Committed,
-    /// The lease on the next turn, until somebody has it.
-    next: Option<Looked>,
+    next: Option<NextTurn>,
+}
+
+/// The lease on the next turn, until somebody has it.
+#[derive(Debug)]
+struct NextTurn {
+    leased: Looked,
+    /// What lies for longer goes back: it is renewed only once somebody has it.
+    collected_within: Duration,
 }
 
 impl Written {
     /// To be called in the poll that hands it to the caller.
     pub(crate) fn hand_over(self) -> Committed {
-        self.committed.with_next(self.next.and_then(Looked::into_lease))
+        let next = self.next.filter(|next| next.leased.age() <= next.collected_within);
+        self.committed.with_next(next.and_then(|next| next.leased.into_lease()))
     }
 }
 
@@ -132,12 +141,13 @@ fn next_turns(
     batch: &[Waiting<Commit>],
     promise: Option<&Promise>,
     leased: &mut Looked,
-) -> Vec<Option<Looked>> {
+) -> Vec<Option<NextTurn>> {
     let mut next_turn = |EncodedTurn { turn, next, .. }: &EncodedTurn| {
-        let promise = promise.filter(|promise| next.as_ref().is_some_and(|terms| promise.is_under(terms)))?;
-        let next = leased.take_mailbox(turn.mailbox?)?;
-        promise.announce_end_of(&next);
-        Some(next)
+        let terms = next.as_ref()?;
+        let promise = promise.filter(|promise| promise.is_under(terms))?;
+        let leased = leased.take_mailbox(turn.mailbox?)?;
+        promise.announce_end_of(&leased);
+        Some(NextTurn { leased, collected_within: quarter_of_lease(terms) })
     };
     batch.iter().map(|waiting| next_turn(&waiting.what.0)).collect()
 }

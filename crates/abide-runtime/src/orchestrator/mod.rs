@@ -337,7 +337,7 @@ impl Lane for Orchestrator {
             lasts: settings.orchestrator_lock_timeout,
             interval: settings.orchestrator_renewal_interval,
         };
-        // Here and not in the task, which may have to wait for a thread.
+        // Here and not in the task, which may have to wait for a thread (unless the lease came with a commit: then this is in it).
         let renewed = self.core.renewals.hold(keep, granted.by);
         let work = async move {
             let time = StoreTime::of_instance(&lease, granted);

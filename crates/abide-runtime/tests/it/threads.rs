@@ -195,3 +195,33 @@ fn a_panic_whose_payload_panics_is_a_failure_of_its_activity() {
         node.shutdown(None).await;
     });
 }
+
+#[test]
+fn an_instance_that_goes_on_for_ever_leaves_the_only_thread_to_others() {
+    let (done, is_done) = mpsc::channel();
+    // In a thread of its own: if it kept the thread, no timer would fire.
+    std::thread::spawn(move || {
+        one_thread().block_on(async {
+            // It answers at once.
+            let store = Arc::new(InMemoryProvider::new());
+            let orchestrations = OrchestrationRegistry::builder()
+                .register("Forever", |ctx: OrchestrationContext, input: String| async move {
+                    ctx.continue_as_new(input).await
+                })
+                .build();
+            let activities = ActivityRegistry::builder().build();
+            let runtime = Runtime::start_with_store(store.clone(), activities, orchestrations).await;
+            let client = Client::new(store);
+            client.start_orchestration("i", "Forever", "").await.unwrap();
+            while client.list_executions("i").await.unwrap().len() < 100 {
+                tokio::task::yield_now().await;
+            }
+            client.cancel_instance("i", "enough").await.unwrap();
+            let end = client.wait_for_orchestration("i", LIMIT).await.unwrap();
+            assert!(matches!(end, OrchestrationStatus::Failed { .. }), "{end:?}");
+            runtime.shutdown(None).await;
+        });
+        done.send(()).unwrap();
+    });
+    is_done.recv_timeout(LIMIT).expect("others have their turn");
+}
