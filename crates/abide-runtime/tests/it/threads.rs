@@ -199,7 +199,7 @@ fn a_panic_whose_payload_panics_is_a_failure_of_its_activity() {
 #[test]
 fn an_instance_that_goes_on_for_ever_leaves_the_only_thread_to_others() {
     let (done, is_done) = mpsc::channel();
-    // In a thread of its own: if it kept the thread, no timer would fire.
+    #[expect(clippy::disallowed_methods, reason = "if it kept the thread, no timer would fire on it")]
     std::thread::spawn(move || {
         one_thread().block_on(async {
             // It answers at once.
