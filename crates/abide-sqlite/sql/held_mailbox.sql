@@ -1,4 +1,4 @@
 -- What a lease must know about its mailbox. Column order: `Held::read`.
 SELECT no, id, execution, last_event, updated_at, lease, leased_until, batch, ready IS NOT NULL,
-       status IN ('Running', 'ContinuedAsNew')
+       status IN ('Running', 'ContinuedAsNew'), due_at
 FROM mailbox WHERE no = ?1

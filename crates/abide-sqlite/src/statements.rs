@@ -5,7 +5,7 @@
 
 use std::cell::RefCell;
 
-use rusqlite::{Connection, Params, Row, Statement, StatementStatus};
+use rusqlite::{Connection, Params, PrepFlags, Row, Statement, StatementStatus};
 
 /// Declares the statements: a variant, and the file its text is in.
 macro_rules! statements {
@@ -123,6 +123,7 @@ statements! {
     KvClearStore = "kv_clear_store",
     KvChange = "kv_change",
     KvFoldValues = "kv_fold_values",
+    KvAnyDelta = "kv_any_delta",
     KvFoldTombstones = "kv_fold_tombstones",
     KvEmptyDelta = "kv_empty_delta",
     KvSnapshot = "kv_snapshot",
@@ -140,6 +141,7 @@ statements! {
     CustomStatus = "custom_status",
     SeenRequest = "seen_request",
     RememberRequest = "remember_request",
+    AnyForgottenRequest = "any_forgotten_request",
     ForgetRequests = "forget_requests",
     ListNewest = "list_newest",
     ListByStatus = "list_by_status",
@@ -274,7 +276,10 @@ impl<'c> Statements<'c> {
         if let Some(statement) = slot.as_mut() {
             return run(statement);
         }
-        run(slot.insert(self.connection.prepare(sql.text())?))
+        // It stays: SQLite keeps its quick memory for what statements need while they run.
+        let prepared =
+            self.connection.prepare_with_flags(sql.text(), PrepFlags::SQLITE_PREPARE_PERSISTENT)?;
+        run(slot.insert(prepared))
     }
 }
 

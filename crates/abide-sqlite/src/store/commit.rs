@@ -10,7 +10,7 @@ use abide_provider::{
 use rusqlite::params;
 
 use super::Tx;
-use super::mailbox::{Held, MailboxRow, Parent, Readiness};
+use super::mailbox::{Existence, Held, MailboxRow, Parent, Readiness};
 use crate::encode::{EncodedTurn, column, number};
 use crate::error::Failure;
 use crate::statements::Sql;
@@ -34,13 +34,14 @@ impl Tx<'_, '_> {
                 check_addressee(&mailbox, commit)?;
                 check_order(&mailbox, &commit.turn, commit.operation)?;
                 self.consume_messages(&mailbox, &commit.consumed)?;
-                self.write_turn(mailbox, &commit.turn)?
+                self.write_turn(mailbox, &commit.turn, None)?
             }
             Authority::FinishedWork { token, expected } => {
                 let (mailbox, token) = self.check_fused(token, *expected, commit)?;
                 check_order(&mailbox, &commit.turn, commit.operation)?;
                 self.consume_work(token)?;
-                self.write_turn(mailbox, &commit.turn)?
+                let known = unchanged_by(&commit.turn, &mailbox);
+                self.write_turn(mailbox, &commit.turn, known)?
             }
         };
         Ok(Committed::with_pruned(pruned))
@@ -54,7 +55,7 @@ impl Tx<'_, '_> {
         check_order(&mailbox, turn, operation)?;
         let owner = self.owner_of(no)?;
         let lease = mailbox.lease.clone();
-        self.write_turn(mailbox, turn)?;
+        self.write_turn(mailbox, turn, None)?;
         // Appending past events does not end a turn that somebody is running.
         if let Some(lease) = lease {
             let batch = super::mailbox::format_batch(lease.batch.into_iter());
@@ -84,15 +85,19 @@ impl Tx<'_, '_> {
         if position_of(&mailbox) != expected {
             return Err(busy("the instance has moved on: finish the activity, and read what is new"));
         }
-        if mailbox.ready || self.has_due_mail(mailbox.no)? {
+        if mailbox.ready || self.has_due_mail(&mailbox)? {
             return Err(busy("the instance has mail: finish the activity, and take both in"));
         }
         Ok((mailbox, token))
     }
 
-    fn has_due_mail(&self, mailbox: i64) -> rusqlite::Result<bool> {
-        let head = self.sql.row(Sql::FirstMessage, [mailbox], |row| row.get::<_, i64>(0))?;
-        Ok(head.is_some_and(|visible_at| visible_at <= self.now))
+    /// Of an instance that is not leased its row says so. A name that is none yet may have mail that does not make it ready.
+    fn has_due_mail(&self, mailbox: &Held) -> rusqlite::Result<bool> {
+        let due_at = match mailbox.existence() {
+            Existence::Instance => mailbox.due_at,
+            Existence::MailboxOnly => self.sql.row(Sql::FirstMessage, [mailbox.no], |row| row.get(0))?,
+        };
+        Ok(due_at.is_some_and(|due_at| due_at <= self.now))
     }
 
     fn consume_messages(&self, mailbox: &Held, consumed: &Consumed) -> rusqlite::Result<()> {
@@ -108,8 +113,13 @@ impl Tx<'_, '_> {
         Ok(())
     }
 
-    /// Everything but the fence. Ends the lease. Says what was pruned.
-    fn write_turn(&self, mut mailbox: Held, turn: &EncodedTurn) -> rusqlite::Result<Option<PruneResult>> {
+    /// Everything but the fence. Ends the lease; when the mailbox can be leased again is read, unless it is known. Says what was pruned.
+    fn write_turn(
+        &self,
+        mut mailbox: Held,
+        turn: &EncodedTurn,
+        known: Option<Readiness>,
+    ) -> rusqlite::Result<Option<PruneResult>> {
         let rows = &turn.rows;
         let execution = column(rows.execution_id);
         if turn.creates_instance || mailbox.execution > 0 {
@@ -129,7 +139,11 @@ impl Tx<'_, '_> {
         self.remove_timers(mailbox.no, execution, &rows.timers)?;
         let prune = |options| self.prune(mailbox.no, mailbox.execution, options, PRUNE_BATCH);
         let pruned = rows.prune.as_ref().map(prune).transpose()?;
-        self.progress(&mailbox)?;
+        let readiness = match known {
+            Some(known) => known,
+            None => self.readiness(mailbox.no, mailbox.existence())?,
+        };
+        self.progress(&mailbox, readiness)?;
         Ok(pruned)
     }
 
@@ -169,8 +183,7 @@ impl Tx<'_, '_> {
     }
 
     /// Says where the mailbox stands now, and when it can be leased again.
-    fn progress(&self, mailbox: &Held) -> rusqlite::Result<()> {
-        let Readiness { ready, due_at } = self.readiness(mailbox.no, mailbox.existence())?;
+    fn progress(&self, mailbox: &Held, Readiness { ready, due_at }: Readiness) -> rusqlite::Result<()> {
         self.sql.execute(
             Sql::ProgressMailbox,
             params![mailbox.no, mailbox.last_event, mailbox.updated_at, ready, due_at],
@@ -285,6 +298,17 @@ fn check_order(mailbox: &Held, turn: &EncodedTurn, operation: Operation) -> Resu
         let message = format!("{conflict} (instance '{}')", mailbox.id);
         Failure::Refused(StoreError::rejected(operation, Rejection::Conflict, message))
     })
+}
+
+/// When an instance without a lease and without visible mail can be leased, if a turn leaves its mail alone: as before.
+fn unchanged_by(turn: &EncodedTurn, mailbox: &Held) -> Option<Readiness> {
+    let removes_none = match &turn.rows.timers {
+        TimerRows::All => false,
+        TimerRows::These(events) => events.is_empty(),
+    };
+    let sends_none = turn.messages.iter().all(|message| message.to != mailbox.id);
+    let is_known = mailbox.existence() == Existence::Instance;
+    (is_known && removes_none && sends_none).then_some(Readiness { ready: None, due_at: mailbox.due_at })
 }
 
 /// Whether there is anything to write about the instance itself. Most turns only add to its history.

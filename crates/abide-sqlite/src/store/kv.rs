@@ -20,7 +20,7 @@ impl Tx<'_, '_> {
             };
             self.sql.execute(Sql::KvChange, params![mailbox, key, value, updated_at])?;
         }
-        if rows.fold {
+        if rows.fold && self.sql.row(Sql::KvAnyDelta, [mailbox], |_| Ok(()))?.is_some() {
             self.sql.execute(Sql::KvFoldTombstones, [mailbox])?;
             self.sql.execute(Sql::KvFoldValues, [mailbox])?;
             self.sql.execute(Sql::KvEmptyDelta, [mailbox])?;

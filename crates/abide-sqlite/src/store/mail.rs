@@ -65,7 +65,9 @@ impl Tx<'_, '_> {
         key: RequestKey,
     ) -> Result<(), Failure> {
         let forgotten = self.forgotten_requests();
-        self.sql.execute(Sql::ForgetRequests, [forgotten])?;
+        if self.sql.row(Sql::AnyForgottenRequest, [forgotten], |_| Ok(()))?.is_some() {
+            self.sql.execute(Sql::ForgetRequests, [forgotten])?;
+        }
         if self.sql.execute(Sql::RememberRequest, params![key.0, self.now, forgotten])? > 0 {
             self.enqueue_delayed(message, delay)?;
         }

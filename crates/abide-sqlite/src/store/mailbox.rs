@@ -59,6 +59,8 @@ pub(crate) struct Held {
     pub(crate) ready: bool,
     /// Also if it is about to continue as new.
     pub(crate) is_running: bool,
+    /// When its next hidden message becomes visible, as of the last time that it was not leased.
+    pub(crate) due_at: Option<i64>,
 }
 
 impl Held {
@@ -80,6 +82,7 @@ impl Held {
             lease,
             ready: row.get(8)?,
             is_running: row.get(9)?,
+            due_at: row.get(10)?,
         })
     }
 

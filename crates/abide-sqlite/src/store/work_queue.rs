@@ -100,18 +100,28 @@ impl Tx<'_, '_> {
         leases: &mut Vec<WorkLease>,
     ) -> rusqlite::Result<usize> {
         let mut taken = 0;
-        let mut candidates = candidates.into_iter().peekable();
+        let mut candidates = candidates.into_iter();
+        let mut oldest = self.oldest_lane(&request.tags, holder)?;
         while leases.len() < request.limit {
-            let lane = self.oldest_lane(&request.tags, holder)?;
-            let work = match (lane, candidates.peek()) {
-                (Some(lane), Some(plain)) if lane.head < plain.key.no => self.open_lane(&lane, holder)?,
-                (Some(lane), None) if behind == Behind::Nothing => self.open_lane(&lane, holder)?,
-                (_, Some(_)) => candidates.next(),
-                (_, None) => break,
+            let is_next = |lane: &&Lane| match candidates.as_slice().first() {
+                Some(plain) => lane.head < plain.key.no,
+                None => behind == Behind::Nothing,
             };
+            let lane = oldest.as_ref().filter(is_next);
+            let work = match lane {
+                Some(lane) => self.open_lane(lane, holder)?,
+                None => candidates.next(),
+            };
+            let (is_of_lane, is_none) = (lane.is_some(), work.is_none());
             if let Some(work) = work {
                 taken += 1;
                 leases.extend(self.take(work, request)?);
+            }
+            // Work that is in no lane leaves them as they are.
+            if is_of_lane && leases.len() < request.limit {
+                oldest = self.oldest_lane(&request.tags, holder)?;
+            } else if is_none {
+                break;
             }
         }
         Ok(taken)

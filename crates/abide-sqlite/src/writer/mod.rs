@@ -224,7 +224,7 @@ impl Thread {
     fn group(&mut self, ground: &WriterGround<'_, '_>, neighbours: &mut Neighbours) -> Outcome {
         let mut outcome = group::run(ground, std::mem::take(&mut self.backlog), &mut self.parked);
         self.shared.stolen.tell(std::mem::take(&mut outcome.stolen));
-        neighbours.note_leases(outcome.leases.take());
+        neighbours.note_group(outcome.leases.take());
         if outcome.again {
             self.backlog.push(nothing());
         }

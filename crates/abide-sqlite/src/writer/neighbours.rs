@@ -19,13 +19,27 @@ const IN_COMPANY: Duration = Duration::from_millis(100);
 /// How often to look whether there are others: one that came a moment ago is heard within half a second.
 const ALONE: Duration = Duration::from_millis(250);
 
+/// A version of the file that was read within this time need not be read again.
+const FRESH: Duration = Duration::from_millis(10);
+
 /// What is known about the other processes.
+///
+/// While the version of the file stays the same, they have written nothing. So what was read out of it is read again only if they, or we, have
+/// written since, and a look that finds nothing new is one statement. What has to be read again is `None`.
 pub(crate) struct Neighbours {
+    /// The version of the file when it was last read, and when that was.
     version: Option<i64>,
+    read_at: Option<Duration>,
+    /// The version at the last look for the parked calls.
+    looked_at: Option<i64>,
     /// The version that those who listen for changes were told of.
     told: Option<i64>,
     next_watch: Duration,
     company: bool,
+    others: Option<Vec<Other>>,
+    /// What becomes due next, in these lanes.
+    next_due: Option<(Vec<Lane>, Option<i64>)>,
+    /// What is waited for.
     due: Option<i64>,
     next_look: Duration,
     first_look: bool,
@@ -33,13 +47,20 @@ pub(crate) struct Neighbours {
     held: HeldWork,
 }
 
+/// Another process: its number, and its lock file.
+type Other = (i64, String);
+
 impl Neighbours {
     pub(crate) fn new() -> Self {
         Self {
             version: None,
+            read_at: None,
+            looked_at: None,
             told: None,
             next_watch: Duration::ZERO,
             company: true,
+            others: None,
+            next_due: None,
             due: None,
             next_look: Duration::ZERO,
             first_look: true,
@@ -47,8 +68,9 @@ impl Neighbours {
         }
     }
 
-    /// Notes which leases this process began and ended itself: others may take away what is left.
-    pub(crate) fn note_leases(&mut self, changes: Option<Vec<LeaseChange>>) {
+    /// This process has written. Notes which leases it began and ended itself: others may take away what is left.
+    pub(crate) fn note_group(&mut self, changes: Option<Vec<LeaseChange>>) {
+        self.forget();
         self.held.note(changes);
     }
 
@@ -61,7 +83,7 @@ impl Neighbours {
     ///
     /// Only what the parked calls want is due: for anything else nobody would be woken, again and again.
     pub(crate) fn patience(&mut self, ground: &WriterGround<'_, '_>, wanted: &[Lane]) -> Duration {
-        self.due = next_due(ground, wanted);
+        self.due = self.next_due(ground, wanted);
         let now = column(ground.now().as_millis());
         let until_due = self.due.map_or(Duration::MAX, |due| {
             Duration::from_millis(u64::try_from(due.saturating_sub(now)).unwrap_or(0))
@@ -91,9 +113,9 @@ impl Neighbours {
             return;
         }
         self.next_watch = now + IN_COMPANY;
-        let version = data_version(ground);
-        if version != self.told {
-            self.told = version;
+        self.notice_writes(ground, now);
+        if self.version != self.told {
+            self.told = self.version;
             ground.shared().changes.tell_all();
             ground.shared().stolen.tell(self.held.look(ground));
         }
@@ -109,9 +131,9 @@ impl Neighbours {
         if ground.shared().in_memory() {
             return false;
         }
-        let version = data_version(ground);
-        let moved = version != self.version;
-        self.version = version;
+        let version = self.read_version(ground, ground.shared().clock.monotonic());
+        let moved = version != self.looked_at;
+        self.looked_at = version;
         moved
     }
 
@@ -124,10 +146,7 @@ impl Neighbours {
             return Vec::new();
         }
         self.next_look = now + IN_COMPANY;
-        let others = ground.statements().rows(Sql::ListOwners, [shared.owner()], |row| {
-            Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?))
-        });
-        let others = others.unwrap_or_default();
+        let others = self.others(ground, now);
         self.company = !others.is_empty();
         if self.first_look {
             self.first_look = false;
@@ -151,17 +170,57 @@ impl Neighbours {
         }
         burials
     }
-}
 
-/// A number that another connection's commit changes, and our own does not.
-fn data_version(ground: &WriterGround<'_, '_>) -> Option<i64> {
-    ground.statements().row(Sql::DataVersion, [], |row| row.get::<_, i64>(0)).ok().flatten()
-}
+    /// Whoever else has entered this file.
+    fn others(&mut self, ground: &WriterGround<'_, '_>, now: Duration) -> Vec<Other> {
+        self.notice_writes(ground, now);
+        if self.others.is_none() {
+            let read = ground.statements().rows(Sql::ListOwners, [ground.shared().owner()], |row| {
+                Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?))
+            });
+            self.others = read.ok();
+        }
+        self.others.clone().unwrap_or_default()
+    }
 
-fn next_due(ground: &WriterGround<'_, '_>, wanted: &[Lane]) -> Option<i64> {
-    let due_of = |lane: &Lane| match lane {
-        Lane::Instances => Sql::NextMailboxDue,
-        Lane::Work => Sql::NextWorkDue,
-    };
-    wanted.iter().filter_map(|lane| ground.statements().next_due(due_of(lane)).ok().flatten()).min()
+    fn next_due(&mut self, ground: &WriterGround<'_, '_>, wanted: &[Lane]) -> Option<i64> {
+        self.notice_writes(ground, ground.shared().clock.monotonic());
+        if let Some((lanes, due)) = &self.next_due
+            && lanes == wanted
+        {
+            return *due;
+        }
+        let due_of = |lane: &Lane| match lane {
+            Lane::Instances => Sql::NextMailboxDue,
+            Lane::Work => Sql::NextWorkDue,
+        };
+        let read: Vec<_> = wanted.iter().map(|lane| ground.statements().next_due(due_of(lane))).collect();
+        let due = read.iter().flatten().copied().flatten().min();
+        let all_were_read = read.iter().all(Result::is_ok);
+        self.next_due = all_were_read.then(|| (wanted.to_vec(), due));
+        due
+    }
+
+    /// Reads the version again, unless that was a moment ago or there can be nobody else.
+    fn notice_writes(&mut self, ground: &WriterGround<'_, '_>, now: Duration) {
+        let is_recent = self.read_at.is_some_and(|read_at| now < read_at + FRESH);
+        if !is_recent && !ground.shared().in_memory() {
+            self.read_version(ground, now);
+        }
+    }
+
+    /// A number that another connection's commit changes, and our own does not. If it has changed, or cannot be read, nothing is known any more.
+    fn read_version(&mut self, ground: &WriterGround<'_, '_>, now: Duration) -> Option<i64> {
+        let read = ground.statements().row(Sql::DataVersion, [], |row| row.get::<_, i64>(0));
+        let version = read.ok().flatten();
+        if version.is_none() || version != self.version {
+            self.forget();
+        }
+        (self.version, self.read_at) = (version, version.map(|_| now));
+        version
+    }
+
+    fn forget(&mut self) {
+        (self.others, self.next_due) = (None, None);
+    }
 }

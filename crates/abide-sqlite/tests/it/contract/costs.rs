@@ -1,8 +1,11 @@
 //! How many statements a call runs: as many for many rows as for few, where a statement can take many.
 
+use std::collections::BTreeMap;
+use std::pin::pin;
+
 use abide_host::SystemClock;
 use abide_model::{Clock as _, EventKind, ExecutionStatus, PruneOptions};
-use abide_provider::{PRUNE_BATCH, Provider as _, ProviderAdmin as _};
+use abide_provider::{LeaseWork, PRUNE_BATCH, Provider as _, ProviderAdmin as _};
 use futures::executor::block_on;
 use futures::{FutureExt as _, StreamExt as _};
 
@@ -90,7 +93,7 @@ fn the_end_of_an_instance_with_two_thousand_running_activities_is_two_dozen_stat
 }
 
 /// What a commit costs that cancels everything, however much that is.
-const CANCELLING: u64 = 23;
+const CANCELLING: u64 = 21;
 
 /// The first commit under a policy may find years of executions.
 #[test]
@@ -157,7 +160,32 @@ fn a_step_is_few_statements_and_reads_no_history() {
         }
         let of_fortieth = statements(store, || step(40));
         assert_eq!(of_third, of_fortieth, "whatever the length of the history");
+        assert!(of_third <= 60, "{of_third} statements");
         let history = block_on(store.provider.costs()).into_iter().find(|(name, _, _)| *name == "read_turns");
         assert_eq!(history, None, "no history is read");
     });
+}
+
+/// Nobody writes meanwhile, so what was read once is still true.
+#[test]
+fn a_call_that_waits_costs_one_statement_for_each_look_at_the_neighbours() {
+    let store = Store::on_file();
+    let _told = store.provider.stolen_leases().unwrap();
+    let wait = pin!(store.provider.lease_work(LeaseWork { wait: seconds(3_600), ..lease_work(1) }));
+    assert!(wait.now_or_never().is_none());
+    // It looks now and then between two requests.
+    let after_looks = |looks: u64| -> BTreeMap<&str, u64> {
+        let costs = || {
+            store.clock.advance(seconds(1));
+            block_on(store.provider.costs()).into_iter().map(|(name, runs, _)| (name, runs)).collect()
+        };
+        let has_looked =
+            |costs: &BTreeMap<_, _>| costs.get("data_version").is_some_and(|runs| *runs >= looks);
+        std::iter::repeat_with(costs).find(has_looked).unwrap()
+    };
+    let (before, after) = (after_looks(5), after_looks(25));
+    for name in ["list_owners", "next_work_due"] {
+        // Once it may still look what there was before it first saw that nobody wrote.
+        assert!(after[name] <= before[name] + 1, "{name}: {after:?}");
+    }
 }

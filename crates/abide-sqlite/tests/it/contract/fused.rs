@@ -46,6 +46,19 @@ fn whoever_lost_the_work_lost_the_right() {
     });
 }
 
+/// It cannot be leased by what is no start, but that waits for it all the same.
+#[test]
+fn so_is_a_name_that_is_no_instance_yet_and_has_mail() {
+    on_both(|store| {
+        store.enqueue(signal("a", ""));
+        store.enqueue_work(activity("a", 2));
+        let work = store.lease_work();
+        let nowhere = Position { execution_id: 0, last_event_id: 0, ..HERE };
+        assert_eq!(store.refused(TurnBuilder::starting(1).fused(&work, nowhere)), Some(Rejection::Busy));
+        assert_eq!(store.refused(TurnBuilder::of_execution(1).fused(&work, nowhere)), Some(Rejection::Busy));
+    });
+}
+
 #[test]
 fn an_instance_that_is_leased_or_has_mail_is_busy() {
     on_both(|store| {

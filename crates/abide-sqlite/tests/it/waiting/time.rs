@@ -7,7 +7,8 @@ use abide_model::Clock as _;
 use abide_provider::{LeaseInstances, LeaseWork, Provider as _};
 use abide_sqlite::SqliteProvider;
 
-use super::{LIMIT, Parked, any_instance, any_work, enqueue, enqueue_start, on_both, soon};
+use super::{LIMIT, Parked, any_instance, any_work, enqueue, enqueue_start, on_both, on_file, soon};
+use crate::support::folder::Folder;
 use crate::support::items::*;
 use crate::support::store::{lease_instances, lease_work, lease_work_of_sessions, millis};
 
@@ -48,6 +49,19 @@ fn a_timer_that_is_set_later_but_due_earlier() {
         });
         assert_eq!(names(&leases), ["early"]);
     });
+}
+
+/// The call waits already, and knows that nothing is to come.
+#[test]
+fn what_another_process_delays() {
+    let folder = Folder::new("delayed");
+    let (here, there) = (on_file(&folder), on_file(&folder));
+    let waiting = Parked::new(&here, here.lease_instances(any_instance()));
+    let leases = after(SHORT, || {
+        soon(there.enqueue_for_orchestrator(start("a"), Some(SHORT))).unwrap();
+        soon(waiting.call).unwrap()
+    });
+    assert_eq!(names(&leases), ["a"]);
 }
 
 #[test]
