@@ -6,6 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
+use super::company::Company;
 use super::notice::{Untold, hash};
 use crate::news::News;
 
@@ -97,6 +98,11 @@ impl Outbox {
     /// Whether nobody is told anything.
     pub(crate) fn is_silent(&self) -> bool {
         self.lock().is_silent
+    }
+
+    /// Who else there is, as far as this node knows.
+    pub(crate) fn company(&self) -> Company {
+        if self.is_silent() { Company::Nobody } else { Company::Somebody }
     }
 
     /// Whether there is something to tell, and none of it at once.

@@ -7,6 +7,7 @@ use super::abandon::{AbandonInstance, AbandonWork};
 use super::batch::{Batched, Key, MOST_BYTES, Waiting};
 use super::call::Call;
 use super::commit::Commit;
+use super::company::Company;
 use super::desk::Since;
 use super::enqueue::Enqueue;
 use super::finish::Finish;
@@ -17,6 +18,9 @@ use super::renew::{RenewInstance, RenewWork};
 /// have waited for so long. A call costs the server nearly as much with one of them as with ten, and so it does the node.
 const MANY: usize = 16;
 const GATHERED_WITHIN: Duration = Duration::from_millis(10);
+
+/// Where there are other nodes, a second call would only take turns with theirs: commits wait until they fill one.
+const MANY_IN_COMPANY: usize = Commit::MOST;
 
 /// Where there is more work than slots, what a step makes has to wait anyway, and no slot waits for its commit. So those of steps wait for each
 /// other also if none is under way: until they are many, until they are as many as this node has leases, or for so long.
@@ -63,6 +67,8 @@ pub(crate) struct Moment {
     pub(crate) now: Duration,
     /// How many activities this node has leased.
     pub(crate) leased: usize,
+    /// Who else may keep the server busy.
+    pub(crate) company: Company,
 }
 
 /// What there is to do.
@@ -147,15 +153,22 @@ impl Ordinary {
         commits.into_iter().chain(others).min()
     }
 
-    fn gathering(&self, kind: usize, Moment { now, leased }: Moment) -> Gathering {
-        // A slot for turns is taken until its commit is back.
-        let are_steps = || self.commits.iter().all(|waiting| waiting.what.0.turn.work.is_some());
-        if kind == Self::COMMITS && self.believes_in_backlog(now) && are_steps() {
-            let many = MANY_IN_A_BACKLOG.min(leased);
-            return Gathering { is_on: true, now, many, within: GATHERED_IN_A_BACKLOG };
-        }
+    fn gathering(&self, kind: usize, Moment { now, leased, company }: Moment) -> Gathering {
         let is_on = self.under_way.get(kind).is_some_and(|calls| *calls > 0);
-        Gathering { is_on, now, many: MANY, within: GATHERED_WITHIN }
+        let usual = Gathering { is_on, now, many: MANY, within: GATHERED_WITHIN };
+        if kind != Self::COMMITS {
+            return usual;
+        }
+        let are_steps = self.commits.iter().all(|waiting| waiting.what.0.turn.work.is_some());
+        // A slot for turns is taken until its commit is back.
+        if are_steps && self.believes_in_backlog(now) {
+            let many = MANY_IN_A_BACKLOG.min(leased);
+            return Gathering { is_on: true, many, within: GATHERED_IN_A_BACKLOG, ..usual };
+        }
+        match company {
+            Company::Nobody => usual,
+            Company::Somebody => Gathering { many: MANY_IN_COMPANY, ..usual },
+        }
     }
 
     /// Until when there is believed to be more work than this node has slots.
@@ -309,9 +322,9 @@ mod tests {
         Thing(name, Key::Number(number), 0)
     }
 
-    /// A moment at which seven activities are leased.
+    /// A moment at which seven activities are leased, and nobody else is there.
     const fn at(millis: u64) -> Moment {
-        Moment { now: Duration::from_millis(millis), leased: 7 }
+        Moment { now: Duration::from_millis(millis), leased: 7, company: Company::Nobody }
     }
 
     fn commit_at(ordinary: &mut Ordinary, count: i64, millis: u64) {
@@ -354,7 +367,11 @@ mod tests {
 
     /// What a connection takes then, and how many of those that wait it takes.
     fn taken(ordinary: &mut Ordinary, millis: u64) -> Result<usize, Duration> {
-        match ordinary.take(at(millis)) {
+        taken_at(ordinary, at(millis))
+    }
+
+    fn taken_at(ordinary: &mut Ordinary, moment: Moment) -> Result<usize, Duration> {
+        match ordinary.take(moment) {
             Next::Work(Work::Looks(looks), _) => Ok(looks.len()),
             Next::Work(Work::Commits(commits), _) => Ok(commits.len()),
             Next::Later(until) => Err(until),
@@ -380,6 +397,23 @@ mod tests {
         look_at(&mut ordinary, MANY, 12);
         assert_eq!(taken(&mut ordinary, 12), Ok(MANY), "they are many");
         assert_eq!(taken(&mut ordinary, 12), Ok(0), "there is nothing");
+    }
+
+    #[test]
+    fn in_company_a_second_commit_waits_until_it_is_full_but_not_for_long() {
+        let mut ordinary = Ordinary::default();
+        let in_company = |millis| Moment { company: Company::Somebody, ..at(millis) };
+        commit_at(&mut ordinary, 1, 0);
+        assert_eq!(taken_at(&mut ordinary, in_company(0)), Ok(1), "nothing is under way");
+        commit_at(&mut ordinary, 127, 1);
+        assert_eq!(taken_at(&mut ordinary, in_company(2)), Err(Duration::from_millis(11)));
+        assert_eq!(taken_at(&mut ordinary, in_company(11)), Ok(127), "that was long enough");
+        commit_at(&mut ordinary, 128, 12);
+        assert_eq!(taken_at(&mut ordinary, in_company(12)), Ok(MANY_IN_COMPANY), "they fill a call");
+        look_at(&mut ordinary, 1, 14);
+        assert_eq!(taken_at(&mut ordinary, in_company(14)), Ok(1));
+        look_at(&mut ordinary, MANY, 14);
+        assert_eq!(taken_at(&mut ordinary, in_company(14)), Ok(MANY), "looks do not wait for more");
     }
 
     #[test]

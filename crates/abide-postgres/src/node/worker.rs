@@ -70,7 +70,8 @@ pub(crate) async fn work(shared: &Arc<Shared>, place: Place, mut begin: Begin) {
                 break;
             }
             let clock = &*shared.settings.clock;
-            let moment = Moment { now: clock.monotonic(), leased: shared.count_leases() };
+            let (now, leased, company) = (clock.monotonic(), shared.count_leases(), shared.outbox.company());
+            let moment = Moment { now, leased, company };
             match shared.desk.take(place, moment) {
                 ToDo::Work(taken) => {
                     serve(taken.work, &connection, shared).await;
