@@ -2,8 +2,7 @@
 //!
 //! A [`Lane`] knows how to lease and how to run what it leased. The loop asks for no more than there are free slots, waits in
 //! the store if there is nothing, backs off if the store fails, and starts a task for each lease, which goes on with what comes
-//! with the end of it. It runs until the runtime
-//! ends; what was leased but cannot be started any more is given back.
+//! with the end of it. It runs until the runtime ends; what was leased but cannot be started any more is given back.
 
 use std::collections::BTreeSet;
 use std::fmt;

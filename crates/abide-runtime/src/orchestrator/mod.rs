@@ -38,6 +38,7 @@ use tracing::{Instrument, debug, info_span, warn};
 use self::cache::{Cache, Life, Resident};
 use self::commit::{CommitEnd, NextTurn, Written, commit, commit_of};
 pub(crate) use self::fused::{FinishedStep, Fused};
+use self::load::Hindrance;
 use self::plan::{Stage, mail_of, resolve};
 use self::prune::Promises;
 use crate::OrchestrationHandler;
@@ -127,11 +128,17 @@ impl Orchestrator {
         }
         match stage {
             Stage::Begins { who } => match self.code_of(who) {
-                Ok((who, code)) => return self.begin(&held, who, code).await,
+                Ok((who, code)) => {
+                    let loaded = self.fresh(lease, who.clone(), code).await;
+                    return self.run_loaded(&held, who, loaded).await;
+                }
                 Err(who) => Box::pin(self.unregistered(&held, &who, Attempt::Counts)).await,
             },
             Stage::GoesOn { who } => match self.code_of(who) {
-                Ok((who, code)) => return self.go_on(&held, who, code).await,
+                Ok((who, code)) => {
+                    let loaded = self.resumed(lease, who.clone(), code).await;
+                    return self.run_loaded(&held, who, loaded).await;
+                }
                 // The instance was healthy where its code is known: it waits for that code, however long.
                 Err(who) => Box::pin(self.unregistered(&held, &who, Attempt::DoesNotCount)).await,
             },
@@ -156,28 +163,14 @@ impl Orchestrator {
         }
     }
 
-    async fn begin(
+    /// Runs a turn of what was loaded, if it could be.
+    async fn run_loaded(
         &self,
         held: &Held,
         who: Identity,
-        code: Arc<dyn OrchestrationHandler>,
+        loaded: Result<Box<Resident>, Hindrance>,
     ) -> Option<NextTurn> {
-        match self.fresh(&held.lease, who.clone(), code).await {
-            Ok(resident) => self.run_turn(held, who, resident).await,
-            Err(hindrance) => {
-                Box::pin(self.hindered(held, &who, hindrance)).await;
-                None
-            }
-        }
-    }
-
-    async fn go_on(
-        &self,
-        held: &Held,
-        who: Identity,
-        code: Arc<dyn OrchestrationHandler>,
-    ) -> Option<NextTurn> {
-        match self.resumed(&held.lease, who.clone(), code).await {
+        match loaded {
             Ok(resident) => self.run_turn(held, who, resident).await,
             Err(hindrance) => {
                 Box::pin(self.hindered(held, &who, hindrance)).await;

@@ -181,6 +181,9 @@ fn a_step_on_postgresql_is_one_statement() {
     let times = |name| sent.get(name).copied().unwrap_or_default();
     let commits = (times("commit_one"), times("commit_turns"));
     assert_eq!((commits, times("finish_work"), times("tell")), ((STEPS + 1, 0), 0, 0), "{sent:?}");
+    let reads: Vec<_> =
+        sent.keys().filter(|name| name.starts_with("read_") && **name != "read_statuses").collect();
+    assert!(reads.is_empty(), "no history is read: {sent:?}");
     // What a commit makes, it leases to whoever waits. Who has just begun to work on something else may look for it.
     assert!(times("lease_work") + times("lease_instances") < STEPS / 2, "{sent:?}");
 }
