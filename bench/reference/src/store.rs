@@ -36,7 +36,7 @@ impl Opened {
     }
 
     /// It does not count.
-    pub(crate) fn counters(&self) -> Counters {
+    pub(crate) async fn counters(&self) -> Counters {
         Counters::new()
     }
 }

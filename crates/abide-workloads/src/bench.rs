@@ -84,7 +84,7 @@ impl Bench {
             }
         };
         bench.runtime = Some(runtime);
-        bench.before = bench.counters();
+        bench.before = bench.counters().await;
         Ok(bench)
     }
 
@@ -97,25 +97,25 @@ impl Bench {
         let caller = Caller { client: Client::new(opened.provider()) };
         let notes = Arc::new(notes);
         let mut bench = Self { caller, notes, opened, runtime: None, before: Counters::new() };
-        bench.before = bench.counters();
+        bench.before = bench.counters().await;
         Ok(bench)
     }
 
     /// Stops everything. What was counted is part of the outcome.
     pub(crate) async fn stop(self, outcome: &mut Outcome) {
-        outcome.counters.extend(self.counted());
+        outcome.counters.extend(self.counted().await);
         if let Some(runtime) = self.runtime {
             runtime.shutdown(None).await;
         }
     }
 
     /// What was done since the start.
-    pub(crate) fn counted(&self) -> Counters {
-        counting::since(&self.before, self.counters())
+    pub(crate) async fn counted(&self) -> Counters {
+        counting::since(&self.before, self.counters().await)
     }
 
-    fn counters(&self) -> Counters {
-        let mut counters = self.opened.counters();
+    async fn counters(&self) -> Counters {
+        let mut counters = self.opened.counters().await;
         counters.extend(counting::allocations().map(|count| ("allocations".to_owned(), count)));
         counters
     }

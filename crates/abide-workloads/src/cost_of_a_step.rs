@@ -44,7 +44,8 @@ fn a_step_on_a_file_is_one_fsync_and_decodes_nothing() {
     // The next activity is leased by the commit that makes it, or, if nobody has asked for it yet, by one that need not be synced.
     assert!(counted["transactions"] <= 2 * STEPS + 4, "{counted:?}");
     assert_eq!(counted["events_decoded"], 0);
-    assert!(counted["allocations"] <= 250 * STEPS, "{counted:?}");
+    assert!(counted["allocations"] <= 180 * STEPS, "{counted:?}");
+    assert!(counted["statements"] <= 40 * STEPS, "{counted:?}");
     // Nobody asks without being told that there is something.
     assert!(counted["polls"] <= 2, "{counted:?}");
 }

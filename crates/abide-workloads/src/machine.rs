@@ -62,9 +62,9 @@ fn exact(process: &str) -> Option<Duration> {
     Some(threads.filter_map(|thread| used(thread.ok()?)).sum())
 }
 
-/// The most memory that this process ever had, and what it has now, in megabytes.
-pub(crate) fn memory() -> (Option<f64>, Option<f64>) {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+/// The most memory that a process ever had, and what it has now, in megabytes.
+pub(crate) fn memory_of(process: &str) -> (Option<f64>, Option<f64>) {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
     let megabytes = |name: &str| {
         let line = status.lines().find_map(|line| line.strip_prefix(name))?;
         let kilobytes: f64 = line.split_whitespace().next()?.parse().ok()?;

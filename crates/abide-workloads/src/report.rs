@@ -107,7 +107,7 @@ pub(crate) fn number(count: u64) -> f64 {
 
 pub(crate) fn line(side: &str, arguments: &Arguments, outcome: &Outcome, before: &Machine) -> Value {
     let after = Machine::now(arguments.server.as_deref());
-    let (peak, _) = machine::memory();
+    let (peak, _) = machine::memory_of("self");
     let mut figures = outcome.figures.clone();
     let mut usual = |name: &str, figure: f64| {
         figures.entry(name).or_insert_with(|| json!(round(figure)));

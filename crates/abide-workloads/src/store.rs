@@ -42,8 +42,8 @@ impl Opened {
     }
 
     /// How often it did what costs, as far as it counts that.
-    pub(crate) fn counters(&self) -> Counters {
-        let mut counters = self.store.counters();
+    pub(crate) async fn counters(&self) -> Counters {
+        let mut counters = self.store.counters().await;
         let counted = self.counted.iter().flat_map(|counted| counted.counts());
         counters.extend(counted.map(|(name, count)| (name.to_owned(), count)));
         counters
@@ -74,20 +74,27 @@ impl Store {
         }
     }
 
-    fn counters(&self) -> Counters {
+    async fn counters(&self) -> Counters {
         match self {
             Self::Memory(_) => Counters::new(),
-            Self::Sqlite(store) => Counters::from([
-                ("transactions".to_owned(), store.transactions()),
-                ("fsyncs".to_owned(), store.synced_commits()),
-                ("log_copies".to_owned(), store.log_copies()),
-            ]),
-            Self::Postgres(store) => {
-                let sent = store.statements_sent().into_iter();
-                let mut sent: Counters = sent.map(|(name, count)| (name.to_owned(), count)).collect();
-                sent.insert("statements".to_owned(), sent.values().sum());
-                sent
+            Self::Sqlite(store) => {
+                let mut counters =
+                    by_name(store.costs().await.into_iter().map(|(name, runs, _)| (name, runs)));
+                counters.extend([
+                    ("transactions".to_owned(), store.transactions()),
+                    ("fsyncs".to_owned(), store.synced_commits()),
+                    ("log_copies".to_owned(), store.log_copies()),
+                ]);
+                counters
             }
+            Self::Postgres(store) => by_name(store.statements_sent().into_iter()),
         }
     }
+}
+
+/// Statements, each by its name, and all of them.
+fn by_name(statements: impl Iterator<Item = (&'static str, u64)>) -> Counters {
+    let mut counters: Counters = statements.map(|(name, count)| (name.to_owned(), count)).collect();
+    counters.insert("statements".to_owned(), counters.values().sum());
+    counters
 }

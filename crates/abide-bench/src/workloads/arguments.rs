@@ -12,9 +12,10 @@ usage: abide-bench [workloads] [--full] [--compare] [--repeat N] [--only LIST] [
        abide-bench ceiling | replay | store | steps | flat | list | cancel (each with --help)
 
   (nothing)        every workload at small sizes, on a SQLite file and on PostgreSQL: a few minutes
-  --full           all stores, all sizes, 1 to 64 slots: an hour or two
+  --full           all stores, all sizes, 1 to 64 slots: two hours
   --compare        the reference in turn with ours, where it gets to an end: about half an hour
-  --repeat N       how often each is measured (default 1; 3 with --full or --compare)
+  --repeat N       how often each is measured (default 1; 3 with --full or --compare); what has no target, and what takes
+                   very long, once, unless it is named by --store or --size
   --only LIST      some workloads, such as w1,w2-busy
   --store LIST     some of sqlite-full, postgres, memory, sqlite-memory, sqlite-normal
   --size N         this size instead of those planned

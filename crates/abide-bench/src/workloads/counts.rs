@@ -26,7 +26,7 @@ shared by those that are under way at once. *Fsyncs* on SQLite are commits that 
 copy of the log into the file, which is made once in 1,000 pages; on PostgreSQL they are the server's own count for its log (`pg_stat_wal`), as \
 its transactions are (`pg_stat_database`), both with those of opening the store. *Polls* are calls of the store for something to do that came back with \
 nothing (where it looks again by itself, that is in its statements); *events decoded* are those of histories that were read. Polls, events and allocations are counted by a program of its own, which \
-is not used to measure time. – is not counted: SQLite is not counted by statements, and the stores of the reference do not count.";
+is not used to measure time. *Statements* on SQLite are those of its writer; with them the few of each look at whether others have written. – is not counted: the model in memory and the stores of the reference do not count.";
 
 /// Under the headings, for whatever ran activities.
 pub(crate) fn cells(lines: &[Line]) -> Vec<Vec<String>> {

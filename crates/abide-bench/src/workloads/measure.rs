@@ -46,6 +46,9 @@ pub(crate) async fn all(arguments: &Arguments) -> Fallible<(Vec<Origin>, Vec<Lin
     let origin = origin::origin(&arguments.typed, version.as_deref());
     bench.write(&origin.to_json())?;
     bench.ceilings(&cases).await?;
+    if arguments.request.has_engine() {
+        replay::lines().into_iter().try_for_each(|line| bench.keep(line))?;
+    }
     // All of them once, then all of them again: what slows the machine down for a minute hits one repetition of a few, not all of one.
     for repetition in 1..=arguments.repeat {
         let is_due = |case: &&Case| repetition == 1 || case.repeat == Repeat::Often;
@@ -61,9 +64,6 @@ pub(crate) async fn all(arguments: &Arguments) -> Fallible<(Vec<Origin>, Vec<Lin
         }
     }
     bench.ceilings(&cases).await?;
-    if arguments.request.is_everything() {
-        replay::lines().into_iter().try_for_each(|line| bench.keep(line))?;
-    }
     Ok((vec![origin], bench.lines))
 }
 

@@ -98,8 +98,8 @@ fn write_page(origins: &[Origin], rows: &[rows::Row], lines: &[Line]) -> Fallibl
         return Err("nothing was measured, so nothing is written".into());
     }
     let notes = fs::read_to_string("docs/benchmarks-notes.md").unwrap_or_default();
-    // Its title is for those who read it by itself.
-    let notes = notes.split_once("\n\n").map_or("", |(_, notes)| notes);
+    // Its title and what it says of itself are for those who read it by itself.
+    let notes = notes.splitn(3, "\n\n").nth(2).unwrap_or_default();
     fs::write("docs/benchmarks.md", page::page(origins, rows, lines, notes))?;
     fs::write("docs/benchmarks.svg", chart::chart(rows))?;
     println!("written: docs/benchmarks.md, docs/benchmarks.svg");

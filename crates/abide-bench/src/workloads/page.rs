@@ -72,7 +72,8 @@ const COLUMNS: &str = "\
 \"> …\": it did not get to the end of that in time, so that its rate is less than what it was asked for, divided by that time. What another engine did is the figure of the contract, taken \
 on a machine of this kind; it was not measured again. *Of aim*: 1 is there. *Of ceiling*: what the store allows if nothing is done but the durable writes, measured \
 before and after everything else as `abide-bench ceiling` does, the better of both: for W1 groups of whatever waits, one commit per step; for W2 two commits, for W4, W5 and W7 \
-one, with nobody else there; for W3 as many rows in groups.\n\n";
+one, with nobody else there; for W3 as many rows in groups. Where many do different things at once, or wait for time, for a server or for each other (W6, W7 at 500, W8 to W12), durable writes \
+alone say nothing.\n\n";
 
 /// Of each thing that was measured, the medians.
 fn all(lines: &[Line]) -> Vec<Vec<String>> {

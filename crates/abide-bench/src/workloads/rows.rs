@@ -295,9 +295,13 @@ fn ceiling(target: &Target, lines: &[Line]) -> Option<f64> {
 /// Of our own results of this target, the first that went wrong.
 fn trouble(target: &Target, lines: &[Line]) -> Option<String> {
     let same = lines.iter().filter(|line| is_of(&line.subject, target.workload, target.store, Side::Ours));
-    let same =
-        same.filter(|line| line.subject.size == target.size && line.subject.slots == target.figure.slots());
-    let mut same = same.filter(|line| is_with(target.figure, line.subject.nodes));
+    let same = same.filter(|line| line.subject.size == target.size);
+    let mut same = same.filter(|line| {
+        if let Figure::Nodes { activity_ms, nodes, .. } = target.figure {
+            return line.subject.activity_ms == activity_ms && [1, nodes].contains(&line.subject.nodes);
+        }
+        line.subject.slots == target.figure.slots() && is_with(target.figure, line.subject.nodes)
+    });
     same.find_map(|line| match &line.ended {
         Ended::Good if line.failures > 0 => Some(format!("{} did not complete", line.failures)),
         Ended::Good => None,

@@ -69,9 +69,9 @@ pub(crate) fn store_title(store: &str) -> &str {
 
 pub(crate) fn what(figure: Figure) -> String {
     match figure {
-        Figure::Plain { unit, .. } | Figure::OnNodes { unit, .. } | Figure::WithSlots { unit, .. } => {
-            unit.to_owned()
-        }
+        Figure::Plain { unit, .. } | Figure::OnNodes { unit, .. } => unit.to_owned(),
+        Figure::WithSlots { unit, slots: 1, .. } => format!("{unit}, with 1 slot"),
+        Figure::WithSlots { unit, slots, .. } => format!("{unit}, with {slots} slots"),
         Figure::ToSize { size, .. } => format!("× the rate at {}", thousands(size)),
         Figure::ToWorkload { workload, size, .. } => {
             format!("× the rate of {} at {}", title(workload), thousands(size))

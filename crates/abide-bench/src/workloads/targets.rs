@@ -212,14 +212,8 @@ const CHILDREN: Figure = plain("children_per_second", "children/s");
 const EARLY: Figure = plain("early", "early");
 const MEMORY: Figure = plain("peak_rss_mb", "MB (peak)");
 const IDLE: Figure = plain("cpu_seconds_in_20", "CPU s in 20 s");
-const IDLE_AT_64: Figure =
-    Figure::WithSlots { name: "cpu_seconds_in_20", unit: "CPU s in 20 s, with 64 slots", slots: 64 };
-const IDLE_BOTH_AT_64: Figure = Figure::WithSlots {
-    name: "cpu_seconds_in_20_with_server",
-    unit: "CPU s in 20 s, with the server, with 64 slots",
-    slots: 64,
-};
 const IDLE_BOTH: Figure = plain("cpu_seconds_in_20_with_server", "CPU s in 20 s, with the server");
+const STATEMENTS: Figure = plain("statements_per_second", "statements/s");
 const CPU: Figure = plain("cpu_ms_per_orchestration", "CPU ms per orchestration");
 const CPU_BOTH: Figure = plain("cpu_ms_with_server", "CPU ms per orchestration, with the server");
 const FIRST: Figure = plain("first_progress_seconds", "s to first progress");
@@ -244,6 +238,14 @@ const MANY_POSTGRES: Goal = times(80.0, 200.0, Some((2_000.0, 5_000.0)));
 const FOUR_NODES: Figure = Figure::Nodes { name: ROWS_PER_SECOND, nodes: 4, activity_ms: 0 };
 const FOUR_SLOW_NODES: Figure = Figure::Nodes { name: ROWS_PER_SECOND, nodes: 4, activity_ms: 20 };
 
+const fn idle_with(slots: u64) -> Figure {
+    Figure::WithSlots { name: "cpu_seconds_in_20", unit: "CPU s in 20 s", slots }
+}
+
+const fn idle_both_with(slots: u64) -> Figure {
+    Figure::WithSlots { name: "cpu_seconds_in_20_with_server", unit: "CPU s in 20 s, with the server", slots }
+}
+
 /// In the order of the workloads: what is judged, the goal on SQLite, the goal on PostgreSQL.
 const TABLE: &[Wanted] = &[
     both("w1", 200, RATE, times(40.0, 100.0, Some((2_000.0, 5_000.0))), times(25.0, 60.0, None))
@@ -254,10 +256,14 @@ const TABLE: &[Wanted] = &[
     both("w1", 20_000, FLAT, at_least(0.8), at_least(0.8)),
     on_sqlite("w1", 1_000, TO_RESTATE, at_least(5.0)),
     on_postgres("w1", 1_000, TO_UNDERWAY, at_least(5.0)),
+    on_sqlite("w1", 200, CPU, most(0.5, 0.2)),
     on_sqlite("w1", 1_000, CPU, most(0.5, 0.2)),
     on_sqlite("w1", 5_000, CPU, most(0.5, 0.2)),
+    on_sqlite("w1", 20_000, CPU, most(0.5, 0.2)),
+    on_postgres("w1", 200, CPU_BOTH, most(2.0, 0.7)),
     on_postgres("w1", 1_000, CPU_BOTH, most(2.0, 0.7)),
     on_postgres("w1", 5_000, CPU_BOTH, most(2.0, 0.7)),
+    on_postgres("w1", 20_000, CPU_BOTH, most(2.0, 0.7)),
     both("w2", 1, P50, most(2.0, 1.0), most(4.0, 1.7)).under(Ceiling::Commits(2.0)),
     on_sqlite("w2", 1, TO_RESTATE_ALONE, at_least(3.0)),
     shown("w2", 1, P99),
@@ -268,6 +274,7 @@ const TABLE: &[Wanted] = &[
     shown("w3", 100_000, SECONDS).under(Ceiling::Rows),
     both("w3", 100_000, LINEAR, at_least(0.7), at_least(0.7)),
     shown("w3", 100_000, MEMORY),
+    shown("w4", 200, STEP).under(Ceiling::Commits(1.0)),
     both("w4", 1_000, STEP, most(2.0, 1.2), most(2.0, 1.0)).under(Ceiling::Commits(1.0)),
     both("w4", 100_000, STEP, most(2.0, 1.2), most(2.0, 1.0)).under(Ceiling::Commits(1.0)),
     both("w4", 100_000, LAST, at_most(1.2), at_most(1.2)),
@@ -277,6 +284,7 @@ const TABLE: &[Wanted] = &[
     both("w5", 10_000, EXECUTIONS, least(1_500.0, 3_000.0), least(900.0, 1_500.0))
         .under(Ceiling::CommitRate(1.0)),
     both("w6", 1, P99, most(20.0, 5.0), most(50.0, 10.0)),
+    both("w6", 1, EARLY, at_most(0.0), at_most(0.0)),
     both("w6", 1_000, P99, most(250.0, 50.0), most(400.0, 100.0)),
     both("w6", 1_000, EARLY, at_most(0.0), at_most(0.0)),
     shown("w6", 100_000, P99),
@@ -286,18 +294,28 @@ const TABLE: &[Wanted] = &[
     both("w8", 200, CHILDREN, times(10.0, 30.0, None), times(10.0, 20.0, None)),
     both("w8", 5_000, CHILDREN, times(10.0, 30.0, None), times(10.0, 20.0, None)),
     on_sqlite("w9", 0, IDLE, at_most(0.02)),
-    on_sqlite("w9", 0, IDLE_AT_64, at_most(0.02)),
+    on_sqlite("w9", 0, idle_with(1), at_most(0.02)),
+    on_sqlite("w9", 0, idle_with(2), at_most(0.02)),
+    on_sqlite("w9", 0, idle_with(4), at_most(0.02)),
+    on_sqlite("w9", 0, idle_with(16), at_most(0.02)),
+    on_sqlite("w9", 0, idle_with(64), at_most(0.02)),
     on_sqlite("w9", 0, plain("transactions_per_second", "transactions/s"), at_most(0.2)),
     on_sqlite("w9", 100_000, IDLE, at_most(0.02)),
     on_postgres("w9", 0, IDLE_BOTH, at_most(0.05)),
-    on_postgres("w9", 0, IDLE_BOTH_AT_64, at_most(0.05)),
-    on_postgres("w9", 0, plain("statements_per_second", "statements/s"), Goal::None),
+    on_postgres("w9", 0, idle_both_with(1), at_most(0.05)),
+    on_postgres("w9", 0, idle_both_with(2), at_most(0.05)),
+    on_postgres("w9", 0, idle_both_with(4), at_most(0.05)),
+    on_postgres("w9", 0, idle_both_with(16), at_most(0.05)),
+    on_postgres("w9", 0, idle_both_with(64), at_most(0.05)),
+    shown("w9", 0, STATEMENTS),
     on_postgres("w9", 100_000, IDLE_BOTH, at_most(0.05)),
-    shown("w9", 100_000, plain("rss_mb", "MB with 100,000 asleep")),
+    shown("w9", 100_000, plain("rss_mb", "MB of the process that put them to sleep")),
+    shown("w9", 100_000, plain("rss_mb_reopened", "MB of another that opens the store")),
     both("w10", 1, P99, most(50.0, 5.0), at_most(50.0)),
     both("w10", 1, ELSEWHERE, at_most(500.0), most(200.0, 20.0)),
+    shown("w11", 200, DONE),
     both("w11", 10_000, FIRST, at_most(1.0), at_most(5.0)),
-    shown("w11", 10_000, DONE),
+    both("w11", 10_000, DONE, Goal::None, at_most(35.0)),
     on_sqlite("w11", 10_000, AS_W1, at_least(0.8)),
     on_postgres("w12", 1_000, FOUR_NODES, at_least(0.9)),
     on_postgres("w12", 1_000, FOUR_SLOW_NODES, at_least(3.0)),

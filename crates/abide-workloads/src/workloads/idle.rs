@@ -5,6 +5,7 @@ use std::time::Duration;
 use futures::StreamExt as _;
 use futures::stream;
 
+use super::process::Process;
 use crate::arguments::Arguments;
 use crate::bench::{Bench, PAUSE};
 use crate::clock;
@@ -26,9 +27,9 @@ pub(crate) async fn idle(arguments: &Arguments) -> Fallible<Outcome> {
     if arguments.size > 0 {
         outcome.set("until_server_was_quiet_seconds", quiet(arguments.server.as_deref()).await.as_secs_f64());
     }
-    let (before, counted_before) = (Machine::now(arguments.server.as_deref()), bench.counted());
+    let (counted_before, before) = (bench.counted().await, Machine::now(arguments.server.as_deref()));
     clock::sleep(arguments.seconds).await;
-    let (after, counted_after) = (Machine::now(arguments.server.as_deref()), bench.counted());
+    let (after, counted_after) = (Machine::now(arguments.server.as_deref()), bench.counted().await);
     let time = after.at - before.at;
     outcome.set("seconds", time.as_secs_f64());
     let in_20 = |cpu: Duration| cpu.as_secs_f64() * 20.0 / time.as_secs_f64();
@@ -39,11 +40,26 @@ pub(crate) async fn idle(arguments: &Arguments) -> Fallible<Outcome> {
     for (name, done) in counting::since(&counted_before, counted_after) {
         outcome.set(&format!("{name}_per_second"), number(done) / time.as_secs_f64());
     }
-    if let (_, Some(now)) = machine::memory() {
+    if let (_, Some(now)) = machine::memory_of("self") {
         outcome.set("rss_mb", now);
+    }
+    if arguments.size > 0
+        && is_shared(&arguments.store)
+        && let Ok(other) = Process::start("node", arguments).await
+    {
+        clock::sleep(PAUSE * 200).await;
+        if let (_, Some(now)) = machine::memory_of(&other.id().to_string()) {
+            outcome.set("rss_mb_reopened", now);
+        }
+        other.stop()?;
     }
     bench.stop(&mut outcome).await;
     Ok(outcome)
+}
+
+/// Whether another process can open it.
+fn is_shared(store: &str) -> bool {
+    !matches!(store, "memory" | "sqlite-memory")
 }
 
 /// Waits until the server has written and cleaned up what was just made, which it does in the background, and is not part of being idle. It
