@@ -4,6 +4,8 @@
 //! is neither started nor cancelled, a timer nobody waits for is never enqueued. (An activity is not enqueued
 //! either, but still listed as cancelled: cancelling what is gone is no error.)
 
+use std::collections::BTreeMap;
+
 use abide_model::{EventId, ScheduledActivityIdentifier, WorkItem, build_child_instance_id};
 
 use crate::ask::Family;
@@ -13,9 +15,9 @@ use crate::turn::Identity;
 /// The effects of one turn, by the event that caused them.
 #[derive(Debug, Default)]
 pub(crate) struct Effects {
-    activities: Asked,
+    activities: BTreeMap<EventId, WorkItem>,
     /// Timers and starts, in the order they were asked for.
-    outgoing: Asked,
+    outgoing: BTreeMap<EventId, WorkItem>,
     /// Cancels and replies, in the order they were decided, behind everything that was asked for.
     replies: Vec<WorkItem>,
     cancelled_activities: Vec<EventId>,
@@ -34,16 +36,16 @@ impl Effects {
     pub(crate) fn take_back(&mut self, who: &Identity, id: EventId, ask: &OpenAsk, reason: &str) {
         match ask.family {
             Family::Activity => {
-                self.activities.remove(id);
+                self.activities.remove(&id);
                 self.cancelled_activities.push(id);
             }
             Family::Timer => {
-                if self.outgoing.remove(id).is_none() {
+                if self.outgoing.remove(&id).is_none() {
                     self.removed_timers.push(id);
                 }
             }
             Family::Child => {
-                if self.outgoing.remove(id).is_none() {
+                if self.outgoing.remove(&id).is_none() {
                     let instance = build_child_instance_id(&who.instance, &ask.child);
                     self.replies.push(WorkItem::CancelInstance { instance, reason: reason.to_owned() });
                 }
@@ -60,8 +62,8 @@ impl Effects {
         self.cancelled_activities.sort_unstable();
         self.removed_timers.sort_unstable();
         Items {
-            worker: self.activities.into_items().collect(),
-            orchestrator: self.outgoing.into_items().chain(self.replies).collect(),
+            worker: self.activities.into_values().collect(),
+            orchestrator: self.outgoing.into_values().chain(self.replies).collect(),
             cancelled_activities: self
                 .cancelled_activities
                 .into_iter()
@@ -73,27 +75,6 @@ impl Effects {
                 .collect(),
             removed_timers: self.removed_timers.into_iter().map(EventId::get).collect(),
         }
-    }
-}
-
-/// Items by the event that asked for each. Most turns have one, and ids only grow: a tree would make room for eleven.
-#[derive(Debug, Default)]
-struct Asked(Vec<(EventId, Option<WorkItem>)>);
-
-impl Asked {
-    fn insert(&mut self, id: EventId, item: WorkItem) {
-        let at = self.0.partition_point(|(other, _)| *other < id);
-        self.0.insert(at, (id, Some(item)));
-    }
-
-    /// Its place stays, so that taking many back moves nothing.
-    fn remove(&mut self, id: EventId) -> Option<WorkItem> {
-        let at = self.0.binary_search_by_key(&id, |(other, _)| *other).ok()?;
-        self.0.get_mut(at)?.1.take()
-    }
-
-    fn into_items(self) -> impl Iterator<Item = WorkItem> {
-        self.0.into_iter().filter_map(|(_, item)| item)
     }
 }
 
