@@ -159,9 +159,9 @@ impl Ordinary {
         if kind != Self::COMMITS {
             return usual;
         }
-        let are_steps = self.commits.iter().all(|waiting| waiting.what.0.turn.work.is_some());
         // A slot for turns is taken until its commit is back.
-        if are_steps && self.believes_in_backlog(now) {
+        let are_steps = || self.commits.iter().all(|waiting| waiting.what.0.turn.work.is_some());
+        if self.believes_in_backlog(now) && are_steps() {
             let many = MANY_IN_A_BACKLOG.min(leased);
             return Gathering { is_on: true, many, within: GATHERED_IN_A_BACKLOG, ..usual };
         }
