@@ -15,9 +15,10 @@ use crate::turn::Identity;
 /// The effects of one turn, by the event that caused them.
 #[derive(Debug, Default)]
 pub(crate) struct Effects {
-    activities: BTreeMap<EventId, WorkItem>,
+    /// Boxed, as below: a tree makes room for eleven at once, and most turns have one.
+    activities: BTreeMap<EventId, Box<WorkItem>>,
     /// Timers and starts, in the order they were asked for.
-    outgoing: BTreeMap<EventId, WorkItem>,
+    outgoing: BTreeMap<EventId, Box<WorkItem>>,
     /// Cancels and replies, in the order they were decided, behind everything that was asked for.
     replies: Vec<WorkItem>,
     cancelled_activities: Vec<EventId>,
@@ -28,7 +29,7 @@ impl Effects {
     pub(crate) fn set_in_motion(&mut self, id: EventId, item: WorkItem) {
         // Only work for a worker has no addressee.
         let queue = if item.addressee().is_none() { &mut self.activities } else { &mut self.outgoing };
-        queue.insert(id, item);
+        queue.insert(id, Box::new(item));
     }
 
     /// Takes back what an ask set in motion. A child whose start is still here is not started; one that was
@@ -62,8 +63,8 @@ impl Effects {
         self.cancelled_activities.sort_unstable();
         self.removed_timers.sort_unstable();
         Items {
-            worker: self.activities.into_values().collect(),
-            orchestrator: self.outgoing.into_values().chain(self.replies).collect(),
+            worker: self.activities.into_values().map(|item| *item).collect(),
+            orchestrator: self.outgoing.into_values().map(|item| *item).chain(self.replies).collect(),
             cancelled_activities: self
                 .cancelled_activities
                 .into_iter()

@@ -63,7 +63,8 @@ pub struct Execution {
     /// Why history and code do not fit, if they do not.
     pub(crate) mismatch: Option<ErrorDetails>,
     pub(crate) notices: Vec<Notice>,
-    pub(crate) live: Option<Live>,
+    /// Boxed: most of the time there is none, and what sleeps is to be small.
+    pub(crate) live: Option<Box<Live>>,
     /// Polls since something arrived or a message was read. Code that wakes itself, or that resolves its own
     /// requests without taking what they give, would otherwise hold the turn for ever.
     idle_polls: u32,
@@ -207,7 +208,7 @@ impl Execution {
             return Err(TurnError::NotStarted { instance, execution_id, mail: mail.len() });
         }
         self.tape.go_live(now);
-        self.live = Some(Live::new(mail, now));
+        self.live = Some(Live::new(mail, now).into());
         Ok(self.run_turn())
     }
 

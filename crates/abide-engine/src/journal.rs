@@ -8,6 +8,9 @@ use crate::fault::{self, Fault};
 use crate::policy::{Leniency, Policy};
 use crate::turn::Identity;
 
+/// A turn mostly appends no more. Room for four, which a vector makes by itself, is more than allocators have at hand.
+const MOSTLY_APPENDED: usize = 3;
+
 /// The events of one execution, read and written in one direction.
 ///
 /// Events that were read are gone: a resident execution holds no history.
@@ -88,6 +91,9 @@ impl Journal {
     }
 
     pub(crate) fn keep(&mut self, event: Event) {
+        if self.appended.capacity() == 0 {
+            self.appended.reserve_exact(MOSTLY_APPENDED);
+        }
         self.appended.push(event);
     }
 

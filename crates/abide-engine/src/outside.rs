@@ -25,7 +25,7 @@ pub fn condemn(input: TurnInput, details: ErrorDetails) -> TurnOutput {
     let mut execution = Execution::new(identity, BTreeMap::new(), Arc::new(NoCode));
     let is_new = history.is_empty();
     execution.journal.extend(history);
-    execution.live = Some(Live::new(mail, now));
+    execution.live = Some(Live::new(mail, now).into());
     let begun = if is_new { execution.take_start().err() } else { None };
     // A start that cannot even be recorded is the better explanation.
     execution.fail(begun.unwrap_or(Fault(details)));
@@ -38,7 +38,7 @@ pub fn condemn(input: TurnInput, details: ErrorDetails) -> TurnOutput {
 pub fn answer_late_mail(identity: Identity, outcome: Outcome, mail: Vec<Mail>, now: Timestamp) -> TurnOutput {
     let mut execution = Execution::new(identity, BTreeMap::new(), Arc::new(NoCode));
     execution.ended = Some(outcome);
-    execution.live = Some(Live::new(mail, now));
+    execution.live = Some(Live::new(mail, now).into());
     execution.run();
     execution.finish_turn()
 }

@@ -1,17 +1,15 @@
 //! The one loop that finds work: for turns and for activities alike.
 //!
 //! A [`Lane`] knows how to lease and how to run what it leased. The loop asks for no more than there are free slots, waits in
-//! the store if there is nothing, backs off if the store fails, and starts a task for each lease, which goes on with what comes
-//! with the end of it. It runs until the runtime ends; what was leased but cannot be started any more is given back.
+//! the store if there is nothing, backs off if the store fails, and gives each lease to the [`Crew`]. It runs until the runtime
+//! ends; what was leased but cannot be started any more is given back.
 
 use std::collections::BTreeSet;
 use std::fmt;
 use std::future::poll_fn;
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::task::Poll;
 use std::time::Duration;
 
 use abide_model::{Clock, panic_text};
@@ -21,6 +19,7 @@ use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tracing::{error, warn};
 
 use crate::core::Core;
+use crate::crew::Crew;
 use crate::pacing::Backoff;
 use crate::store_call::{Called, PATIENCE};
 use crate::store_time::HandedOver;
@@ -29,6 +28,9 @@ use crate::store_time::HandedOver;
 pub(crate) trait Lane: Send + Sync + 'static {
     /// What it leases.
     type Lease: Send + 'static;
+
+    /// A lease that was taken on, and what goes with it.
+    type Job: Send + 'static;
 
     /// What it is called in logs, metrics and the state of health.
     const NAME: &'static str;
@@ -54,13 +56,12 @@ pub(crate) trait Lane: Send + Sync + 'static {
         wait: Duration,
     ) -> BoxFuture<'static, Result<Vec<Self::Lease>, StoreError>>;
 
-    /// Works on one lease. It may end with another.
-    fn run(
-        self: Arc<Self>,
-        lease: Self::Lease,
-        granted: HandedOver,
-        slot: Slot,
-    ) -> BoxFuture<'static, Option<Next<Self::Lease>>>;
+    /// Takes a lease on. Not in the task that works on it, which may have to wait for a thread (unless the lease came with a commit):
+    /// so the lane knows of it before it asks for more.
+    fn take_on(&self, next: Next<Self::Lease>) -> Self::Job;
+
+    /// Works on what was taken on. It may end with another lease.
+    fn run(self: Arc<Self>, job: Self::Job) -> impl Future<Output = Option<Next<Self::Lease>>> + Send;
 
     /// The token of a lease, to give it back by.
     fn token(lease: &Self::Lease) -> String;
@@ -147,9 +148,6 @@ impl GiveBack {
     }
 }
 
-/// A panic in the runtime's own code, or in a provider's, costs its lease this long.
-const AFTER_PANIC: Duration = Duration::from_secs(1);
-
 /// A call that is under way when the runtime ends is given this long to answer.
 const LAST_ANSWER: Duration = Duration::from_millis(100);
 
@@ -212,10 +210,11 @@ impl Slots {
 /// Runs a lane until the runtime ends. A panic of the loop itself is told, and the loop goes on.
 pub(crate) async fn dispatch<L: Lane>(core: Arc<Core>, lane: Arc<L>) {
     let slots = Slots::new(lane.slots());
+    let crew = Crew::new(&core, &lane);
     let mut backoff = Backoff::default();
     let _fetches = core.stop.fetching.token();
     while !core.stop.ending.is_cancelled() {
-        let round = AssertUnwindSafe(one_round(&core, &lane, &slots, &mut backoff));
+        let round = AssertUnwindSafe(one_round(&core, &crew, &slots, &mut backoff));
         if let Err(payload) = round.catch_unwind().await {
             let _said = panic_text(payload);
             error!(target: "abide::runtime", lane = L::NAME, "the dispatcher panicked; it goes on");
@@ -225,7 +224,8 @@ pub(crate) async fn dispatch<L: Lane>(core: Arc<Core>, lane: Arc<L>) {
     }
 }
 
-async fn one_round<L: Lane>(core: &Arc<Core>, lane: &Arc<L>, slots: &Slots, backoff: &mut Backoff) {
+async fn one_round<L: Lane>(core: &Arc<Core>, crew: &Crew<L>, slots: &Slots, backoff: &mut Backoff) {
+    let lane = crew.lane();
     let mut permits = match select(Box::pin(slots.take_free()), Box::pin(core.stop.ending.cancelled())).await
     {
         Either::Left((Some(permits), _)) => permits,
@@ -257,9 +257,7 @@ async fn one_round<L: Lane>(core: &Arc<Core>, lane: &Arc<L>, slots: &Slots, back
     core.store_answered();
     let granted = HandedOver { since, by: core.clock.monotonic() };
     pulse.answered();
-    if leased.len() < limit {
-        pulse.drained(granted.by);
-    }
+    pulse.served(leased.len(), limit, granted.by);
     if leased.is_empty() {
         drop(permits);
         return wait_for_news::<L>(core, asked).await;
@@ -268,7 +266,7 @@ async fn one_round<L: Lane>(core: &Arc<Core>, lane: &Arc<L>, slots: &Slots, back
     let mut too_many = Vec::new();
     for lease in leased {
         match permits.split(1) {
-            Some(permit) => start(core, lane, lease, granted, slots.slot(permit)),
+            Some(permit) => crew.work_on(Next { lease, granted, slot: slots.slot(permit) }),
             None => too_many.push(lease),
         }
     }
@@ -356,67 +354,4 @@ async fn wait_for_news<L: Lane>(core: &Arc<Core>, asked: Duration) {
     let news = Box::pin(L::news(core).notified());
     let pause = Box::pin(core.caller.pause(next.saturating_sub(now)));
     let _either = select(news, pause).await;
-}
-
-/// Starts working on a lease in a task of its own.
-fn start<L: Lane>(core: &Arc<Core>, lane: &Arc<L>, lease: L::Lease, granted: HandedOver, slot: Slot) {
-    let first = begin(core, lane, Next { lease, granted, slot });
-    let (core_of_task, lane) = (Arc::clone(core), Arc::clone(lane));
-    let task = async move {
-        let core = core_of_task;
-        let mut begun = first;
-        while let Some(next) = end(&core, begun).await {
-            if core.stop.ending.is_cancelled() {
-                return give_back::<L>(&core, L::token(&next.lease), GiveBack::UNTRIED).await;
-            }
-            L::count_leased(&core, 1);
-            begun = begin(&core, &lane, next);
-            let_others_go_first().await;
-        }
-    };
-    core.spawn(L::NAME, task.boxed());
-}
-
-/// A store that answers at once would keep a thread for as long as an instance goes on.
-async fn let_others_go_first() {
-    let mut have_gone = false;
-    poll_fn(|context| {
-        if std::mem::replace(&mut have_gone, true) {
-            return Poll::Ready(());
-        }
-        context.waker().wake_by_ref();
-        Poll::Pending
-    })
-    .await;
-}
-
-/// Work on a lease that has begun.
-struct Begun<L: Lane> {
-    token: String,
-    since: Duration,
-    work: BoxFuture<'static, Option<Next<L::Lease>>>,
-}
-
-/// Not in the task, if there is none yet: so the lane knows of it before it asks for more.
-fn begin<L: Lane>(core: &Core, lane: &Arc<L>, Next { lease, granted, slot }: Next<L::Lease>) -> Begun<L> {
-    core.work_done.fetch_add(1, Ordering::Relaxed);
-    let token = L::token(&lease);
-    Begun { token, since: granted.by, work: Arc::clone(lane).run(lease, granted, slot) }
-}
-
-/// Works on it to the end, and says what goes on.
-async fn end<L: Lane>(core: &Core, Begun { token, since, work }: Begun<L>) -> Option<Next<L::Lease>> {
-    let next = match AssertUnwindSafe(work).catch_unwind().await {
-        Ok(next) => next,
-        Err(payload) => {
-            let _said = panic_text(payload);
-            error!(target: "abide::runtime", lane = L::NAME, "work panicked outside of user code; it will be tried again");
-            give_back::<L>(core, token, GiveBack::tried(AFTER_PANIC)).await;
-            None
-        }
-    };
-    core.work_done.fetch_add(1, Ordering::Relaxed);
-    let took = core.clock.monotonic().saturating_sub(since);
-    L::count_worked(core, u64::try_from(took.as_millis()).unwrap_or(u64::MAX));
-    next
 }

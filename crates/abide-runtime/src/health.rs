@@ -152,12 +152,18 @@ pub(crate) enum Outage {
 #[derive(Debug)]
 pub(crate) struct LanePulse {
     empty_at: AtomicU64,
+    /// When it was last given all that it asked for; never, if it was given less since.
+    crowded_at: AtomicU64,
     asking: AtomicBool,
 }
 
 impl LanePulse {
     fn new(now: Duration) -> Self {
-        Self { empty_at: AtomicU64::new(nanos(now)), asking: AtomicBool::new(false) }
+        Self {
+            empty_at: AtomicU64::new(nanos(now)),
+            crowded_at: AtomicU64::new(NEVER),
+            asking: AtomicBool::new(false),
+        }
     }
 
     /// The lane asks the store, which serves whatever is ready.
@@ -165,9 +171,19 @@ impl LanePulse {
         self.asking.store(true, Ordering::Relaxed);
     }
 
-    /// The store gave less than it was asked for: nothing is left.
-    pub(crate) fn drained(&self, now: Duration) {
-        self.empty_at.store(nanos(now), Ordering::Relaxed);
+    /// The store gave `given` of the `wanted`: if that is less, nothing is left.
+    pub(crate) fn served(&self, given: usize, wanted: usize, now: Duration) {
+        if given < wanted {
+            self.empty_at.store(nanos(now), Ordering::Relaxed);
+            self.crowded_at.store(NEVER, Ordering::Relaxed);
+        } else {
+            self.crowded_at.store(nanos(now), Ordering::Relaxed);
+        }
+    }
+
+    /// Whether more waits than there is room for, as it was seen no longer ago than this.
+    pub(crate) fn is_crowded(&self, now: Duration, within: Duration) -> bool {
+        since(&self.crowded_at, now).is_some_and(|since| since < within)
     }
 
     /// The store answered, or failed.
@@ -195,6 +211,19 @@ fn nanos(time: Duration) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_lane_is_crowded_for_a_while_after_it_was_given_all_that_it_asked_for() {
+        let at = Duration::from_millis;
+        let lane = LanePulse::new(at(0));
+        assert!(!lane.is_crowded(at(1), at(100)), "nothing was asked for yet");
+        lane.served(8, 8, at(1_000));
+        assert!(lane.is_crowded(at(1_099), at(100)));
+        assert!(!lane.is_crowded(at(1_100), at(100)), "what runs now runs for long");
+        lane.served(8, 8, at(2_000));
+        lane.served(7, 8, at(2_001));
+        assert!(!lane.is_crowded(at(2_001), at(100)), "nothing is left");
+    }
 
     #[test]
     fn a_call_from_before_the_store_recovered_begins_no_outage() {

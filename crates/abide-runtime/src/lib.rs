@@ -17,6 +17,7 @@ mod builder;
 mod runtime;
 
 mod core;
+mod crew;
 mod stop;
 mod supervise;
 

@@ -63,7 +63,8 @@ pub(crate) struct Renewals {
 #[derive(Default)]
 struct Held {
     next_id: u64,
-    leases: BTreeMap<u64, Entry>,
+    /// Boxed: a tree makes room for eleven at once, and a lease is mostly over before there are more.
+    leases: BTreeMap<u64, Box<Entry>>,
     /// When the loop will look again by itself.
     wakes_at: Option<Duration>,
 }
@@ -127,7 +128,7 @@ impl Renewals {
         let id = held.next_id;
         held.next_id = held.next_id.wrapping_add(1);
         let entry = Entry { lease, renew_at, until, under_way: false, failures: 0, fate: fate.clone() };
-        held.leases.insert(id, entry);
+        held.leases.insert(id, Box::new(entry));
         let is_sooner = held.wakes_at.is_none_or(|wakes_at| renew_at < wakes_at);
         if is_sooner {
             held.wakes_at = Some(renew_at);

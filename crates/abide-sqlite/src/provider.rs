@@ -417,7 +417,8 @@ impl SqliteProvider {
         }
         let deadline = self.shared.clock.monotonic().saturating_add(request.wait);
         let (call, reply) = Call::new(operation, request, self.writer.inbox());
-        self.writer.send(Request::Lease(LeaseCall { wanted: Wanted::Instances(call, load), deadline }));
+        self.writer
+            .send(Request::Lease(Box::new(LeaseCall { wanted: Wanted::Instances(call, load), deadline })));
         taken(operation, reply).await
     }
 
@@ -439,7 +440,7 @@ impl SqliteProvider {
         }
         let deadline = self.shared.clock.monotonic().saturating_add(request.wait);
         let (call, reply) = Call::new(operation, request, self.writer.inbox());
-        self.writer.send(Request::Lease(LeaseCall { wanted: Wanted::Work(call), deadline }));
+        self.writer.send(Request::Lease(Box::new(LeaseCall { wanted: Wanted::Work(call), deadline })));
         taken(operation, reply).await
     }
 

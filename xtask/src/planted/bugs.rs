@@ -201,8 +201,8 @@ pub(crate) const PLANTED_BUGS: &[PlantedBug] = &[
         story: "A fire-and-forget start is recorded, but the instance is never started.",
         file: "crates/abide-engine/src/effects.rs",
         edits: &[Edit {
-            find: "        queue.insert(id, item);",
-            replace: "        if !matches!(item, WorkItem::StartOrchestration { parent_instance: None, .. }) {\n            queue.insert(id, item);\n        }",
+            find: "        queue.insert(id, Box::new(item));",
+            replace: "        if !matches!(item, WorkItem::StartOrchestration { parent_instance: None, .. }) {\n            queue.insert(id, Box::new(item));\n        }",
         }],
         caught_by: &["properties::histories_are_well_formed"],
     },

@@ -22,6 +22,7 @@ mod tests;
 use abide_model::reason::DROPPED_FUTURE;
 use abide_model::{
     Event, EventKind, ExecutionStatus, PruneOptions, ScheduledActivityIdentifier, UnknownExecutionStatus,
+    WorkItem,
 };
 pub use kv::KvRows;
 pub use mail::{InvalidItem, MessageClass, MessageRow, NotACompletion, Starter, WorkRow};
@@ -152,14 +153,14 @@ impl CommitRows {
         let instance = InstanceRow::of(turn.metadata, &turn.events)?;
         let ended = instance.status.filter(|status| status.is_terminal());
         let revoked = revoked(turn.cancelled_activities, &turn.events, ended);
-        let work = turn.worker_items.into_iter().map(WorkRow::of).collect::<Result<Vec<_>, _>>()?;
+        let mut work = rows_of(turn.worker_items, WorkRow::of)?;
         let message = |item| Ok(MessageRow::of(item)?.with_timer_slack(turn.timer_slack));
-        let messages =
-            turn.orchestrator_items.into_iter().map(message).collect::<Result<_, InvalidItem>>()?;
+        let messages = rows_of(turn.orchestrator_items, message)?;
+        work.retain(|row| !is_revoked(row, &revoked));
         let rows = Self {
             execution_id: turn.execution_id,
             kv: KvRows { fold: ended.is_some(), ..KvRows::of(&turn.events) },
-            work: work.into_iter().filter(|row| !is_revoked(row, &revoked)).collect(),
+            work,
             revoked,
             messages,
             timers: if ended.is_some() { TimerRows::All } else { TimerRows::These(turn.removed_timers) },
@@ -333,6 +334,18 @@ fn revoked(
         Some(_) | None => StolenBecause::Dropped,
     };
     cancelled.into_iter().map(|activity| (activity.clone(), because(&activity))).collect()
+}
+
+/// A row for each, with room for just those: what collects results does not know how many there will be, and makes room for four.
+fn rows_of<R>(
+    items: Vec<WorkItem>,
+    row: impl Fn(WorkItem) -> Result<R, InvalidItem>,
+) -> Result<Vec<R>, InvalidItem> {
+    let mut rows = Vec::with_capacity(items.len());
+    for item in items {
+        rows.push(row(item)?);
+    }
+    Ok(rows)
 }
 
 /// An activity that is enqueued and taken back by the same turn is never there.

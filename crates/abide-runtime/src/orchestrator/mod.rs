@@ -44,9 +44,9 @@ use self::prune::Promises;
 use crate::OrchestrationHandler;
 use crate::chances::Verdict;
 use crate::core::Core;
-use crate::dispatch::{Attempt, GiveBack, Lane, Next, Slot, give_back};
-use crate::renewal::{Lease, Leased};
-use crate::store_time::{HandedOver, StoreTime};
+use crate::dispatch::{Attempt, GiveBack, Lane, Next, give_back};
+use crate::renewal::{Lease, LeaseGuard, Leased};
+use crate::store_time::StoreTime;
 use crate::tally::Tally;
 
 /// What the store refuses now is asked for again after this time, and so is an incompatible or unreadable history.
@@ -54,6 +54,12 @@ const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 /// What the store has another history of is replayed after this time; if that happens again, after twice as long.
 const AFTER_CONFLICT: Duration = Duration::from_millis(50);
+
+/// In a crowd of activities one call leases at most so many instances: so that everybody gets on, but less begins than is finished.
+const TAKEN_UP_IN_A_CROWD: usize = 16;
+
+/// If no activity of a crowd was taken up for so long, those that run take their time, and turns are not in their way.
+const CROWDED_FOR: Duration = Duration::from_millis(100);
 
 /// Runs turns.
 pub(crate) struct Orchestrator {
@@ -77,6 +83,13 @@ pub(crate) struct Held {
     time: StoreTime,
     /// Raised when it is known that somebody else may have it.
     lost: CancellationToken,
+}
+
+/// A leased instance whose lease is renewed.
+#[derive(Debug)]
+pub(crate) struct Job {
+    next: Next<InstanceLease>,
+    renewed: LeaseGuard,
 }
 
 /// What is left to do for a turn once it is committed.
@@ -288,6 +301,7 @@ impl Orchestrator {
 
 impl Lane for Orchestrator {
     type Lease = InstanceLease;
+    type Job = Job;
 
     const NAME: &'static str = "orchestrations";
     const LEASE: Operation = Operation::LeaseInstances;
@@ -296,6 +310,17 @@ impl Lane for Orchestrator {
 
     fn slots(&self) -> usize {
         self.core.settings.orchestration_concurrency
+    }
+
+    /// What has begun comes first: while more activities wait than there are slots for, few instances are taken up at a time. Thousands
+    /// that are started at once would otherwise all be under way at once, each with its memory and its rows; they wait as well in the queue.
+    fn limit(&self, free: usize) -> usize {
+        let activities = self.core.pulse.lane(abide_provider::Lane::Work);
+        if activities.is_crowded(self.core.clock.monotonic(), CROWDED_FOR) {
+            free.min(TAKEN_UP_IN_A_CROWD)
+        } else {
+            free
+        }
     }
 
     fn lease(
@@ -313,25 +338,24 @@ impl Lane for Orchestrator {
         async move { store.lease_instances(request).await }.boxed()
     }
 
-    fn run(
-        self: Arc<Self>,
-        lease: InstanceLease,
-        granted: HandedOver,
-        slot: Slot,
-    ) -> BoxFuture<'static, Option<Next<InstanceLease>>> {
+    fn take_on(&self, next: Next<InstanceLease>) -> Job {
+        let settings = &self.core.settings;
+        let keep = Lease {
+            on: Leased::Instance,
+            token: next.lease.token.clone(),
+            lasts: settings.orchestrator_lock_timeout,
+            interval: settings.orchestrator_renewal_interval,
+        };
+        let renewed = self.core.renewals.hold(keep, next.granted.by);
+        Job { next, renewed }
+    }
+
+    async fn run(self: Arc<Self>, job: Job) -> Option<Next<InstanceLease>> {
+        let Job { next: Next { lease, granted, slot }, renewed } = job;
         let stage = Stage::of(&lease);
         let who = stage.who();
         let span = info_span!(target: "abide::runtime", "turn", instance_id = %who.instance,
             execution_id = who.execution_id, orchestration_name = %who.orchestration);
-        let settings = &self.core.settings;
-        let keep = Lease {
-            on: Leased::Instance,
-            token: lease.token.clone(),
-            lasts: settings.orchestrator_lock_timeout,
-            interval: settings.orchestrator_renewal_interval,
-        };
-        // Here and not in the task, which may have to wait for a thread (unless the lease came with a commit: then this is in it).
-        let renewed = self.core.renewals.hold(keep, granted.by);
         let work = async move {
             let time = StoreTime::of_instance(&lease, granted);
             let held = Held { lease: Arc::new(lease), time, lost: renewed.lost().clone() };
@@ -345,7 +369,7 @@ impl Lane for Orchestrator {
             drop(renewed);
             next.map(|NextTurn { lease, granted }| Next { lease: *lease, granted, slot })
         };
-        work.instrument(span).boxed()
+        work.instrument(span).await
     }
 
     fn token(lease: &InstanceLease) -> String {

@@ -10,7 +10,7 @@ use crate::store_time::{HandedOver, StoreTime};
 
 /// An activity that is leased.
 #[derive(Debug)]
-pub(super) struct Activity {
+pub(crate) struct Activity {
     pub(super) instance: String,
     pub(super) execution_id: u64,
     pub(super) id: u64,

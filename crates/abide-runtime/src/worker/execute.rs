@@ -48,13 +48,13 @@ impl Worker {
         };
         let (activity, cancellation) = (Arc::new(activity), Cancellation::default());
         let (number, place) = (slot.number(), Place::new(slot));
-        let run = Run {
+        let run = Arc::new(Run {
             activity: Arc::clone(&activity),
             cancellation: cancellation.clone(),
             lost: renewed.lost().clone(),
             place: place.clone(),
             span: Span::current(),
-        };
+        });
         // Until its result is written: what is taken away meanwhile was cancelled, not lost.
         let _runs = self.running.enter(&run, &self.core.stop.ending);
         let began = self.core.clock.monotonic();

@@ -37,7 +37,6 @@ use crate::core::Core;
 use crate::dispatch::{GiveBack, Lane, Next, Slot, give_back};
 use crate::orchestrator::Orchestrator;
 use crate::renewal::{Lease, LeaseGuard, Leased};
-use crate::store_time::HandedOver;
 
 /// So many finished activities per slot may wait for the store to take their result.
 const UNACKNOWLEDGED_PER_SLOT: usize = 4;
@@ -53,6 +52,15 @@ pub(crate) struct Worker {
     running: Running,
     unacknowledged: Arc<Semaphore>,
     node: String,
+}
+
+/// Something leased from the queue of activities.
+#[expect(clippy::large_enum_variant, reason = "nearly all are activities")]
+pub(crate) enum Job {
+    /// It has no ticket if its session is one too many.
+    Activity { activity: Activity, renewed: LeaseGuard, slot: Slot, ticket: Option<Ticket> },
+    /// It is no activity.
+    Misrouted { lease: Box<WorkLease>, slot: Slot },
 }
 
 impl Worker {
@@ -124,6 +132,7 @@ impl Worker {
 
 impl Lane for Worker {
     type Lease = WorkLease;
+    type Job = Job;
 
     const NAME: &'static str = "activities";
     const LEASE: Operation = Operation::LeaseWork;
@@ -167,15 +176,10 @@ impl Lane for Worker {
         async move { store.lease_work(request).await }.boxed()
     }
 
-    fn run(
-        self: Arc<Self>,
-        lease: WorkLease,
-        granted: HandedOver,
-        slot: Slot,
-    ) -> BoxFuture<'static, Option<Next<WorkLease>>> {
+    fn take_on(&self, Next { lease, granted, slot }: Next<WorkLease>) -> Job {
         let activity = match Activity::of(lease, granted) {
             Ok(activity) => activity,
-            Err(lease) => return self.misrouted(*lease, slot).map(|()| None).boxed(),
+            Err(lease) => return Job::Misrouted { lease, slot },
         };
         let settings = &self.core.settings;
         let keep = Lease {
@@ -184,11 +188,20 @@ impl Lane for Worker {
             lasts: settings.worker_lock_timeout,
             interval: settings.worker_renewal_interval,
         };
-        // Here and not in the task, which may have to wait for a thread.
         let renewed = self.core.renewals.hold(keep, granted.by);
         let ticket = self.sessions.enter(activity.session.as_deref());
-        let span = activity.span();
-        self.work(activity, renewed, slot, ticket).instrument(span).map(|()| None).boxed()
+        Job::Activity { activity, renewed, slot, ticket }
+    }
+
+    async fn run(self: Arc<Self>, job: Job) -> Option<Next<WorkLease>> {
+        match job {
+            Job::Activity { activity, renewed, slot, ticket } => {
+                let span = activity.span();
+                self.work(activity, renewed, slot, ticket).instrument(span).await;
+            }
+            Job::Misrouted { lease, slot } => Box::pin(self.misrouted(*lease, slot)).await,
+        }
+        None
     }
 
     fn token(lease: &WorkLease) -> String {

@@ -26,7 +26,7 @@ pub(crate) struct Running {
 
 #[derive(Debug, Default)]
 struct Known {
-    by_token: BTreeMap<String, Run>,
+    by_token: BTreeMap<String, Arc<Run>>,
     /// What was told of leases under which nothing runs: they may be on their way here.
     early: BTreeMap<String, StolenBecause>,
     /// The tokens of `early`, oldest first.
@@ -34,7 +34,7 @@ struct Known {
 }
 
 /// A running activity, and by what it is told.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(super) struct Run {
     pub(super) activity: Arc<Activity>,
     pub(super) cancellation: Cancellation,
@@ -132,10 +132,10 @@ pub(super) struct Runs {
 
 impl Running {
     /// An activity is about to begin; it is told at once if its lease was taken away on its way here.
-    pub(super) fn enter(&self, run: &Run, ending: &CancellationToken) -> Runs {
+    pub(super) fn enter(&self, run: &Arc<Run>, ending: &CancellationToken) -> Runs {
         let token = run.activity.token.clone();
         let mut known = self.lock();
-        known.by_token.insert(token.clone(), run.clone());
+        known.by_token.insert(token.clone(), Arc::clone(run));
         let early = known.early.remove(&token);
         if early.is_some() {
             known.order.retain(|other| *other != token);
@@ -161,7 +161,7 @@ impl Running {
     }
 
     /// All of them.
-    pub(super) fn all(&self) -> Vec<Run> {
+    pub(super) fn all(&self) -> Vec<Arc<Run>> {
         self.lock().by_token.values().cloned().collect()
     }
 

@@ -83,7 +83,7 @@ struct Round {
     /// They were told that the runtime ends.
     is_ending: bool,
     /// Their leases are gone, and nobody said why.
-    lost: BTreeMap<Execution, Vec<Run>>,
+    lost: BTreeMap<Execution, Vec<Arc<Run>>>,
     /// When the next of them must have stopped.
     next: Option<Duration>,
 }
@@ -140,7 +140,7 @@ impl Worker {
     }
 
     /// Asks why the leases of activities of one execution are gone, and tells them.
-    async fn find_out(&self, lost: Vec<Run>) {
+    async fn find_out(&self, lost: Vec<Arc<Run>>) {
         let Some(first) = lost.first() else { return };
         let history = self.history_of(&first.activity).await;
         for run in &lost {

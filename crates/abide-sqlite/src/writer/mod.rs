@@ -47,7 +47,8 @@ const GROUP_LIMIT: usize = 2_048;
 /// Something for the writer.
 pub(crate) enum Request {
     Jobs(Vec<Box<dyn Job>>),
-    Lease(LeaseCall),
+    /// Boxed: the inbox makes room for many requests at once.
+    Lease(Box<LeaseCall>),
     /// Something on the writer's own connection, between two transactions.
     Read(Box<dyn FnOnce(&Statements<'_>) + Send>),
     /// Somebody listens now, for changes or for leases that are taken away: other processes are to be watched.
@@ -278,7 +279,7 @@ impl Thread {
                 taken.reason_to_run = true;
             }
             Request::Lease(call) => {
-                self.parked.push(call);
+                self.parked.push(*call);
                 taken.reason_to_run = true;
             }
             Request::Read(read) => read(ground.statements()),
