@@ -3,7 +3,7 @@
 //! A process can run and do nothing. What tells is how long something has waited that could be worked on, when something
 //! was last committed, whether leases are renewed in time, and whether the store answers.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use abide_provider::Lane;
@@ -148,12 +148,19 @@ pub(crate) enum Outage {
     IsOver,
 }
 
+/// A queue that was not empty for so long is a crowd,
+const CROWDED_AFTER: Duration = Duration::from_millis(20);
+
+/// unless nobody was served for so long: then those who are take their time, and the crowd is in nobody's way.
+const CROWDED_FOR: Duration = Duration::from_millis(100);
+
 /// When a lane was last known to be empty. Everything that is ready came later.
 #[derive(Debug)]
 pub(crate) struct LanePulse {
     empty_at: AtomicU64,
-    /// When it was last given all that it asked for; never, if it was given less since.
-    crowded_at: AtomicU64,
+    /// When it was last given all that it asked for, and how many that were.
+    full_at: AtomicU64,
+    given: AtomicUsize,
     asking: AtomicBool,
 }
 
@@ -161,7 +168,8 @@ impl LanePulse {
     fn new(now: Duration) -> Self {
         Self {
             empty_at: AtomicU64::new(nanos(now)),
-            crowded_at: AtomicU64::new(NEVER),
+            full_at: AtomicU64::new(NEVER),
+            given: AtomicUsize::new(0),
             asking: AtomicBool::new(false),
         }
     }
@@ -175,15 +183,17 @@ impl LanePulse {
     pub(crate) fn served(&self, given: usize, wanted: usize, now: Duration) {
         if given < wanted {
             self.empty_at.store(nanos(now), Ordering::Relaxed);
-            self.crowded_at.store(NEVER, Ordering::Relaxed);
         } else {
-            self.crowded_at.store(nanos(now), Ordering::Relaxed);
+            self.full_at.store(nanos(now), Ordering::Relaxed);
+            self.given.store(given, Ordering::Relaxed);
         }
     }
 
-    /// Whether more waits than there is room for, as it was seen no longer ago than this.
-    pub(crate) fn is_crowded(&self, now: Duration, within: Duration) -> bool {
-        since(&self.crowded_at, now).is_some_and(|since| since < within)
+    /// How many it was last given, if for some time more waits than it asks for, and what it is given is soon done.
+    pub(crate) fn crowd(&self, now: Duration) -> Option<usize> {
+        let is_crowded = since(&self.empty_at, now).is_some_and(|since| since >= CROWDED_AFTER)
+            && since(&self.full_at, now).is_some_and(|since| since < CROWDED_FOR);
+        is_crowded.then(|| self.given.load(Ordering::Relaxed))
     }
 
     /// The store answered, or failed.
@@ -213,16 +223,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_lane_is_crowded_for_a_while_after_it_was_given_all_that_it_asked_for() {
+    fn a_lane_is_crowded_if_its_queue_is_not_empty_for_long_although_it_is_served() {
         let at = Duration::from_millis;
         let lane = LanePulse::new(at(0));
-        assert!(!lane.is_crowded(at(1), at(100)), "nothing was asked for yet");
-        lane.served(8, 8, at(1_000));
-        assert!(lane.is_crowded(at(1_099), at(100)));
-        assert!(!lane.is_crowded(at(1_100), at(100)), "what runs now runs for long");
+        assert_eq!(lane.crowd(at(1_000)), None, "nothing was asked for yet");
+        lane.served(0, 8, at(1_000));
+        lane.served(8, 8, at(1_019));
+        assert_eq!(lane.crowd(at(1_019)), None, "there may have been just as many");
+        lane.served(7, 7, at(1_020));
+        assert_eq!(lane.crowd(at(1_020)), Some(7));
+        assert_eq!(lane.crowd(at(1_119)), Some(7));
+        assert_eq!(lane.crowd(at(1_120)), None, "what runs now runs for long");
         lane.served(8, 8, at(2_000));
+        assert_eq!(lane.crowd(at(2_000)), Some(8));
         lane.served(7, 8, at(2_001));
-        assert!(!lane.is_crowded(at(2_001), at(100)), "nothing is left");
+        assert_eq!(lane.crowd(at(2_001)), None, "nothing is left");
     }
 
     #[test]

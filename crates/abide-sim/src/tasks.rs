@@ -74,6 +74,12 @@ impl LocalTasks {
         Self { runtime: Handle::current(), shared: Arc::default() }
     }
 
+    /// How many tasks were started, whether they have ended or not.
+    #[must_use]
+    pub fn spawned(&self) -> u64 {
+        self.shared.book().spawned
+    }
+
     /// How many tasks have not ended.
     #[must_use]
     pub fn running(&self) -> usize {

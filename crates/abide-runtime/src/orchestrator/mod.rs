@@ -55,11 +55,11 @@ const LOOK_AGAIN: Duration = Duration::from_secs(1);
 /// What the store has another history of is replayed after this time; if that happens again, after twice as long.
 const AFTER_CONFLICT: Duration = Duration::from_millis(50);
 
-/// In a crowd of activities one call leases at most so many instances: so that everybody gets on, but less begins than is finished.
-const TAKEN_UP_IN_A_CROWD: usize = 16;
+/// In a crowd of activities one instance is taken up for so many of them: everybody gets on, but less begins than is finished.
+const ACTIVITIES_PER_INSTANCE: usize = 8;
 
-/// If no activity of a crowd was taken up for so long, those that run take their time, and turns are not in their way.
-const CROWDED_FOR: Duration = Duration::from_millis(100);
+/// And so many at least, by one call: where few activities run at a time, the store is not asked for each instance.
+const TAKEN_UP_AT_LEAST: usize = 4;
 
 /// Runs turns.
 pub(crate) struct Orchestrator {
@@ -316,10 +316,9 @@ impl Lane for Orchestrator {
     /// that are started at once would otherwise all be under way at once, each with its memory and its rows; they wait as well in the queue.
     fn limit(&self, free: usize) -> usize {
         let activities = self.core.pulse.lane(abide_provider::Lane::Work);
-        if activities.is_crowded(self.core.clock.monotonic(), CROWDED_FOR) {
-            free.min(TAKEN_UP_IN_A_CROWD)
-        } else {
-            free
+        match activities.crowd(self.core.clock.monotonic()) {
+            Some(crowd) => free.min((crowd / ACTIVITIES_PER_INSTANCE).max(TAKEN_UP_AT_LEAST)),
+            None => free,
         }
     }
 

@@ -17,6 +17,7 @@ mod support;
 
 mod cancellation;
 mod counts;
+mod crowd;
 mod e2e;
 mod faults;
 mod fused;
