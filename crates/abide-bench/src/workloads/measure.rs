@@ -11,6 +11,7 @@ use super::line::{Ended, Line, Side};
 use super::page::Origin;
 use super::place::{Databases, Folder};
 use super::plan::{Case, Repeat, Who};
+use super::rows::FSYNC;
 use super::run::{self, Place, Program};
 use super::{origin, show};
 use crate::store::Fallible;
@@ -57,6 +58,9 @@ pub(crate) async fn all(arguments: &Arguments) -> Fallible<(Vec<Origin>, Vec<Lin
             let sides = || std::iter::once(&ours).chain(with_reference);
             for programs in sides() {
                 bench.measure(programs, case, repetition).await?;
+            }
+            for _ in 1..case.times() {
+                bench.measure(&ours, case, repetition).await?;
             }
             for programs in sides().filter(|_| repetition == 1) {
                 bench.count(programs, case).await?;
@@ -126,7 +130,7 @@ impl Bench {
         let fsync = millis(ceiling::fsyncs(self.folder.path(), 20)?.median());
         let mut line = self.run(Program { side: programs.side, path: &programs.timing }, case).await?;
         line.time.repetition = repetition;
-        line.figures.insert("fsync_p50_ms".to_owned(), fsync);
+        line.figures.insert(FSYNC.to_owned(), fsync);
         eprintln!("{}", in_short(&line));
         self.keep(line)
     }

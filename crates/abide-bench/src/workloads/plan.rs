@@ -98,6 +98,15 @@ impl Case {
         Self { size, repeat, limit, ..self.clone() }
     }
 
+    /// How often ours is measured in each repetition. What is done within a second depends on what the machine does in that second.
+    pub(crate) fn times(&self) -> u64 {
+        let is_short = matches!(
+            (self.workload, self.size),
+            ("w1" | "w3" | "w12", ..=1_000) | ("w5" | "w7", ..=500) | ("w8", ..=200)
+        );
+        if is_short && self.slots.is_none() && self.repeat == Repeat::Often { 3 } else { 1 }
+    }
+
     /// Whether it is run once more to count what it costs: few enough to be soon done, and enough to say what a step is.
     pub(crate) fn is_counted(&self) -> bool {
         matches!(self.workload, "w1" | "w4") && self.size <= 1_000 && self.slots.is_none()

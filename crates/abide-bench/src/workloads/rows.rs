@@ -56,6 +56,8 @@ pub(crate) struct Row {
     pub(crate) ceiling: Option<f64>,
     /// 1 is as good as the ceiling.
     pub(crate) of_ceiling: Option<f64>,
+    /// What a lone fsync took just before each of our measurements, if a latency is judged.
+    pub(crate) fsync: Option<Spread>,
     pub(crate) verdict: Verdict,
     /// What went wrong, if anything did.
     pub(crate) trouble: Option<String>,
@@ -91,7 +93,34 @@ fn row(target: &Target, lines: &[Line]) -> Row {
     } else {
         verdict
     };
-    Row { target: *target, ours, reference, ratio, of_aim, ceiling, of_ceiling, verdict, trouble }
+    let fsync = fsync(target, lines);
+    Row { target: *target, ours, reference, ratio, of_aim, ceiling, of_ceiling, fsync, verdict, trouble }
+}
+
+/// Of the measurements that a latency is taken from.
+fn fsync(target: &Target, lines: &[Line]) -> Option<Spread> {
+    let figure = match target.figure {
+        Figure::Plain { name, unit } if is_latency(name) => Figure::Plain { name: FSYNC, unit },
+        Figure::OnNodes { name, unit, nodes } if is_latency(name) => {
+            Figure::OnNodes { name: FSYNC, unit, nodes }
+        }
+        Figure::Plain { .. }
+        | Figure::OnNodes { .. }
+        | Figure::WithSlots { .. }
+        | Figure::ToSize { .. }
+        | Figure::ToWorkload { .. }
+        | Figure::ToAnother { .. }
+        | Figure::Nodes { .. }
+        | Figure::Failures
+        | Figure::Deadlocks => return None,
+    };
+    let values = of_side(&Target { figure, ..*target }, lines, Side::Ours);
+    Spread::of(values.into_iter().map(|(_, value)| value))
+}
+
+/// By the name of a figure.
+fn is_latency(name: &str) -> bool {
+    matches!(name, "p50_ms" | "p99_ms" | "ms_per_activity")
 }
 
 /// How many times better one value is than another.
@@ -239,6 +268,9 @@ fn rate_at_most(line: &Line) -> Option<(Time, f64)> {
     let (size, seconds) = (u32::try_from(line.subject.size).ok()?, u32::try_from(seconds).ok()?);
     Some((line.time, f64::from(size) / f64::from(seconds).max(1.0)))
 }
+
+/// What a lone fsync takes, by its name in a line.
+pub(crate) const FSYNC: &str = "fsync_p50_ms";
 
 const EARLY_IS_NO_RATIO: Figure = Figure::Plain { name: "early", unit: "early" };
 

@@ -208,3 +208,20 @@ fn runs_at_different_times_are_not_compared() {
     assert_eq!(found.ours.map(|it| it.median), Some(500.0));
     assert_eq!(found.ratio.map(|ratio| ratio.spread.median), Some(90.0), "of the run that has both");
 }
+
+#[test]
+fn a_latency_stands_beside_the_fsync_of_its_own_measurements() {
+    let step = Figure::Plain { name: "ms_per_activity", unit: "ms per activity" };
+    let latency = Target { figure: step, goal: Goal::None, ceiling: Ceiling::None, ..W1 };
+    let both = |repetition, fsync| {
+        line(
+            Side::Ours,
+            1_000,
+            repetition,
+            &[("ms_per_activity", 0.4), ("orchestrations_per_second", 9.0), (FSYNC, fsync)],
+        )
+    };
+    let lines = [both(1, 0.2), both(2, 0.4), line(Side::Reference, 1_000, 1, &[(FSYNC, 7.0)])];
+    assert_eq!(row(&latency, &lines).fsync, Spread::of([0.2, 0.4]));
+    assert_eq!(row(&W1, &lines).fsync, None, "a rate is none");
+}

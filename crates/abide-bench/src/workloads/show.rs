@@ -4,7 +4,7 @@ use super::rows::{Ratio, Row, Spread, Verdict};
 use super::targets::{Figure, Goal};
 use crate::replay;
 
-pub(crate) const HEADINGS: [&str; 10] = [
+pub(crate) const HEADINGS: [&str; 11] = [
     "workload",
     "store",
     "what",
@@ -14,6 +14,7 @@ pub(crate) const HEADINGS: [&str; 10] = [
     "must / aim",
     "of aim",
     "of ceiling",
+    "fsync, ms",
     "verdict",
 ];
 
@@ -34,6 +35,7 @@ pub(crate) fn cells(row: &Row) -> Vec<String> {
         row.ceiling
             .zip(row.of_ceiling)
             .map_or_else(dash, |(ceiling, of)| format!("{} of {}", share(of), number(ceiling))),
+        row.fsync.map_or_else(dash, spread),
         verdict(row),
     ]
 }

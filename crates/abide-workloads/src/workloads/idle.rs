@@ -24,9 +24,8 @@ pub(crate) async fn idle(arguments: &Arguments) -> Fallible<Outcome> {
     outcome.set("setup_seconds", begin.elapsed().as_secs_f64());
     // What began goes to its end: connections, copies of the log.
     clock::sleep(PAUSE * 200).await;
-    if arguments.size > 0 {
-        outcome.set("until_server_was_quiet_seconds", quiet(arguments.server.as_deref()).await.as_secs_f64());
-    }
+    let waited = quiet(arguments.server.as_deref(), windows_at_least(arguments.size)).await;
+    outcome.set("until_server_was_quiet_seconds", waited.as_secs_f64());
     let (counted_before, before) = (bench.counted().await, Machine::now(arguments.server.as_deref()));
     clock::sleep(arguments.seconds).await;
     let (after, counted_after) = (Machine::now(arguments.server.as_deref()), bench.counted().await);
@@ -62,14 +61,17 @@ fn is_shared(store: &str) -> bool {
     !matches!(store, "memory" | "sqlite-memory")
 }
 
-/// Waits until the server has written and cleaned up what was just made, which it does in the background, and is not part of being idle. It
+/// What was made for those that sleep is cleaned up when the server looks for it, once a minute; what others had made before, at once.
+const fn windows_at_least(sleepers: u64) -> usize {
+    if sleepers > 0 { 14 } else { 1 }
+}
+
+/// Waits until the server has written and cleaned up what was made before, which it does in the background, and is not part of being idle. It
 /// may never be quiet; then it is measured as it is. Says how long that took.
-async fn quiet(server: Option<&str>) -> Duration {
+async fn quiet(server: Option<&str>, at_least: usize) -> Duration {
     const WINDOW: Duration = Duration::from_secs(5);
     /// Two looks of a store at its queues, and the server's own timers.
     const QUIET: Duration = Duration::from_millis(8);
-    /// It looks once a minute what there is to clean up.
-    const AT_LEAST: usize = 14;
     const AT_MOST: usize = 40;
     let begin = clock::now();
     let mut before = Machine::now(server);
@@ -79,7 +81,7 @@ async fn quiet(server: Option<&str>) -> Duration {
         }
         clock::sleep(WINDOW).await;
         let now = Machine::now(server);
-        if window >= AT_LEAST && now.server_since(&before).is_none_or(|used| used < QUIET) {
+        if window >= at_least && now.server_since(&before).is_none_or(|used| used < QUIET) {
             break;
         }
         before = now;
