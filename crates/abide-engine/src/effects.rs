@@ -15,7 +15,7 @@ use crate::turn::Identity;
 /// The effects of one turn, by the event that caused them.
 #[derive(Debug, Default)]
 pub(crate) struct Effects {
-    /// Boxed, as below: a tree makes room for eleven at once, and most turns have one.
+    /// Boxed, as what goes out: a node of the tree has room for eleven, and most turns have one.
     activities: BTreeMap<EventId, Box<WorkItem>>,
     /// Timers and starts, in the order they were asked for.
     outgoing: BTreeMap<EventId, Box<WorkItem>>,

@@ -47,7 +47,7 @@ pub trait Entropy: Send + Sync {
 
 /// Who runs background tasks, and notices when one panics.
 pub trait Spawn: Send + Sync {
-    /// Runs `task` to its end; `name` says in logs and dumps what it is for.
+    /// Runs `task` to its end, beside all others: some last as long as whoever spawned them. `name` says in logs and dumps what it is for.
     fn spawn(&self, name: &'static str, task: Task);
 
     /// Runs `task` to its end where no other task can keep it from running by blocking its thread.

@@ -17,6 +17,7 @@ use tracing::{info, warn};
 use crate::chances::Chances;
 use crate::clock::TokioClock;
 use crate::core::Core;
+use crate::crowd::Crowd;
 use crate::dispatch::dispatch;
 use crate::health::Pulse;
 use crate::observability::{InstrumentedProvider, ObservabilityHandle};
@@ -184,6 +185,7 @@ impl RuntimeBuilder {
             orchestrations: self.orchestrations,
             renewals: Arc::new(Renewals::default()),
             pulse: Pulse::new(clock.monotonic()),
+            crowd: Crowd::default(),
             chances: Chances::default(),
             id: format!("{:016x}{:016x}", entropy.next_u64(), entropy.next_u64()),
             new_mail: Notify::new(),

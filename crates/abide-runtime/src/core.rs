@@ -9,6 +9,7 @@ use futures_util::future::BoxFuture;
 use tokio::sync::Notify;
 
 use crate::chances::Chances;
+use crate::crowd::Crowd;
 use crate::health::Pulse;
 use crate::observability::MetricsProvider;
 use crate::registry::{ActivityRegistry, OrchestrationRegistry};
@@ -30,6 +31,8 @@ pub(crate) struct Core {
     pub(crate) metrics: Arc<MetricsProvider>,
     pub(crate) renewals: Arc<Renewals>,
     pub(crate) pulse: Pulse,
+    /// Of activities.
+    pub(crate) crowd: Crowd,
     pub(crate) chances: Chances,
     pub(crate) stop: Stop,
     pub(crate) caller: Caller,

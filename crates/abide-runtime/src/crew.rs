@@ -6,7 +6,7 @@
 use std::future::poll_fn;
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Poll;
 use std::time::Duration;
 
@@ -21,19 +21,19 @@ use crate::dispatch::{GiveBack, Lane, Next, give_back};
 /// A panic in the runtime's own code, or in a provider's, costs its lease this long.
 const AFTER_PANIC: Duration = Duration::from_secs(1);
 
-/// At most so many tasks wait: what they take is not worth more.
+/// At most so many tasks wait. Each keeps its future, about 8 KB.
 const MOST_WAITING: usize = 1_024;
 
 /// The tasks of a lane.
 pub(crate) struct Crew<L: Lane> {
     core: Arc<Core>,
     lane: Arc<L>,
-    waiting: Arc<Waiting<L>>,
+    waiting: Arc<Waiting<Begun<L>>>,
 }
 
 impl<L: Lane> Crew<L> {
     pub(crate) fn new(core: &Arc<Core>, lane: &Arc<L>) -> Self {
-        let waiting = Waiting { most: lane.slots().min(MOST_WAITING), places: Mutex::new(Some(Vec::new())) };
+        let waiting = Waiting::new(lane.slots().min(MOST_WAITING));
         Self { core: Arc::clone(core), lane: Arc::clone(lane), waiting: Arc::new(waiting) }
     }
 
@@ -59,44 +59,55 @@ impl<L: Lane> Drop for Crew<L> {
 }
 
 /// The tasks that wait for something to do.
-struct Waiting<L: Lane> {
+struct Waiting<T> {
     most: usize,
-    /// The last to come is the first to go: what it works with is still at hand. `None` once the lane has ended.
-    places: Mutex<Option<Vec<Place<L>>>>,
+    /// The last to come is the first to go: what it works with is still at hand. `None` once nothing more comes.
+    waiters: Mutex<Option<Vec<oneshot::Sender<T>>>>,
 }
 
-type Place<L> = oneshot::Sender<Begun<L>>;
+impl<T> Waiting<T> {
+    const fn new(most: usize) -> Self {
+        Self { most, waiters: Mutex::new(Some(Vec::new())) }
+    }
 
-impl<L: Lane> Waiting<L> {
-    /// A place to wait in; `None` if there are enough, or nothing more comes.
-    fn join(&self) -> Option<oneshot::Receiver<Begun<L>>> {
-        let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
-        let places = places.as_mut().filter(|places| places.len() < self.most)?;
-        let (place, given) = oneshot::channel();
-        places.push(place);
+    /// Waits for something to do; `None` if enough others wait, or nothing more comes.
+    async fn wait(&self) -> Option<T> {
+        self.join()?.await.ok()
+    }
+
+    fn join(&self) -> Option<oneshot::Receiver<T>> {
+        let mut waiters = self.lock();
+        let waiters = waiters.as_mut().filter(|waiters| waiters.len() < self.most)?;
+        let (waiter, given) = oneshot::channel();
+        waiters.push(waiter);
         Some(given)
     }
 
     /// Gives it to one of them; back again if there is none.
-    fn give(&self, mut begun: Begun<L>) -> Result<(), Begun<L>> {
-        while let Some(place) = self.next() {
-            match place.send(begun) {
+    fn give(&self, mut work: T) -> Result<(), T> {
+        while let Some(waiter) = self.last() {
+            match waiter.send(work) {
                 Ok(()) => return Ok(()),
                 // That task was dropped, as all are when their executor ends.
-                Err(back) => begun = back,
+                Err(back) => work = back,
             }
         }
-        Err(begun)
+        Err(work)
     }
 
-    fn next(&self) -> Option<Place<L>> {
-        self.places.lock().unwrap_or_else(PoisonError::into_inner).as_mut()?.pop()
+    fn last(&self) -> Option<oneshot::Sender<T>> {
+        self.lock().as_mut()?.pop()
     }
 
     fn close(&self) {
-        let places = self.places.lock().unwrap_or_else(PoisonError::into_inner).take();
-        // With the lock released: whoever waits is woken.
-        drop(places);
+        let waiters = self.lock().take();
+        // With the lock released: all of them are woken.
+        drop(waiters);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Vec<oneshot::Sender<T>>>> {
+        // Nothing can panic while it is held.
+        self.waiters.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -107,24 +118,22 @@ struct Begun<L: Lane> {
     job: L::Job,
 }
 
-/// The life of a task.
-async fn serve<L: Lane>(core: Arc<Core>, lane: Arc<L>, waiting: Arc<Waiting<L>>, first: Begun<L>) {
-    let mut begun = first;
-    loop {
-        let Some(next) = end(&core, &lane, begun).await else {
-            let Some(given) = waiting.join() else { return };
-            match given.await {
-                Ok(given) => begun = given,
-                Err(_closed) => return,
+/// The life of a task: from one lease to the next.
+async fn serve<L: Lane>(core: Arc<Core>, lane: Arc<L>, waiting: Arc<Waiting<Begun<L>>>, first: Begun<L>) {
+    let mut begun = Some(first);
+    while let Some(work) = begun.take() {
+        begun = match end(&core, &lane, work).await {
+            None => waiting.wait().await,
+            Some(next) if core.stop.ending.is_cancelled() => {
+                return give_back::<L>(&core, L::token(&next.lease), GiveBack::UNTRIED).await;
             }
-            continue;
+            Some(next) => {
+                L::count_leased(&core, 1);
+                let next = begin(&core, &lane, next);
+                let_others_go_first().await;
+                Some(next)
+            }
         };
-        if core.stop.ending.is_cancelled() {
-            return give_back::<L>(&core, L::token(&next.lease), GiveBack::UNTRIED).await;
-        }
-        L::count_leased(&core, 1);
-        begun = begin(&core, &lane, next);
-        let_others_go_first().await;
     }
 }
 
@@ -166,4 +175,51 @@ async fn let_others_go_first() {
         Poll::Pending
     })
     .await;
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::task::noop_waker_ref;
+
+    use super::*;
+
+    #[test]
+    fn the_last_to_wait_is_the_first_to_go() {
+        let waiting = Waiting::new(8);
+        let (mut first, mut last) = (waiting.join().unwrap(), waiting.join().unwrap());
+        assert_eq!(waiting.give("work"), Ok(()));
+        assert_eq!((first.try_recv().ok(), last.try_recv().ok()), (None, Some("work")));
+    }
+
+    #[test]
+    fn no_more_wait_than_are_worth_it() {
+        let waiting = Waiting::<()>::new(2);
+        let both = (waiting.join().unwrap(), waiting.join().unwrap());
+        assert_eq!(waiting.wait().now_or_never(), Some(None), "a third ends");
+        assert_eq!((waiting.give(()), waiting.give(()), waiting.give(())), (Ok(()), Ok(()), Err(())));
+        drop(both);
+    }
+
+    #[test]
+    fn one_that_is_gone_is_passed_over_and_nothing_is_lost() {
+        let waiting = Waiting::new(8);
+        let mut here = waiting.join().unwrap();
+        drop(waiting.join().unwrap());
+        assert_eq!(waiting.give("work"), Ok(()));
+        assert_eq!(here.try_recv().ok(), Some("work"));
+        drop(waiting.join().unwrap());
+        assert_eq!(waiting.give("work"), Err("work"), "whoever gives it starts another");
+    }
+
+    #[test]
+    fn all_end_when_nothing_more_comes() {
+        let waiting = Waiting::<()>::new(8);
+        let mut waits = Box::pin(waiting.wait());
+        let mut context = std::task::Context::from_waker(noop_waker_ref());
+        assert!(waits.as_mut().poll(&mut context).is_pending());
+        waiting.close();
+        assert_eq!(waits.as_mut().poll(&mut context), Poll::Ready(None));
+        assert_eq!(waiting.wait().now_or_never(), Some(None));
+        assert_eq!(waiting.give(()), Err(()));
+    }
 }

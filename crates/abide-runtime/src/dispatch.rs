@@ -20,6 +20,7 @@ use tracing::{error, warn};
 
 use crate::core::Core;
 use crate::crew::Crew;
+use crate::crowd::Served;
 use crate::pacing::Backoff;
 use crate::store_call::{Called, PATIENCE};
 use crate::store_time::HandedOver;
@@ -56,8 +57,8 @@ pub(crate) trait Lane: Send + Sync + 'static {
         wait: Duration,
     ) -> BoxFuture<'static, Result<Vec<Self::Lease>, StoreError>>;
 
-    /// Takes a lease on. Not in the task that works on it, which may have to wait for a thread (unless the lease came with a commit):
-    /// so the lane knows of it before it asks for more.
+    /// Takes a lease on: from here on it is renewed, and its session counts. The dispatcher does it before it asks for more, on a thread
+    /// that user code cannot block; of a lease that came with a commit, the task that committed does.
     fn take_on(&self, next: Next<Self::Lease>) -> Self::Job;
 
     /// Works on what was taken on. It may end with another lease.
@@ -78,6 +79,9 @@ pub(crate) trait Lane: Send + Sync + 'static {
 
     /// For stores in which nobody can wait: something was enqueued from here.
     fn news(core: &Core) -> &Notify;
+
+    /// Takes note of what a call came to.
+    fn note_served(_core: &Core, _call: Served) {}
 
     /// Counts what was leased.
     fn count_leased(core: &Core, leased: u64);
@@ -172,7 +176,7 @@ impl Drop for Slot {
     }
 }
 
-/// A lease that came with the end of another: it is worked on in the slot of that one.
+/// A lease that is to be worked on next: when it was granted, and the slot it is worked on in.
 #[derive(Debug)]
 pub(crate) struct Next<L> {
     pub(crate) lease: L,
@@ -234,7 +238,8 @@ async fn one_round<L: Lane>(core: &Arc<Core>, crew: &Crew<L>, slots: &Slots, bac
     let asked = core.clock.monotonic();
     let pulse = core.pulse.lane(L::QUEUE);
     pulse.asked();
-    let limit = lane.limit(permits.num_permits());
+    let free = permits.num_permits();
+    let limit = lane.limit(free);
     let (leased, since) = match lease(core, lane, limit).await {
         Leased::Answer(Ok(leased)) => leased,
         // A store that is not heard out because the runtime ends is none that fails.
@@ -257,7 +262,10 @@ async fn one_round<L: Lane>(core: &Arc<Core>, crew: &Crew<L>, slots: &Slots, bac
     core.store_answered();
     let granted = HandedOver { since, by: core.clock.monotonic() };
     pulse.answered();
-    pulse.served(leased.len(), limit, granted.by);
+    if leased.len() < limit {
+        pulse.drained(granted.by);
+    }
+    L::note_served(core, Served { asked, answered: granted.by, given: leased.len(), free });
     if leased.is_empty() {
         drop(permits);
         return wait_for_news::<L>(core, asked).await;

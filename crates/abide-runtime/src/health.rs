@@ -3,7 +3,7 @@
 //! A process can run and do nothing. What tells is how long something has waited that could be worked on, when something
 //! was last committed, whether leases are renewed in time, and whether the store answers.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use abide_provider::Lane;
@@ -13,7 +13,8 @@ use abide_provider::Lane;
 #[non_exhaustive]
 pub struct Health {
     /// Instances with mail have waited at most this long for a turn: the time since this lane last saw its queue empty. Zero while
-    /// the store is asked, because whatever is ready is given out then.
+    /// the store is asked, because whatever is ready is given out then. It grows while more is started than can be done: as long as activities
+    /// crowd, few instances are taken up at a time, so that what has begun is done first.
     pub oldest_ready_instance: Duration,
     /// Activities that this runtime takes have waited at most this long for a slot, by the same measure. It grows while all slots
     /// are busy: then [`stalled`](Self::stalled) says that more slots, or more nodes, are needed.
@@ -148,30 +149,16 @@ pub(crate) enum Outage {
     IsOver,
 }
 
-/// A queue that was not empty for so long is a crowd,
-const CROWDED_AFTER: Duration = Duration::from_millis(20);
-
-/// unless nobody was served for so long: then those who are take their time, and the crowd is in nobody's way.
-const CROWDED_FOR: Duration = Duration::from_millis(100);
-
 /// When a lane was last known to be empty. Everything that is ready came later.
 #[derive(Debug)]
 pub(crate) struct LanePulse {
     empty_at: AtomicU64,
-    /// When it was last given all that it asked for, and how many that were.
-    full_at: AtomicU64,
-    given: AtomicUsize,
     asking: AtomicBool,
 }
 
 impl LanePulse {
     fn new(now: Duration) -> Self {
-        Self {
-            empty_at: AtomicU64::new(nanos(now)),
-            full_at: AtomicU64::new(NEVER),
-            given: AtomicUsize::new(0),
-            asking: AtomicBool::new(false),
-        }
+        Self { empty_at: AtomicU64::new(nanos(now)), asking: AtomicBool::new(false) }
     }
 
     /// The lane asks the store, which serves whatever is ready.
@@ -179,21 +166,9 @@ impl LanePulse {
         self.asking.store(true, Ordering::Relaxed);
     }
 
-    /// The store gave `given` of the `wanted`: if that is less, nothing is left.
-    pub(crate) fn served(&self, given: usize, wanted: usize, now: Duration) {
-        if given < wanted {
-            self.empty_at.store(nanos(now), Ordering::Relaxed);
-        } else {
-            self.full_at.store(nanos(now), Ordering::Relaxed);
-            self.given.store(given, Ordering::Relaxed);
-        }
-    }
-
-    /// How many it was last given, if for some time more waits than it asks for, and what it is given is soon done.
-    pub(crate) fn crowd(&self, now: Duration) -> Option<usize> {
-        let is_crowded = since(&self.empty_at, now).is_some_and(|since| since >= CROWDED_AFTER)
-            && since(&self.full_at, now).is_some_and(|since| since < CROWDED_FOR);
-        is_crowded.then(|| self.given.load(Ordering::Relaxed))
+    /// The store gave less than it was asked for: nothing is left.
+    pub(crate) fn drained(&self, now: Duration) {
+        self.empty_at.store(nanos(now), Ordering::Relaxed);
     }
 
     /// The store answered, or failed.
@@ -221,24 +196,6 @@ fn nanos(time: Duration) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_lane_is_crowded_if_its_queue_is_not_empty_for_long_although_it_is_served() {
-        let at = Duration::from_millis;
-        let lane = LanePulse::new(at(0));
-        assert_eq!(lane.crowd(at(1_000)), None, "nothing was asked for yet");
-        lane.served(0, 8, at(1_000));
-        lane.served(8, 8, at(1_019));
-        assert_eq!(lane.crowd(at(1_019)), None, "there may have been just as many");
-        lane.served(7, 7, at(1_020));
-        assert_eq!(lane.crowd(at(1_020)), Some(7));
-        assert_eq!(lane.crowd(at(1_119)), Some(7));
-        assert_eq!(lane.crowd(at(1_120)), None, "what runs now runs for long");
-        lane.served(8, 8, at(2_000));
-        assert_eq!(lane.crowd(at(2_000)), Some(8));
-        lane.served(7, 8, at(2_001));
-        assert_eq!(lane.crowd(at(2_001)), None, "nothing is left");
-    }
 
     #[test]
     fn a_call_from_before_the_store_recovered_begins_no_outage() {

@@ -4,7 +4,7 @@
 //! constructors of the reference are beside it. Code is found by name in [registries](registry).
 //!
 //! Read in this order: `runtime.rs` and `builder.rs` (what there is, and how it starts and stops), `dispatch.rs` (the one
-//! loop that finds work), `orchestrator/` (turns) and `worker/` (activities), `renewal.rs` (leases), `store_call.rs` (what
+//! loop that finds work) and `crew.rs` (the tasks that do it), `orchestrator/` (turns) and `worker/` (activities), `renewal.rs` (leases), `store_call.rs` (what
 //! happens when the store fails).
 //!
 //! Faults of the store are not failures: what may succeed later is tried again, for as long as it takes. Only what a store
@@ -17,10 +17,11 @@ mod builder;
 mod runtime;
 
 mod core;
-mod crew;
 mod stop;
 mod supervise;
 
+mod crew;
+mod crowd;
 mod dispatch;
 mod orchestrator;
 mod worker;

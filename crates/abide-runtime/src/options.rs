@@ -19,7 +19,8 @@ pub struct RuntimeOptions {
     pub dispatcher_min_poll_interval: Duration,
     /// How long a call for work waits in the store before it is made again: the safety net beneath wake-ups.
     pub dispatcher_long_poll_timeout: Duration,
-    /// How many turns run at once, beside those that take in the result of an activity as soon as it has finished here.
+    /// How many turns run at once, beside those that take in the result of an activity as soon as it has finished here. In a crowd of
+    /// activities that are soon done, few instances are taken up at a time: what has begun is done first.
     pub orchestration_concurrency: usize,
     /// How many activities run at once; with 0 this node runs none.
     pub worker_concurrency: usize,

@@ -63,7 +63,7 @@ pub(crate) struct Renewals {
 #[derive(Default)]
 struct Held {
     next_id: u64,
-    /// Boxed: a tree makes room for eleven at once, and a lease is mostly over before there are more.
+    /// Boxed: a node of the tree has room for eleven, more than allocators have at hand (ADR 15).
     leases: BTreeMap<u64, Box<Entry>>,
     /// When the loop will look again by itself.
     wakes_at: Option<Duration>,

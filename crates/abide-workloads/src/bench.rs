@@ -152,6 +152,14 @@ impl Caller {
         }
     }
 
+    /// The error says how it ended instead.
+    pub(crate) async fn is_cancelled(&self, instance: &str) -> Result<(), String> {
+        match self.client.wait_for_orchestration(instance, TOO_LONG).await {
+            Ok(OrchestrationStatus::Failed { .. }) => Ok(()),
+            other => Err(format!("{instance} was cancelled, and is: {other:?}")),
+        }
+    }
+
     /// Many at once, each by a caller of its own.
     pub(crate) async fn run_all(&self, count: u64, orchestration: &'static str, input: &str) -> Outcome {
         let mut outcome = Outcome::default();

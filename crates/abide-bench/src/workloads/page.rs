@@ -52,7 +52,7 @@ pub(crate) fn page(origins: &[Origin], rows: &[Row], lines: &[Line], notes: &str
 
 const ABOUT: &str = "\
 Each measurement is a process of its own, on a store of its own; the reference runs the same file of workloads, in turn with ours, \
-with the defaults of both libraries. What ours does within a second is measured three times in each repetition. Figures are medians, with the least and the most of all repetitions in brackets.\n\n\
+with the defaults of both libraries. What ours does within a second is measured three times in each repetition. Figures are medians, with the least and the most of all in brackets.\n\n\
 | | what |\n|---|---|\n\
 | W1 | so many orchestrations at once, 5 trivial activities one after the other in each |\n\
 | W2 | one orchestration at a time, with one activity: from the start to the result in the client; also while 500 others are always under way, and while one instance is flooded with messages |\n\
@@ -72,8 +72,8 @@ const COLUMNS: &str = "\
 \"> …\": it did not get to the end of that in time, so that its rate is less than what it was asked for, divided by that time. What another engine did is the figure of the contract, taken \
 on a machine of this kind; it was not measured again. *Of aim*: 1 is there. *Of ceiling*: what the store allows if nothing is done but the durable writes, measured \
 before and after everything else as `abide-bench ceiling` does, the better of both: for W1 groups of whatever waits, one commit per step; for W2 two commits, for W4, W5 and W7 \
-one, with nobody else there; for W3 as many rows in groups. Where many do different things at once, or wait for time, for a server or for each other (W6, W7 at 500, W8 to W12), durable writes \
-alone say nothing. *fsync*: what a lone one took (the median of 20) just before each measurement of a latency.\n\n";
+one, with nobody else there, and for W10 two; in groups as many rows for W3, and two for each event of W7 at 500 (the message and the turn) and each child of W8. Where time is waited for, or nothing is done, durable writes \
+say nothing (W6, W9); W11 and W12 are compared with W1. *fsync*: what a lone one took (the median of 20) just before each measurement of a latency.\n\n";
 
 /// Of each thing that was measured, the medians.
 fn all(lines: &[Line]) -> Vec<Vec<String>> {

@@ -85,7 +85,7 @@ fn row(target: &Target, lines: &[Line]) -> Row {
     let of_ceiling = ours.zip(ceiling).map(|(ours, ceiling)| better(target, ours.median, ceiling));
     // That nothing failed says little as long as not everything was tried.
     let is_too_early =
-        verdict == Verdict::Met && target.figure == Figure::Failures && !has_all_slots(target.store, lines);
+        verdict == Verdict::Met && is_of_all(target.figure) && !has_all_slots(target.store, lines);
     let verdict = if trouble.is_some() {
         Verdict::Failed
     } else if is_too_early {
@@ -121,6 +121,11 @@ fn fsync(target: &Target, lines: &[Line]) -> Option<Spread> {
 /// By the name of a figure.
 fn is_latency(name: &str) -> bool {
     matches!(name, "p50_ms" | "p99_ms" | "ms_per_activity")
+}
+
+/// Whether everything counts that was measured on a store.
+fn is_of_all(figure: Figure) -> bool {
+    matches!(figure, Figure::Failures | Figure::Deadlocks)
 }
 
 /// How many times better one value is than another.
@@ -308,6 +313,7 @@ fn ceiling(target: &Target, lines: &[Line]) -> Option<f64> {
         let spread = Spread::of(same.filter_map(|line| line.figure(name)))?;
         Some(if name.ends_with("_ms") { spread.least } else { spread.most })
     };
+    let rows = f64::from(u32::try_from(target.size).unwrap_or(u32::MAX));
     match target.ceiling {
         Ceiling::Chains => {
             let sizes = [5_000, 1_000, 200];
@@ -316,10 +322,11 @@ fn ceiling(target: &Target, lines: &[Line]) -> Option<f64> {
         }
         Ceiling::Commits(commits) => of(1, "p50_ms").map(|time| time * commits),
         Ceiling::CommitRate(commits) => of(1, "p50_ms").map(|time| 1_000.0 / (time * commits).max(1e-9)),
-        Ceiling::Rows => {
-            let activities = f64::from(u32::try_from(target.size).unwrap_or(u32::MAX));
-            of(5_000, "rows_per_second").map(|rate| activities / rate.max(1e-9))
+        Ceiling::Rows => of(5_000, "rows_per_second").map(|rate| rows / rate.max(1e-9)),
+        Ceiling::RowTime(each) => {
+            of(5_000, "rows_per_second").map(|rate| each * rows * 1_000.0 / rate.max(1e-9))
         }
+        Ceiling::RowRate(each) => of(5_000, "rows_per_second").map(|rate| rate / each),
         Ceiling::None => None,
     }
 }

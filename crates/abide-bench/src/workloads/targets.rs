@@ -109,6 +109,10 @@ pub(crate) enum Ceiling {
     CommitRate(f64),
     /// Seconds for so many rows, in groups.
     Rows,
+    /// Milliseconds for so many times as many rows, in groups.
+    RowTime(f64),
+    /// How many per second that are so many rows each, in groups.
+    RowRate(f64),
     None,
 }
 
@@ -159,7 +163,15 @@ impl Wanted {
 pub(crate) fn all() -> Vec<Target> {
     let sqlite = TABLE.iter().filter_map(|wanted| Some(wanted.of(SQLITE, wanted.sqlite?)));
     let postgres = TABLE.iter().filter_map(|wanted| Some(wanted.of(POSTGRES, wanted.postgres?)));
-    sqlite.chain(postgres).chain(ENGINE).collect()
+    sqlite.chain(postgres).chain(OTHERS.map(nothing_fails)).chain(ENGINE).collect()
+}
+
+/// The stores of which nothing else is wanted.
+const OTHERS: [&str; 3] = ["memory", "sqlite-memory", "sqlite-normal"];
+
+const fn nothing_fails(store: &'static str) -> Target {
+    let (figure, goal) = (Figure::Failures, at_most(0.0));
+    Target { workload: "all", store, size: 0, figure, goal, ceiling: Ceiling::None }
 }
 
 /// What has no store.
@@ -214,6 +226,9 @@ const MEMORY: Figure = plain("peak_rss_mb", "MB (peak)");
 const IDLE: Figure = plain("cpu_seconds_in_20", "CPU s in 20 s");
 const IDLE_BOTH: Figure = plain("cpu_seconds_in_20_with_server", "CPU s in 20 s, with the server");
 const STATEMENTS: Figure = plain("statements_per_second", "statements/s");
+const BESIDE_LOOKS: Figure =
+    plain("statements_beside_looks_per_second", "statements/s, looks at other processes aside");
+const REOPENED: Figure = plain("rss_mb_reopened", "MB of another that opens the store");
 const CPU: Figure = plain("cpu_ms_per_orchestration", "CPU ms per orchestration");
 const CPU_BOTH: Figure = plain("cpu_ms_with_server", "CPU ms per orchestration, with the server");
 const FIRST: Figure = plain("first_progress_seconds", "s to first progress");
@@ -253,6 +268,7 @@ const TABLE: &[Wanted] = &[
     both("w1", 1_000, RATE, MANY_SQLITE, MANY_POSTGRES).under(Ceiling::Chains),
     both("w1", 5_000, RATE, MANY_SQLITE, MANY_POSTGRES).under(Ceiling::Chains),
     both("w1", 20_000, RATE, MANY_SQLITE, MANY_POSTGRES).under(Ceiling::Chains),
+    both("w1", 5_000, FLAT, at_least(0.8), at_least(0.8)),
     both("w1", 20_000, FLAT, at_least(0.8), at_least(0.8)),
     on_sqlite("w1", 1_000, TO_RESTATE, at_least(5.0)),
     on_postgres("w1", 1_000, TO_UNDERWAY, at_least(5.0)),
@@ -268,12 +284,14 @@ const TABLE: &[Wanted] = &[
     on_sqlite("w2", 1, TO_RESTATE_ALONE, at_least(3.0)),
     shown("w2", 1, P99),
     shown("w2-busy", 1, P99),
+    shown("w2-busy", 1, plain("load_orchestrations_per_second", "orchestrations/s of the others")),
     shown("w2-flood", 1, P99),
+    shown("w2-flood", 1, plain("messages_per_second", "messages/s of the flood")),
     both("w3", 1_000, SECONDS, most(0.2, 0.06), most(0.2, 0.08)).under(Ceiling::Rows),
     both("w3", 10_000, SECONDS, most(2.0, 0.6), most(3.0, 1.0)).under(Ceiling::Rows),
     shown("w3", 100_000, SECONDS).under(Ceiling::Rows),
     both("w3", 100_000, LINEAR, at_least(0.7), at_least(0.7)),
-    shown("w3", 100_000, MEMORY),
+    both("w3", 100_000, MEMORY, at_most(512.0), at_most(512.0)),
     shown("w4", 200, STEP).under(Ceiling::Commits(1.0)),
     both("w4", 1_000, STEP, most(2.0, 1.2), most(2.0, 1.0)).under(Ceiling::Commits(1.0)),
     both("w4", 100_000, STEP, most(2.0, 1.2), most(2.0, 1.0)).under(Ceiling::Commits(1.0)),
@@ -290,9 +308,10 @@ const TABLE: &[Wanted] = &[
     shown("w6", 100_000, P99),
     both("w6", 100_000, EARLY, at_most(0.0), at_most(0.0)),
     both("w7", 1, P50, most(1.5, 0.6), most(3.0, 1.5)).under(Ceiling::Commits(1.0)),
-    both("w7", 500, P99, most(55.0, 18.0), most(120.0, 45.0)),
-    both("w8", 200, CHILDREN, times(10.0, 30.0, None), times(10.0, 20.0, None)),
-    both("w8", 5_000, CHILDREN, times(10.0, 30.0, None), times(10.0, 20.0, None)),
+    both("w7", 500, P99, most(55.0, 18.0), most(120.0, 45.0)).under(Ceiling::RowTime(2.0)),
+    both("w8", 200, CHILDREN, times(10.0, 30.0, None), times(10.0, 20.0, None)).under(Ceiling::RowRate(2.0)),
+    both("w8", 5_000, CHILDREN, times(10.0, 30.0, None), times(10.0, 20.0, None))
+        .under(Ceiling::RowRate(2.0)),
     on_sqlite("w9", 0, IDLE, at_most(0.02)),
     on_sqlite("w9", 0, idle_with(1), at_most(0.02)),
     on_sqlite("w9", 0, idle_with(2), at_most(0.02)),
@@ -300,6 +319,7 @@ const TABLE: &[Wanted] = &[
     on_sqlite("w9", 0, idle_with(16), at_most(0.02)),
     on_sqlite("w9", 0, idle_with(64), at_most(0.02)),
     on_sqlite("w9", 0, plain("transactions_per_second", "transactions/s"), at_most(0.2)),
+    on_sqlite("w9", 0, BESIDE_LOOKS, at_most(0.2)),
     on_sqlite("w9", 100_000, IDLE, at_most(0.02)),
     on_postgres("w9", 0, IDLE_BOTH, at_most(0.05)),
     on_postgres("w9", 0, idle_both_with(1), at_most(0.05)),
@@ -310,8 +330,8 @@ const TABLE: &[Wanted] = &[
     shown("w9", 0, STATEMENTS),
     on_postgres("w9", 100_000, IDLE_BOTH, at_most(0.05)),
     shown("w9", 100_000, plain("rss_mb", "MB of the process that put them to sleep")),
-    shown("w9", 100_000, plain("rss_mb_reopened", "MB of another that opens the store")),
-    both("w10", 1, P99, most(50.0, 5.0), at_most(50.0)),
+    both("w9", 100_000, REOPENED, at_most(64.0), at_most(64.0)),
+    both("w10", 1, P99, most(50.0, 5.0), at_most(50.0)).under(Ceiling::Commits(2.0)),
     both("w10", 1, ELSEWHERE, at_most(500.0), most(200.0, 20.0)),
     shown("w11", 200, DONE),
     both("w11", 10_000, FIRST, at_most(1.0), at_most(5.0)),

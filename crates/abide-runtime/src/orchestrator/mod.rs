@@ -4,7 +4,7 @@
 //! in `load.rs`, what is written in `commit.rs`, turns that come with a finished activity in `fused.rs`, what is pruned in `prune.rs` and `prune_with_commit.rs`; ends that the code did not
 //! choose are in `failure.rs`, and whom to tell of them in `parent.rs`.
 //!
-//! What seldom happens is boxed where it is called: a turn is a task, and every task is as large as the largest thing it may wait for.
+//! What seldom happens is boxed where it is called: a task stays, and is as large as the largest thing it may wait for.
 //!
 //! Deliberately absent: the rules of replay. They are the engine's.
 
@@ -55,11 +55,9 @@ const LOOK_AGAIN: Duration = Duration::from_secs(1);
 /// What the store has another history of is replayed after this time; if that happens again, after twice as long.
 const AFTER_CONFLICT: Duration = Duration::from_millis(50);
 
-/// In a crowd of activities one instance is taken up for so many of them: everybody gets on, but less begins than is finished.
-const ACTIVITIES_PER_INSTANCE: usize = 8;
-
-/// And so many at least, by one call: where few activities run at a time, the store is not asked for each instance.
-const TAKEN_UP_AT_LEAST: usize = 4;
+/// In a crowd of activities one call takes up at most so many instances: enough for whoever needs no activity, and where calls take about as long
+/// as each other, less begins than is done.
+const TAKEN_UP_IN_A_CROWD: usize = 32;
 
 /// Runs turns.
 pub(crate) struct Orchestrator {
@@ -312,13 +310,15 @@ impl Lane for Orchestrator {
         self.core.settings.orchestration_concurrency
     }
 
-    /// What has begun comes first: while more activities wait than there are slots for, few instances are taken up at a time. Thousands
-    /// that are started at once would otherwise all be under way at once, each with its memory and its rows; they wait as well in the queue.
+    /// What has begun comes first: while activities crowd, few instances are taken up by each call. Thousands that are started at once would
+    /// otherwise all be under way at once, each with its memory and its rows; they wait as well in the queue. A matter of pace, not a bound; and
+    /// of steps that are fused, because other results wait behind the starts.
     fn limit(&self, free: usize) -> usize {
-        let activities = self.core.pulse.lane(abide_provider::Lane::Work);
-        match activities.crowd(self.core.clock.monotonic()) {
-            Some(crowd) => free.min((crowd / ACTIVITIES_PER_INSTANCE).max(TAKEN_UP_AT_LEAST)),
-            None => free,
+        let core = &self.core;
+        if core.crowd.is_there(core.settings.worker_concurrency, core.clock.monotonic()) {
+            free.min(TAKEN_UP_IN_A_CROWD)
+        } else {
+            free
         }
     }
 

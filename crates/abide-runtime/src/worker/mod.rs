@@ -34,6 +34,7 @@ use self::session::{Room, Sessions, Ticket};
 pub(crate) use self::watch::{listen, watch};
 use crate::chances::Verdict;
 use crate::core::Core;
+use crate::crowd::Served;
 use crate::dispatch::{GiveBack, Lane, Next, Slot, give_back};
 use crate::orchestrator::Orchestrator;
 use crate::renewal::{Lease, LeaseGuard, Leased};
@@ -218,6 +219,10 @@ impl Lane for Worker {
 
     fn news(core: &Core) -> &Notify {
         &core.new_work
+    }
+
+    fn note_served(core: &Core, call: Served) {
+        core.crowd.served(call);
     }
 
     fn count_leased(core: &Core, leased: u64) {

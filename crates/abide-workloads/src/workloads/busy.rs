@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
+use durable::OrchestrationStatus;
 use tokio::task::JoinHandle;
 
 use super::many::{STEPS, samples};
@@ -50,11 +51,18 @@ pub(crate) async fn beside_many(arguments: &Arguments) -> Fallible<Outcome> {
     }
     let mut outcome = samples(arguments, &bench.caller).await;
     outcome.set_rate("load_orchestrations", load.done.load(Relaxed), begin.elapsed());
-    load.is_over.store(true, Relaxed);
-    all.iter().for_each(JoinHandle::abort);
-    outcome.failures += load.failed.load(Relaxed);
+    end_of(&load, all, &mut outcome).await;
     bench.stop(&mut outcome).await;
     Ok(outcome)
+}
+
+/// Those who make the load come to their end: none of them may hang.
+async fn end_of(load: &Load, all: Vec<JoinHandle<()>>, outcome: &mut Outcome) {
+    load.is_over.store(true, Relaxed);
+    for one in all {
+        outcome.note(one.await.map_err(|error| error.to_string()));
+    }
+    outcome.failures += load.failed.load(Relaxed);
 }
 
 /// One at a time, while one instance gets more messages than it can read.
@@ -78,9 +86,11 @@ pub(crate) async fn beside_a_flood(arguments: &Arguments) -> Fallible<Outcome> {
     clock::sleep(PAUSE * 50).await;
     let mut outcome = samples(arguments, &bench.caller).await;
     outcome.set_rate("messages", load.done.load(Relaxed), begin.elapsed());
-    load.is_over.store(true, Relaxed);
-    all.iter().for_each(JoinHandle::abort);
-    outcome.failures += load.failed.load(Relaxed);
+    end_of(&load, all, &mut outcome).await;
+    let flooded = bench.caller.client.get_orchestration_status("flooded").await;
+    if !matches!(flooded, Ok(OrchestrationStatus::Running { .. })) {
+        outcome.fail(format!("the flooded instance does not read any more: {flooded:?}"));
+    }
     bench.stop(&mut outcome).await;
     Ok(outcome)
 }

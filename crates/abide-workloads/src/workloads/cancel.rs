@@ -48,6 +48,7 @@ async fn samples(arguments: &Arguments, bench: Bench) -> Fallible<Outcome> {
         bench.caller.client.cancel_instance(&instance, "enough").await?;
         let heard = noted(&bench.notes, which, Moment::Resumed).await;
         times.push(millis(heard.saturating_duration_since(begin)));
+        outcome.note(bench.caller.is_cancelled(&instance).await);
         if whole.elapsed() > arguments.seconds {
             break;
         }

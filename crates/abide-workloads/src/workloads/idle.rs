@@ -1,5 +1,6 @@
 //! W9: what a runtime uses that has nothing to do, alone or with instances that sleep.
 
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use futures::StreamExt as _;
@@ -24,8 +25,12 @@ pub(crate) async fn idle(arguments: &Arguments) -> Fallible<Outcome> {
     outcome.set("setup_seconds", begin.elapsed().as_secs_f64());
     // What began goes to its end: connections, copies of the log.
     clock::sleep(PAUSE * 200).await;
-    let waited = quiet(arguments.server.as_deref(), windows_at_least(arguments.size)).await;
-    outcome.set("until_server_was_quiet_seconds", waited.as_secs_f64());
+    if let Some(server) = arguments.server.as_deref() {
+        outcome.set(
+            "until_server_was_quiet_seconds",
+            quiet(server, windows(arguments.size)).await.as_secs_f64(),
+        );
+    }
     let (counted_before, before) = (bench.counted().await, Machine::now(arguments.server.as_deref()));
     clock::sleep(arguments.seconds).await;
     let (after, counted_after) = (Machine::now(arguments.server.as_deref()), bench.counted().await);
@@ -36,8 +41,13 @@ pub(crate) async fn idle(arguments: &Arguments) -> Fallible<Outcome> {
     if let Some(server) = after.server_since(&before) {
         outcome.set("cpu_seconds_in_20_with_server", in_20(after.cpu_since(&before) + server));
     }
-    for (name, done) in counting::since(&counted_before, counted_after) {
-        outcome.set(&format!("{name}_per_second"), number(done) / time.as_secs_f64());
+    let counted = counting::since(&counted_before, counted_after);
+    let per_second = |done: u64| number(done) / time.as_secs_f64();
+    for (name, done) in &counted {
+        outcome.set(&format!("{name}_per_second"), per_second(*done));
+    }
+    if let (Some(all), Some(looks)) = (counted.get("statements"), counted.get("data_version")) {
+        outcome.set("statements_beside_looks_per_second", per_second(all.saturating_sub(*looks)));
     }
     if let (_, Some(now)) = machine::memory_of("self") {
         outcome.set("rss_mb", now);
@@ -61,27 +71,26 @@ fn is_shared(store: &str) -> bool {
     !matches!(store, "memory" | "sqlite-memory")
 }
 
-/// What was made for those that sleep is cleaned up when the server looks for it, once a minute; what others had made before, at once.
-const fn windows_at_least(sleepers: u64) -> usize {
-    if sleepers > 0 { 14 } else { 1 }
+/// How long a look at the server is, to see whether it is quiet.
+const WINDOW: Duration = Duration::from_secs(5);
+
+/// How many looks at least, and at most. What was made for those that sleep is cleaned up when the server looks for it, once a minute; what others
+/// had made before, soon.
+const fn windows(sleepers: u64) -> RangeInclusive<usize> {
+    if sleepers > 0 { 14..=40 } else { 1..=8 }
 }
 
 /// Waits until the server has written and cleaned up what was made before, which it does in the background, and is not part of being idle. It
 /// may never be quiet; then it is measured as it is. Says how long that took.
-async fn quiet(server: Option<&str>, at_least: usize) -> Duration {
-    const WINDOW: Duration = Duration::from_secs(5);
+async fn quiet(server: &str, windows: RangeInclusive<usize>) -> Duration {
     /// Two looks of a store at its queues, and the server's own timers.
     const QUIET: Duration = Duration::from_millis(8);
-    const AT_MOST: usize = 40;
     let begin = clock::now();
-    let mut before = Machine::now(server);
-    for window in 1..=AT_MOST {
-        if before.server.is_none() {
-            break;
-        }
+    let mut before = Machine::now(Some(server));
+    for window in 1..=*windows.end() {
         clock::sleep(WINDOW).await;
-        let now = Machine::now(server);
-        if window >= at_least && now.server_since(&before).is_none_or(|used| used < QUIET) {
+        let now = Machine::now(Some(server));
+        if windows.contains(&window) && now.server_since(&before).is_none_or(|used| used < QUIET) {
             break;
         }
         before = now;
