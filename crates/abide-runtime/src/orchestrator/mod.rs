@@ -57,7 +57,7 @@ const AFTER_CONFLICT: Duration = Duration::from_millis(50);
 
 /// In a crowd of activities one call takes up at most so many instances: enough for whoever needs no activity, and where calls take about as long
 /// as each other, less begins than is done.
-const TAKEN_UP_IN_A_CROWD: usize = 32;
+const TAKEN_UP_IN_A_CROWD: usize = 16;
 
 /// Runs turns.
 pub(crate) struct Orchestrator {
