@@ -71,12 +71,6 @@ pub struct Execution {
     program_polls: u64,
 }
 
-/// Larger pieces of memory than this cost an allocator more than smaller ones (glibc's, per thread).
-pub(crate) const AT_HAND: usize = 1_032;
-
-// Whoever keeps an execution adds a little to it, and has it in one piece.
-const _: () = assert!(size_of::<Execution>() + 128 <= AT_HAND);
-
 /// What a turn in progress holds: only then can anything be written.
 #[derive(Debug)]
 pub(crate) struct Live {

@@ -4,14 +4,13 @@ use std::collections::VecDeque;
 
 use abide_model::{Event, EventId, EventKind, Timestamp};
 
-use crate::execution::AT_HAND;
 use crate::fault::{self, Fault};
 use crate::policy::{Leniency, Policy};
 use crate::turn::Identity;
 
 /// A turn mostly appends no more. Room for four, which a vector makes by itself, is more than allocators have at hand (ADR 15).
 const MOSTLY_APPENDED: usize = 3;
-const _: () = assert!(MOSTLY_APPENDED * size_of::<Event>() <= AT_HAND);
+const _: () = assert!(MOSTLY_APPENDED * size_of::<Event>() <= 1_032);
 
 /// The events of one execution, read and written in one direction.
 ///

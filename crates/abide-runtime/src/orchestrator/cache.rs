@@ -32,6 +32,9 @@ pub(crate) struct Resident {
     pub(crate) away: Option<Away>,
 }
 
+// More than allocators have at hand (ADR 15) would be felt with every instance that begins.
+const _: () = assert!(size_of::<Resident>() <= 1_032);
+
 /// What the cache has of an instance.
 #[derive(Debug)]
 pub(crate) enum Found {
