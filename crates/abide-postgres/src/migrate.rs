@@ -1,8 +1,8 @@
 //! Bringing a schema up to date.
 //!
 //! Migrations are numbered, applied in one transaction each way, and never edited once released. Many nodes may start at once: one applies
-//! them, under a lock that belongs to the schema, and the others wait for it and find nothing to do. Functions belong to migrations: a
-//! change of one is a new migration with the new file, and a node of the version before goes on calling what it knows.
+//! them, under a lock that belongs to the schema, and the others wait for it and find nothing to do. Functions belong to
+//! migrations: those of released ones are frozen in one file each, those of the newest are the files in functions/.
 
 use std::time::Duration;
 
@@ -22,16 +22,26 @@ struct Migration {
     files: &'static [&'static str],
 }
 
-/// The text of a migration's functions, in an order in which each finds what it uses.
-macro_rules! functions {
-    ($($name:literal,)*) => {
-        &[include_str!("../migrations/0001_create_tables.sql"), $(include_str!(concat!("../functions/", $name, ".sql")),)*]
+/// A migration's tables, then the functions in functions/, in an order in which each finds what it uses.
+macro_rules! with_functions {
+    ($tables:literal, $($name:literal,)*) => {
+        &[include_str!(concat!("../migrations/", $tables)), $(include_str!(concat!("../functions/", $name, ".sql")),)*]
     };
 }
 
-const MIGRATIONS: &[Migration] = &[Migration {
+const FIRST: Migration = Migration {
     number: 1,
-    files: functions![
+    files: &[
+        include_str!("../migrations/0001_create_tables.sql"),
+        include_str!("../migrations/0001_functions.sql"),
+    ],
+};
+
+/// The functions in functions/ belong to the newest migration.
+const SECOND: Migration = Migration {
+    number: 2,
+    files: with_functions![
+        "0002_safe_in_production.sql",
         "now",
         "later",
         "standing",
@@ -94,7 +104,9 @@ const MIGRATIONS: &[Migration] = &[Migration {
         "tell",
         "rehearse",
     ],
-}];
+};
+
+const MIGRATIONS: &[Migration] = &[FIRST, SECOND];
 
 /// Which migrations were applied.
 const REGISTER: &str =

@@ -9,7 +9,10 @@ use rusqlite::{Connection, ErrorCode, TransactionBehavior};
 use crate::connect::{APPLICATION_ID, Location};
 use crate::error::{OpenError, may_be_one_job};
 
-const MIGRATIONS: &[&str] = &[include_str!("../migrations/0001_create_tables.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("../migrations/0001_create_tables.sql"),
+    include_str!("../migrations/0002_safe_in_production.sql"),
+];
 
 /// The schema version that this build writes.
 pub(crate) fn known_version() -> i64 {

@@ -14,7 +14,7 @@ use crate::support::store::{LEASE, Store, database_in, lease_instances, lease_wo
 /// "abid" in ASCII.
 const APPLICATION_ID: i64 = 0x6162_6964;
 
-const VERSION: i64 = 1;
+const VERSION: i64 = 2;
 
 fn open(path: &Path) -> Result<SqliteProvider, OpenError> {
     block_on(SqliteProvider::new(path.to_str().unwrap(), None))
@@ -128,7 +128,7 @@ fn a_migration_that_fails_leaves_nothing_behind() {
         unmigrated(&folder, in_the_way);
         let before = schema(&path);
         let error = open(&path).unwrap_err();
-        assert!(matches!(error, OpenError::Migration { version: VERSION, .. }), "{error:?}");
+        assert!(matches!(error, OpenError::Migration { version: 1, .. }), "{error:?}");
         assert!(error.to_string().contains("undone"), "{error}");
         assert_eq!(schema(&path), before, "{in_the_way}");
         assert_eq!(folder.names(), ["store.db"], "no lock file, no log");
@@ -153,7 +153,7 @@ fn a_file_of_a_newer_version_is_left_as_it_is() {
         drop(file);
         let before = std::fs::read(&path).unwrap();
         let error = open(&path).unwrap_err();
-        assert!(matches!(error, OpenError::NewerSchema { found: 2, known: VERSION, .. }), "{error:?}");
+        assert!(matches!(error, OpenError::NewerSchema { found: 3, known: VERSION, .. }), "{error:?}");
         assert_eq!(folder.names(), ["store.db"]);
         assert!(std::fs::read(&path).unwrap() == before, "in mode {mode} the file was changed");
     }

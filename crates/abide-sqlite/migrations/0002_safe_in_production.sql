@@ -1,0 +1,1 @@
+-- Safe in production: what the stores of the first release lack. Released migrations are never edited.
