@@ -12,10 +12,11 @@ use abide_model::{
     Event, KvEntry, OrchestrationStatus, PruneOptions, PruneResult, SystemStats, Timestamp, WorkItem,
 };
 use abide_provider::{
-    Abilities, Changes, Committed, DeleteInstanceResult, Enqueue, ErrorKind, ExecutionInfo, FinishedWork,
-    InstanceFilter, InstanceInfo, InstanceLease, InstancePage, InstanceQuery, InstanceTree, Lane,
-    LeaseInstances, LeaseWork, Operation, OrchestrationItem, OrphanFilter, ProviderError, QueueDepths,
-    Rejection, Retention, Start, StolenLeases, StoreError, SystemMetrics, TurnCommit, WorkLease,
+    Abilities, BlockInstance, BlockedCounts, BlockedInstance, Changes, Committed, DeleteInstanceResult,
+    Enqueue, ErrorKind, ExecutionInfo, FinishedWork, HoldWork, InstanceFilter, InstanceInfo, InstanceLease,
+    InstancePage, InstanceQuery, InstanceTree, Lane, LeaseInstances, LeaseWork, Node, NodeAnnouncement,
+    Operation, OrchestrationItem, OrphanFilter, ProviderError, QueueDepths, Rejection, Retention, Start,
+    StolenLeases, StoreError, SystemMetrics, TurnCommit, WorkLease,
 };
 use async_trait::async_trait;
 
@@ -236,6 +237,34 @@ pub(crate) trait Bug: Send + Sync {
         store.stolen_leases()
     }
 
+    async fn block_instance(&self, store: &Store, block: BlockInstance) -> StoreAnswer<()> {
+        store.block_instance(block).await
+    }
+
+    async fn hold_work(&self, store: &Store, hold: HoldWork) -> StoreAnswer<()> {
+        store.hold_work(hold).await
+    }
+
+    async fn retry_blocked(&self, store: &Store, instance: &str) -> StoreAnswer<bool> {
+        store.retry_blocked(instance).await
+    }
+
+    async fn read_blocks(&self, store: &Store, instance: &str) -> StoreAnswer<Vec<BlockedInstance>> {
+        store.read_blocks(instance).await
+    }
+
+    async fn announce_node(&self, store: &Store, node: NodeAnnouncement) -> StoreAnswer<()> {
+        store.announce_node(node).await
+    }
+
+    async fn forget_node(&self, store: &Store, id: &str) -> StoreAnswer<()> {
+        store.forget_node(id).await
+    }
+
+    async fn nodes(&self, store: &Store) -> StoreAnswer<Vec<Node>> {
+        store.nodes().await
+    }
+
     // Administration.
 
     async fn list_instances(&self, store: &Store) -> Answer<Vec<String>> {
@@ -345,6 +374,14 @@ pub(crate) trait Bug: Send + Sync {
 
     async fn enforce_retention(&self, store: &Store, retention: Retention) -> Answer<DeleteInstanceResult> {
         store.enforce_retention(retention).await
+    }
+
+    async fn count_blocked(&self, store: &Store) -> Answer<BlockedCounts> {
+        store.count_blocked().await
+    }
+
+    async fn list_blocked(&self, store: &Store, limit: usize) -> Answer<Vec<BlockedInstance>> {
+        store.list_blocked(limit).await
     }
 }
 

@@ -9,9 +9,10 @@ use abide_model::{
     Timestamp, WorkItem,
 };
 use abide_provider::{
-    Abilities, Authority, Changes, Committed, Consumed, DeleteInstanceResult, DispatcherCapabilityFilter,
-    Enqueue, ExecutionInfo, ExecutionMetadata, FinishedWork, InstanceFilter, InstanceInfo, InstanceLease,
-    InstancePage, InstanceQuery, InstanceTree, Lane, LeaseInstances, LeaseWork, Operation, OrchestrationItem,
+    Abilities, Authority, BlockInstance, BlockedCounts, BlockedInstance, Changes, Committed, Consumed,
+    DeleteInstanceResult, DispatcherCapabilityFilter, Enqueue, ExecutionInfo, ExecutionMetadata,
+    FinishedWork, HoldWork, InstanceFilter, InstanceInfo, InstanceLease, InstancePage, InstanceQuery,
+    InstanceTree, Lane, LeaseInstances, LeaseWork, Node, NodeAnnouncement, Operation, OrchestrationItem,
     OrphanFilter, Provider, ProviderAdmin, ProviderError, QueueDepths, Retention, SessionFetchConfig, Start,
     StolenLeases, StoreError, SystemMetrics, TagFilter, Turn, TurnCommit, WorkLease,
 };
@@ -63,6 +64,7 @@ impl Provider for Broken {
             lease_for: lock_timeout,
             wait: poll_timeout,
             capabilities: filter.cloned(),
+            serving: None,
         };
         let leases = self.bug().lease_instances(&self.store, request).await;
         let leases = leases.map_err(at(Operation::FetchOrchestrationItem))?;
@@ -144,6 +146,7 @@ impl Provider for Broken {
             wait: poll_timeout,
             session: session.cloned(),
             tags: tag_filter.clone(),
+            serving: None,
         };
         let leases = self.bug().lease_work(&self.store, request).await;
         let leases = leases.map_err(at(Operation::FetchWorkItem))?;
@@ -264,6 +267,34 @@ impl Provider for Broken {
     fn stolen_leases(&self) -> Option<StolenLeases> {
         self.bug().stolen_leases(&self.store)
     }
+
+    async fn block_instance(&self, block: BlockInstance) -> StoreAnswer<()> {
+        self.bug().block_instance(&self.store, block).await
+    }
+
+    async fn hold_work(&self, hold: HoldWork) -> StoreAnswer<()> {
+        self.bug().hold_work(&self.store, hold).await
+    }
+
+    async fn retry_blocked(&self, instance: &str) -> StoreAnswer<bool> {
+        self.bug().retry_blocked(&self.store, instance).await
+    }
+
+    async fn read_blocks(&self, instance: &str) -> StoreAnswer<Vec<BlockedInstance>> {
+        self.bug().read_blocks(&self.store, instance).await
+    }
+
+    async fn announce_node(&self, node: NodeAnnouncement) -> StoreAnswer<()> {
+        self.bug().announce_node(&self.store, node).await
+    }
+
+    async fn forget_node(&self, id: &str) -> StoreAnswer<()> {
+        self.bug().forget_node(&self.store, id).await
+    }
+
+    async fn nodes(&self) -> StoreAnswer<Vec<Node>> {
+        self.bug().nodes(&self.store).await
+    }
 }
 
 #[async_trait]
@@ -354,5 +385,13 @@ impl ProviderAdmin for Broken {
 
     async fn enforce_retention(&self, retention: Retention) -> Answer<DeleteInstanceResult> {
         self.bug().enforce_retention(&self.store, retention).await
+    }
+
+    async fn count_blocked(&self) -> Answer<BlockedCounts> {
+        self.bug().count_blocked(&self.store).await
+    }
+
+    async fn list_blocked(&self, limit: usize) -> Answer<Vec<BlockedInstance>> {
+        self.bug().list_blocked(&self.store, limit).await
     }
 }

@@ -200,6 +200,7 @@ impl Store {
             lease_for: Duration::from_secs(1),
             wait: Duration::ZERO,
             capabilities: None,
+            serving: None,
         };
         let leases = self.lease_instances_but(request, |lease| lease.instance != instance).await;
         leases.expect("a healthy store leases").pop()
@@ -213,6 +214,7 @@ impl Store {
             wait: Duration::ZERO,
             session: None,
             tags: TagFilter::Any,
+            serving: None,
         };
         self.lease_work(request).await.expect("a healthy store leases")
     }

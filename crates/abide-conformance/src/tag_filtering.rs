@@ -374,7 +374,7 @@ pub async fn test_lease_work_takes_only_wanted_tags(factory: &dyn ProviderFactor
             lease_for: store.lock(),
             wait: Duration::ZERO,
             session: None,
-            tags: tags.clone(),
+            tags: tags.clone(), serving: None,
         };
         let mut taken = Vec::new();
         // Bounded, because where what is leased is not kept from the next call, there is no end of it.

@@ -104,7 +104,8 @@ impl Caller<'_> {
                 fetched_answer(fetched)
             }
             InstanceOp::Lease { limit, lease_for, capabilities } => {
-                let request = LeaseInstances { limit, lease_for, wait: Duration::ZERO, capabilities };
+                let request =
+                    LeaseInstances { limit, lease_for, wait: Duration::ZERO, capabilities, serving: None };
                 leased_answer(self.provider.lease_instances(request).await, self.numbering())
             }
             InstanceOp::Ack { token, turn } => {
@@ -162,7 +163,8 @@ impl Caller<'_> {
                 fetched_work_answer(self.provider.fetch_work_item(lease_for, wait, session, &tags).await)
             }
             WorkOp::Lease { limit, lease_for, session, tags } => {
-                let request = LeaseWork { limit, lease_for, wait: Duration::ZERO, session, tags };
+                let request =
+                    LeaseWork { limit, lease_for, wait: Duration::ZERO, session, tags, serving: None };
                 leased_work_answer(self.provider.lease_work(request).await)
             }
             WorkOp::Ack { token, completion } => {

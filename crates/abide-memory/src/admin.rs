@@ -2,9 +2,9 @@
 
 use abide_model::{Event, PruneOptions, PruneResult};
 use abide_provider::{
-    AdminRefusal, DeleteInstanceResult, ExecutionInfo, InstanceFilter, InstanceInfo, InstancePage,
-    InstanceQuery, InstanceTree, Operation, OrphanFilter, Provider, ProviderAdmin, ProviderError,
-    QueueDepths, Retention, SystemMetrics,
+    AdminRefusal, BlockedCounts, BlockedInstance, DeleteInstanceResult, ExecutionInfo, InstanceFilter,
+    InstanceInfo, InstancePage, InstanceQuery, InstanceTree, Operation, OrphanFilter, Provider,
+    ProviderAdmin, ProviderError, QueueDepths, Retention, SystemMetrics,
 };
 use async_trait::async_trait;
 
@@ -140,6 +140,14 @@ impl ProviderAdmin for InMemoryProvider {
 
     async fn enforce_retention(&self, retention: Retention) -> Result<DeleteInstanceResult, ProviderError> {
         Ok(self.change(|state, now| state.delete_bulk(&retention.filter(now), now)))
+    }
+
+    async fn count_blocked(&self) -> Result<BlockedCounts, ProviderError> {
+        Ok(self.look(|state, _| state.count_blocked()))
+    }
+
+    async fn list_blocked(&self, limit: usize) -> Result<Vec<BlockedInstance>, ProviderError> {
+        Ok(self.look(|state, _| state.list_blocked(limit)))
     }
 }
 

@@ -29,7 +29,10 @@ impl State {
             }
             Right::FinishedWork { number } => self.remove_finished(number, now),
         }
-        Ok(Committed::with_pruned(self.write(&instance, rows, now)))
+        let execution_id = rows.execution_id;
+        let pruned = self.write(&instance, rows, now);
+        self.heal(&instance, execution_id, now);
+        Ok(Committed::with_pruned(pruned))
     }
 
     fn check_authority(

@@ -32,7 +32,7 @@ impl State {
             self.steal_work(&because, now, |work| work.activity == activity);
         }
         for row in messages {
-            self.post(row);
+            self.post(row, now);
         }
         self.remove_timers(name, execution_id, &timers);
         prune.map(|options| self.prune(name, &options, PRUNE_BATCH, now))
@@ -47,9 +47,11 @@ impl State {
                 };
                 !(message.mailbox == name && of == execution_id && is_named)
             }
-            MessageClass::Start | MessageClass::ContinueAsNew | MessageClass::Queue | MessageClass::Other => {
-                true
-            }
+            MessageClass::Start
+            | MessageClass::ContinueAsNew
+            | MessageClass::Queue
+            | MessageClass::Cancel
+            | MessageClass::Other => true,
         });
     }
 }

@@ -11,10 +11,11 @@
 use std::collections::BTreeMap;
 
 use abide_model::{KvEntry, Timestamp};
+use abide_provider::Refusals;
 use abide_provider::rows::MessageClass;
 
 use crate::mail;
-use crate::state::{Execution, Instance, Lease, Mailbox, Message, State, Work};
+use crate::state::{Execution, Instance, Lease, Mailbox, Message, Refused, State, Work};
 
 /// What a store holds.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -72,6 +73,14 @@ pub struct InstanceDump {
     pub leased_until: Option<u64>,
     /// The numbers of the messages that the lease handed out and that are still there, ascending.
     pub batch: Vec<u64>,
+    /// The builds that refused its execution, ascending; `*` alone is all of them.
+    pub refused_by: Vec<String>,
+    /// Whether those builds may try again.
+    pub is_open: bool,
+    /// When they may, in milliseconds since the epoch, if that time has not come.
+    pub retry_at: Option<u64>,
+    /// The kind and the build of its block.
+    pub block: Option<(String, String)>,
 }
 
 /// One execution.
@@ -98,7 +107,7 @@ pub struct ExecutionDump {
 pub struct MessageDump {
     /// Whose it is.
     pub mailbox: String,
-    /// `Start`, `ContinueAsNew`, `Queue`, `Timer` or `Other`; see [`class_text`].
+    /// `Start`, `ContinueAsNew`, `Queue`, `Timer`, `Cancel` or `Other`; see [`class_text`].
     pub class: String,
     /// When it can be seen, in milliseconds since the epoch; `None` is now.
     pub visible_at: Option<u64>,
@@ -127,6 +136,8 @@ pub struct WorkDump {
     pub attempts: u32,
     /// When its lease ends, in milliseconds since the epoch.
     pub leased_until: Option<u64>,
+    /// Whether it is quarantined.
+    pub is_held: bool,
     /// The item as JSON.
     pub json: String,
 }
@@ -216,7 +227,24 @@ impl InstanceDump {
             batch,
             ..Self::default()
         };
+        let dump =
+            mailbox.refused.as_ref().map(|refused| dump.clone().with_refused(refused, now)).unwrap_or(dump);
         mailbox.instance.as_ref().map(|instance| dump.clone().with_instance(instance)).unwrap_or(dump)
+    }
+
+    fn with_refused(self, refused: &Refused, now: Timestamp) -> Self {
+        let refused_by = match &refused.by {
+            Refusals::Builds(builds) => builds.iter().cloned().collect(),
+            Refusals::All => vec!["*".to_owned()],
+        };
+        let block = refused.block.as_ref();
+        Self {
+            refused_by,
+            is_open: refused.is_open || refused.retry_at.is_some_and(|time| time <= now),
+            retry_at: still_to_come(refused.retry_at, now),
+            block: block.map(|block| (block.kind.to_string(), block.build.clone())),
+            ..self
+        }
     }
 
     fn with_instance(self, instance: &Instance) -> Self {
@@ -278,6 +306,7 @@ impl WorkDump {
             visible_at: still_to_come(work.visible_at, now),
             attempts: work.attempts,
             leased_until: lease.map(|lease| lease.until.as_millis()),
+            is_held: work.held.is_some(),
             json: work.item.text(),
         }
     }
@@ -291,6 +320,7 @@ pub const fn class_text(class: MessageClass) -> &'static str {
         MessageClass::ContinueAsNew => "ContinueAsNew",
         MessageClass::Queue => "Queue",
         MessageClass::Timer { .. } => "Timer",
+        MessageClass::Cancel => "Cancel",
         MessageClass::Other => "Other",
     }
 }

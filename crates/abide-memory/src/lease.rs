@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use abide_model::{Entropy, Timestamp};
 use abide_provider::rows::Starter;
-use abide_provider::{InstanceLease, LeaseInstances, Message, NextLease, ParentLink, Position};
+use abide_provider::{InstanceLease, LeaseInstances, Message, NextLease, ParentLink, Position, Suspicion};
 
 use crate::mail;
+use crate::readiness::Filter;
 use crate::refusal::Refusal;
 use crate::state::{Hold, Lease, Mailbox, State};
 
@@ -40,9 +41,15 @@ impl State {
         entropy: &dyn Entropy,
     ) -> Vec<InstanceLease> {
         let mut leases = Vec::new();
+        let mut request = request.clone();
         while leases.len() < request.limit {
-            match self.lease_instance(request, &leases, now, entropy) {
-                Some(lease) => leases.push(lease),
+            match self.lease_instance(&request, &leases, now, entropy) {
+                Some(lease) => {
+                    if let (Some(serving), true) = (&mut request.serving, is_suspect(&lease)) {
+                        serving.takes_suspect = false;
+                    }
+                    leases.push(lease);
+                }
                 None => break,
             }
         }
@@ -59,7 +66,7 @@ impl State {
         self.see_mail(now);
         loop {
             // Ends: whoever is ready and has nothing to hand out has had a message set aside.
-            let name = self.next_ready(request.capabilities.as_ref(), taken, now)?;
+            let name = self.next_ready(&Filter::of(request), taken, now)?;
             self.void_lease(&name);
             let batch = self.gather_batch(&name, now);
             if !batch.is_empty() {
@@ -79,7 +86,8 @@ impl State {
         entropy: &dyn Entropy,
     ) -> Option<InstanceLease> {
         self.see_mail(now);
-        let next = self.next_ready(terms.capabilities.as_ref(), &[], now)?;
+        let filter = Filter { pins: terms.capabilities.as_ref(), serving: terms.serving.as_ref() };
+        let next = self.next_ready(&filter, &[], now)?;
         if next != name {
             return None;
         }
@@ -119,6 +127,7 @@ impl State {
             orchestration_name,
             orchestration_version,
             parent,
+            refused: mailbox.refused.as_ref().map(|refused| Box::new(refused.told())),
             messages: batch,
             preloaded: None,
         }
@@ -184,6 +193,12 @@ impl Mailbox {
             last_event_id: self.instance.as_ref().map_or(0, |instance| instance.last_event_id(execution_id)),
         }
     }
+}
+
+/// Whether a lease was granted as a suspect: the lowest message decides, and its attempt is one more than its crashes.
+fn is_suspect(lease: &InstanceLease) -> bool {
+    let lowest = lease.messages.iter().min_by_key(|message| message.id);
+    lowest.is_some_and(|message| Suspicion::after(message.attempt.saturating_sub(1)).is_suspect())
 }
 
 /// What the first of these messages that starts an instance says about it.

@@ -15,6 +15,7 @@ mod mail;
 mod readiness;
 
 mod batch;
+mod blocked;
 mod fetch;
 mod lease;
 
@@ -24,6 +25,7 @@ mod commit_rows;
 mod kv;
 mod prune;
 
+mod route;
 mod session;
 mod work;
 mod work_lease;
@@ -31,6 +33,7 @@ mod work_lease;
 mod read;
 mod wake;
 
+mod nodes;
 mod overview;
 
 mod bulk;

@@ -21,7 +21,7 @@ impl State {
         now: Timestamp,
     ) -> Result<(), Refusal> {
         let row = MessageRow::of(item).map_err(|error| Refusal::invalid(&error))?;
-        self.post(delayed(row, delay, now));
+        self.post(delayed(row, delay, now), now);
         Ok(())
     }
 
@@ -33,7 +33,7 @@ impl State {
             return Ok(());
         }
         self.requests.insert(key, now);
-        self.post(delayed(row, delay, now));
+        self.post(delayed(row, delay, now), now);
         Ok(())
     }
 
@@ -54,16 +54,17 @@ impl State {
     }
 
     /// Keeps a message, or drops a queue message that nobody will ever read.
-    pub(crate) fn post(&mut self, row: MessageRow) {
+    pub(crate) fn post(&mut self, row: MessageRow, now: Timestamp) {
         let is_dropped = match row.class {
             MessageClass::Queue => !self.is_instance(&row.to) && !self.is_about_to_start(&row.to),
             MessageClass::Start
             | MessageClass::ContinueAsNew
             | MessageClass::Timer { .. }
+            | MessageClass::Cancel
             | MessageClass::Other => false,
         };
         if !is_dropped {
-            self.keep(row);
+            self.keep(row, now);
         }
     }
 
@@ -71,10 +72,13 @@ impl State {
         self.mail_of(name).any(|(_, message)| message.class.starts())
     }
 
-    fn keep(&mut self, row: MessageRow) {
+    fn keep(&mut self, row: MessageRow, now: Timestamp) {
         let parent = row.parent().map(str::to_owned);
         let MessageRow { to, visible_at, class, item } = row;
         self.mailbox_mut(&to);
+        if visible_at.is_none() {
+            self.start_retry_clock(&to, now);
+        }
         let number = self.next_number();
         let item = Stored::Readable(item);
         self.messages.insert(number, Message { mailbox: to, class, visible_at, attempts: 0, parent, item });

@@ -9,10 +9,11 @@ use abide_model::{
     Event, KvEntry, OrchestrationStatus, ScheduledActivityIdentifier, SystemStats, Timestamp, WorkItem,
 };
 use abide_provider::{
-    Abilities, Authority, Changes, Committed, Consumed, DispatcherCapabilityFilter, Enqueue,
-    ExecutionMetadata, FinishedWork, InstanceLease, Lane, LeaseInstances, LeaseWork, Operation,
-    OrchestrationItem, Provider, ProviderAdmin, ProviderError, SessionFetchConfig, Start, StolenLeases,
-    StoreError, TagFilter, Turn, TurnCommit, WorkLease,
+    Abilities, Authority, BlockInstance, BlockedInstance, Changes, Committed, Consumed,
+    DispatcherCapabilityFilter, Enqueue, ExecutionMetadata, FinishedWork, HoldWork, InstanceLease, Lane,
+    LeaseInstances, LeaseWork, Node, NodeAnnouncement, Operation, OrchestrationItem, Provider, ProviderAdmin,
+    ProviderError, SessionFetchConfig, Start, StolenLeases, StoreError, TagFilter, Turn, TurnCommit,
+    WorkLease,
 };
 use async_trait::async_trait;
 
@@ -42,6 +43,7 @@ impl Provider for InMemoryProvider {
             lease_for: lock_timeout,
             wait: poll_timeout,
             capabilities: filter.cloned(),
+            serving: None,
         };
         let fetched = self
             .parked(Lane::Instances, poll_timeout, |state, now, entropy| state.fetch(&request, now, entropy))
@@ -133,6 +135,7 @@ impl Provider for InMemoryProvider {
             wait: poll_timeout,
             session: session.cloned(),
             tags: tag_filter.clone(),
+            serving: None,
         };
         let leased = self.lease_work(request).await?;
         Ok(leased.into_iter().next().map(|lease| (lease.item, lease.token, lease.attempt)))
@@ -309,6 +312,38 @@ impl Provider for InMemoryProvider {
 
     fn stolen_leases(&self) -> Option<StolenLeases> {
         Some(self.listen())
+    }
+
+    async fn block_instance(&self, block: BlockInstance) -> Result<(), StoreError> {
+        self.change(|state, now| state.block_instance(block, now))
+            .map_err(|refusal| refusal.of(Operation::BlockInstance))
+    }
+
+    async fn hold_work(&self, hold: HoldWork) -> Result<(), StoreError> {
+        self.change(|state, now| state.hold_work(hold, now))
+            .map_err(|refusal| refusal.of(Operation::HoldWork))
+    }
+
+    async fn retry_blocked(&self, instance: &str) -> Result<bool, StoreError> {
+        Ok(self.change(|state, _| state.retry_blocked(instance)))
+    }
+
+    async fn read_blocks(&self, instance: &str) -> Result<Vec<BlockedInstance>, StoreError> {
+        Ok(self.look(|state, _| state.blocks_of(instance)))
+    }
+
+    async fn announce_node(&self, node: NodeAnnouncement) -> Result<(), StoreError> {
+        self.change(|state, now| state.announce_node(node, now));
+        Ok(())
+    }
+
+    async fn forget_node(&self, id: &str) -> Result<(), StoreError> {
+        self.change(|state, _| state.forget_node(id));
+        Ok(())
+    }
+
+    async fn nodes(&self) -> Result<Vec<Node>, StoreError> {
+        Ok(self.look(|state, _| state.live_nodes()))
     }
 }
 

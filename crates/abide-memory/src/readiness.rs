@@ -1,25 +1,44 @@
 //! Which instance can be leased, and which comes first.
 
 use abide_model::Timestamp;
-use abide_provider::{DispatcherCapabilityFilter, InstanceLease};
+use abide_provider::{DispatcherCapabilityFilter, InstanceLease, LeaseInstances, Serving};
 
-use crate::state::{Mailbox, State};
+use crate::state::State;
+
+/// What a call takes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Filter<'call> {
+    pub(crate) pins: Option<&'call DispatcherCapabilityFilter>,
+    pub(crate) serving: Option<&'call Serving>,
+}
+
+impl<'call> Filter<'call> {
+    pub(crate) fn of(request: &'call LeaseInstances) -> Self {
+        Self { pins: request.capabilities.as_ref(), serving: request.serving.as_ref() }
+    }
+}
 
 impl State {
     /// Makes what can be seen now visible for good: a clock that goes back hides nothing again.
     pub(crate) fn see_mail(&mut self, now: Timestamp) {
+        let mut shown = Vec::new();
         for message in self.messages.values_mut() {
-            if message.is_visible(now) {
+            if let Some(time) = message.visible_at.filter(|time| *time <= now) {
                 message.visible_at = None;
+                shown.push((message.mailbox.clone(), time));
             }
         }
+        for (name, time) in shown {
+            self.start_retry_clock(&name, time);
+        }
+        self.open_refused(now);
     }
 
     /// The name with the lowest-numbered visible message of those that can be leased. What one call has taken it does
     /// not take again, even if the lease should be over already.
     pub(crate) fn next_ready(
         &self,
-        capabilities: Option<&DispatcherCapabilityFilter>,
+        filter: &Filter<'_>,
         taken: &[InstanceLease],
         now: Timestamp,
     ) -> Option<String> {
@@ -27,7 +46,7 @@ impl State {
         visible
             .map(|message| &message.mailbox)
             .filter(|name| taken.iter().all(|lease| lease.instance != **name))
-            .find(|name| self.is_ready(name, now) && self.can_be_replayed(name, capabilities))
+            .find(|name| self.is_ready(name, now) && self.is_admitted(name, filter, now))
             .cloned()
     }
 
@@ -40,14 +59,7 @@ impl State {
         !mailbox.is_leased(now) && visible.any(|(_, message)| is_instance || message.class.starts())
     }
 
-    fn can_be_replayed(&self, name: &str, capabilities: Option<&DispatcherCapabilityFilter>) -> bool {
-        let Some(filter) = capabilities else {
-            return true;
-        };
-        let execution = self.mailboxes.get(name).and_then(Mailbox::current_execution);
-        match execution.and_then(|execution| execution.pin.as_ref()) {
-            None => !filter.supported_duroxide_versions.is_empty(),
-            Some(pin) => filter.is_compatible(pin),
-        }
+    fn is_admitted(&self, name: &str, filter: &Filter<'_>, now: Timestamp) -> bool {
+        self.route_of(name, now).is_admitted(filter.serving, filter.pins)
     }
 }

@@ -7,12 +7,13 @@
 //! store dies with its only one.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use abide_model::{
     Entropy, Event, ExecutionStatus, KvEntry, ScheduledActivityIdentifier, Timestamp, WorkItem,
 };
 use abide_provider::rows::MessageClass;
-use abide_provider::{Lane, ParentLink, RequestKey, StolenBecause, StolenLease};
+use abide_provider::{Block, Lane, Node, ParentLink, Refusals, RequestKey, StolenBecause, StolenLease};
 use semver::Version;
 
 use crate::stored::Stored;
@@ -32,6 +33,7 @@ pub struct State {
     pub(crate) sessions: BTreeMap<String, Session>,
     pub(crate) requests: BTreeMap<RequestKey, Timestamp>,
     pub(crate) dead_letters: Vec<DeadLetter>,
+    pub(crate) nodes: BTreeMap<String, Node>,
     pub(crate) news: News,
 }
 
@@ -58,6 +60,7 @@ pub(crate) struct Mailbox {
     pub(crate) incarnation: u64,
     pub(crate) instance: Option<Instance>,
     pub(crate) hold: Option<Hold>,
+    pub(crate) refused: Option<Refused>,
     pub(crate) kv_store: BTreeMap<String, KvEntry>,
     /// `None` is a tombstone.
     pub(crate) kv_delta: BTreeMap<String, Option<KvEntry>>,
@@ -85,6 +88,21 @@ pub(crate) struct Execution {
     pub(crate) started: Timestamp,
     pub(crate) completed: Option<Timestamp>,
     pub(crate) events: BTreeMap<u64, Stored<Event>>,
+}
+
+/// The builds that refused an execution, and what blocks it.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Refused {
+    pub(crate) execution: u64,
+    pub(crate) by: Refusals,
+    /// How long mail waits until a build that refused the execution may try again; `None` is never.
+    pub(crate) retry_after: Option<Duration>,
+    /// When that is, while mail waits.
+    pub(crate) retry_at: Option<Timestamp>,
+    /// That time has come: every build may try.
+    pub(crate) is_open: bool,
+    /// `None` if another build committed a turn since.
+    pub(crate) block: Option<Block>,
 }
 
 /// A lease on an instance, with the numbers of the messages it handed out.
@@ -122,6 +140,8 @@ pub(crate) struct Work {
     pub(crate) visible_at: Option<Timestamp>,
     pub(crate) attempts: u32,
     pub(crate) lease: Option<Lease>,
+    /// Quarantined: not leased until an operator says so.
+    pub(crate) held: Option<Block>,
     pub(crate) item: Stored<WorkItem>,
 }
 
@@ -156,6 +176,7 @@ impl State {
                 incarnation: *last_incarnation,
                 instance: None,
                 hold: None,
+                refused: None,
                 kv_store: BTreeMap::new(),
                 kv_delta: BTreeMap::new(),
             }

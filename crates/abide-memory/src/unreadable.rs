@@ -36,7 +36,7 @@ impl State {
                 let (completion, text) = (poison(&work.activity, work.attempts), work.item.text());
                 let mailbox = work.activity.instance.clone();
                 self.work.remove(&number);
-                self.tell_of_completion(completion);
+                self.tell_of_completion(completion, now);
                 self.dead_letters.push(DeadLetter { lane: Lane::Work, number, mailbox, text });
             }
         }

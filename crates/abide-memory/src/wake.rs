@@ -10,7 +10,10 @@ impl State {
     /// ends, or a session becomes free.
     pub(crate) fn next_due(&self, lane: Lane, now: Timestamp) -> Option<Timestamp> {
         match lane {
-            Lane::Instances => earliest(self.hidden_mail(now).chain(self.ends_of_leases_with_mail(now)), now),
+            Lane::Instances => earliest(
+                self.hidden_mail(now).chain(self.ends_of_leases_with_mail(now)).chain(self.retries()),
+                now,
+            ),
             Lane::Work => {
                 let visible = self.work.values().filter_map(|work| work.visible_at);
                 let ends = self.work.values().filter_map(|work| work.lease.as_ref()).map(|lease| lease.until);
@@ -27,6 +30,11 @@ impl State {
             .iter()
             .filter(move |(_, mailbox)| mailbox.hold.as_ref().is_none_or(|hold| hold.lease.until <= now));
         unleased.flat_map(|(name, _)| self.mail_of(name)).filter_map(|(_, message)| message.visible_at)
+    }
+
+    /// When builds that refused an execution may try again.
+    fn retries(&self) -> impl Iterator<Item = Timestamp> {
+        self.mailboxes.values().filter_map(|mailbox| mailbox.refused.as_ref()?.retry_at)
     }
 
     fn ends_of_leases_with_mail(&self, now: Timestamp) -> impl Iterator<Item = Timestamp> {

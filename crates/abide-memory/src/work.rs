@@ -20,7 +20,8 @@ impl State {
         self.mailbox_mut(&activity.instance);
         let number = self.next_number();
         let item = Stored::Readable(item);
-        let work = Work { activity, session, tag, visible_at: None, attempts: 0, lease: None, item };
+        let work =
+            Work { activity, session, tag, visible_at: None, attempts: 0, lease: None, held: None, item };
         self.work.insert(number, work);
         self.something_may_be_leasable();
     }
@@ -35,7 +36,7 @@ impl State {
         }
         self.remove_finished(number, now);
         if let Some(completion) = completion {
-            self.post(completion);
+            self.post(completion, now);
         }
         Ok(())
     }
@@ -47,9 +48,9 @@ impl State {
     }
 
     /// Sends a completion to whoever waits for it.
-    pub(crate) fn tell_of_completion(&mut self, completion: WorkItem) {
+    pub(crate) fn tell_of_completion(&mut self, completion: WorkItem, now: Timestamp) {
         if let Ok(row) = MessageRow::of(completion) {
-            self.post(row);
+            self.post(row, now);
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use abide_model::{Entropy, Timestamp};
-use abide_provider::{LeaseWork, WorkLease};
+use abide_model::{Entropy, Timestamp, WorkItem};
+use abide_provider::{LeaseWork, Serving, Suspicion, WorkLease};
 
 use crate::lease::{Attempt, GiveBack};
 use crate::mail;
@@ -18,10 +18,17 @@ impl State {
         now: Timestamp,
         entropy: &dyn Entropy,
     ) -> Vec<WorkLease> {
-        let mut leases = Vec::new();
+        let mut leases: Vec<WorkLease> = Vec::new();
+        let mut request = request.clone();
         while leases.len() < request.limit {
-            match self.lease_one_work(request, &leases, now, entropy) {
-                Some(lease) => leases.push(lease),
+            match self.lease_one_work(&request, &leases, now, entropy) {
+                Some(lease) => {
+                    let suspicion = Suspicion::after(lease.attempt.saturating_sub(1));
+                    if let (Some(serving), true) = (&mut request.serving, suspicion.is_suspect()) {
+                        serving.takes_suspect = false;
+                    }
+                    leases.push(lease);
+                }
                 None => break,
             }
         }
@@ -77,6 +84,7 @@ impl State {
             work.is_visible(now)
                 && !work.is_leased(now)
                 && !is_taken(work)
+                && work.is_admitted(request.serving.as_ref())
                 && request.tags.matches(work.tag.as_deref())
                 && self.may_take_session(work.session.as_deref(), request.session.as_ref(), now)
         });
@@ -132,5 +140,20 @@ impl State {
         }
         self.something_may_be_leasable();
         Ok(())
+    }
+}
+
+impl Work {
+    /// Whether a call takes it. What cannot be read is taken by every call, and set aside.
+    fn is_admitted(&self, serving: Option<&Serving>) -> bool {
+        if self.held.is_some() {
+            return false;
+        }
+        match (serving, &self.item) {
+            (Some(serving), Stored::Readable(WorkItem::ActivityExecute { name, .. })) => {
+                serving.admits_activity(name, Suspicion::after(self.attempts))
+            }
+            (Some(_), Stored::Readable(_) | Stored::Unreadable(_)) | (None, _) => true,
+        }
     }
 }

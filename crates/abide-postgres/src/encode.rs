@@ -247,6 +247,7 @@ pub(crate) const QUEUE_MESSAGE: i16 = 3;
 fn class_columns(class: MessageClass) -> (i16, Option<i64>, Option<i64>) {
     match class {
         MessageClass::Other => (0, None, None),
+        MessageClass::Cancel => (5, None, None),
         MessageClass::Start => (START, None, None),
         MessageClass::ContinueAsNew => (2, None, None),
         MessageClass::Queue => (QUEUE_MESSAGE, None, None),

@@ -226,6 +226,7 @@ fn describe(leased: LeasedInstance, messages: Vec<Message>) -> InstanceLease {
         orchestration_version,
         parent,
         messages,
+        refused: None,
         preloaded: None,
     }
 }

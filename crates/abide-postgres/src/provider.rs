@@ -8,8 +8,8 @@ use abide_model::{
 };
 use abide_provider::rows::{MessageRow, WorkRow};
 use abide_provider::{
-    Abilities, Authority, Changes, CommitRows, Committed, Consumed, DispatcherCapabilityFilter, Enqueue,
-    ExecutionMetadata, FinishedWork, InstanceLease, Lane, LeaseInstances, LeaseWork, Operation,
+    Abilities, Ability, Authority, Changes, CommitRows, Committed, Consumed, DispatcherCapabilityFilter,
+    Enqueue, ExecutionMetadata, FinishedWork, InstanceLease, Lane, LeaseInstances, LeaseWork, Operation,
     OrchestrationItem, Provider, ProviderAdmin, ProviderError, Rejection, SessionFetchConfig, Start,
     StolenLeases, StoreError, TagFilter, Turn, TurnCommit, WorkLease,
 };
@@ -59,6 +59,7 @@ impl Provider for PostgresProvider {
             lease_for: lock_timeout,
             wait: poll_timeout,
             capabilities: filter.cloned(),
+            serving: None,
         };
         let Some(lease) = self.lease(operation, request).await?.pop() else { return Ok(None) };
         match self.load(operation, &lease).await {
@@ -160,6 +161,7 @@ impl Provider for PostgresProvider {
             wait: poll_timeout,
             session: session.cloned(),
             tags: tag_filter.clone(),
+            serving: None,
         };
         let leased = self.lease_some_work(Operation::FetchWorkItem, request).await?.pop();
         Ok(leased.map(|lease| (lease.item, lease.token, lease.attempt)))
@@ -268,7 +270,7 @@ impl Provider for PostgresProvider {
     }
 
     fn abilities(&self) -> Abilities {
-        Abilities::ALL
+        Abilities::ALL.without(Ability::Serving).without(Ability::Blocking).without(Ability::Nodes)
     }
 
     async fn lease_instances(&self, request: LeaseInstances) -> Result<Vec<InstanceLease>, StoreError> {

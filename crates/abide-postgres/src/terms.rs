@@ -25,7 +25,7 @@ pub(crate) enum Terms {
 
 impl Terms {
     /// Those of somebody who would take the next turn of an instance.
-    pub(crate) fn of_next(NextLease { lease_for, capabilities }: &NextLease) -> Self {
+    pub(crate) fn of_next(NextLease { lease_for, capabilities, .. }: &NextLease) -> Self {
         Self::Instances { lease_ms: millis(*lease_for), capabilities: capabilities.clone() }
     }
 

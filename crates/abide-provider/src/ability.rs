@@ -37,10 +37,19 @@ pub enum Ability {
     AtomicStarts,
     /// [`Provider::changes`](crate::Provider::changes) tells. Otherwise whoever waits for an instance polls.
     PushedChanges,
+    /// Lease calls obey [`Serving`](crate::Serving): a node is granted only what it can run. Otherwise it meets what it
+    /// cannot run and gives it back.
+    Serving,
+    /// [`Provider::block_instance`](crate::Provider::block_instance) and
+    /// [`Provider::hold_work`](crate::Provider::hold_work) remember. Otherwise the work is tried again after a while.
+    Blocking,
+    /// [`Provider::announce_node`](crate::Provider::announce_node) and
+    /// [`Provider::nodes`](crate::Provider::nodes) know the live nodes.
+    Nodes,
 }
 
 impl Ability {
-    const fn bit(self) -> u16 {
+    const fn bit(self) -> u32 {
         match self {
             Self::Parking => 1 << 0,
             Self::FusedSteps => 1 << 1,
@@ -55,13 +64,16 @@ impl Ability {
             Self::UnbornChildren => 1 << 10,
             Self::AtomicStarts => 1 << 11,
             Self::PushedChanges => 1 << 12,
+            Self::Serving => 1 << 13,
+            Self::Blocking => 1 << 14,
+            Self::Nodes => 1 << 15,
         }
     }
 }
 
 /// A set of abilities.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Abilities(u16);
+pub struct Abilities(u32);
 
 impl Abilities {
     /// Nothing beyond the defaults.
@@ -82,7 +94,10 @@ impl Abilities {
         .with(Ability::StatusInPages)
         .with(Ability::UnbornChildren)
         .with(Ability::AtomicStarts)
-        .with(Ability::PushedChanges);
+        .with(Ability::PushedChanges)
+        .with(Ability::Serving)
+        .with(Ability::Blocking)
+        .with(Ability::Nodes);
 
     /// The same, with one more.
     #[must_use]

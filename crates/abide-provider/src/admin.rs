@@ -7,9 +7,9 @@ use abide_model::{Event, PruneOptions, PruneResult};
 use async_trait::async_trait;
 
 use crate::{
-    AdminRefusal, DeleteInstanceResult, ExecutionInfo, InstanceFilter, InstanceInfo, InstancePage,
-    InstanceQuery, InstanceTree, Operation, OrphanFilter, ProviderError, QueueDepths, Retention,
-    SystemMetrics, admin_defaults,
+    AdminRefusal, BlockedCounts, BlockedInstance, DeleteInstanceResult, ExecutionInfo, InstanceFilter,
+    InstanceInfo, InstancePage, InstanceQuery, InstanceTree, Operation, OrphanFilter, ProviderError,
+    QueueDepths, Retention, SystemMetrics, admin_defaults,
 };
 
 /// Looking at instances, deleting them, and pruning their executions.
@@ -156,5 +156,21 @@ pub trait ProviderAdmin: Any + Send + Sync {
     /// The default judges by the caller's time.
     async fn enforce_retention(&self, retention: Retention) -> Result<DeleteInstanceResult, ProviderError> {
         admin_defaults::enforce_retention(self, retention).await
+    }
+
+    /// How many instances are blocked, and the oldest of them.
+    ///
+    /// The default knows of no blocks.
+    async fn count_blocked(&self) -> Result<BlockedCounts, ProviderError> {
+        Ok(BlockedCounts::default())
+    }
+
+    /// Up to `limit` blocked instances, those blocked first first. An instance with several held activities is listed
+    /// once for each.
+    ///
+    /// The default knows of no blocks.
+    async fn list_blocked(&self, limit: usize) -> Result<Vec<BlockedInstance>, ProviderError> {
+        let _ = limit;
+        Ok(Vec::new())
     }
 }

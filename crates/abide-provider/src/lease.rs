@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use abide_model::{Event, ExecutionStatus, INITIAL_EXECUTION_ID, KvEntry, Timestamp, WorkItem};
 
-use crate::{DispatcherCapabilityFilter, OrchestrationItem, Position};
+use crate::{DispatcherCapabilityFilter, OrchestrationItem, Position, RefusedExecution, Serving};
 
 /// A lease hands out at most this many messages. The rest stays queued.
 pub const BATCH_MESSAGES: usize = 1_000;
@@ -28,6 +28,8 @@ pub struct LeaseInstances {
     pub wait: Duration,
     /// What the caller can replay; `None` takes everything.
     pub capabilities: Option<DispatcherCapabilityFilter>,
+    /// What the caller can run; `None` takes everything that not all builds have refused.
+    pub serving: Option<Serving>,
 }
 
 /// Under which terms whoever commits a turn would take the next one of the same instance at once.
@@ -37,6 +39,8 @@ pub struct NextLease {
     pub lease_for: Duration,
     /// What the caller can replay; `None` takes everything.
     pub capabilities: Option<DispatcherCapabilityFilter>,
+    /// What the caller can run; `None` takes everything that not all builds have refused.
+    pub serving: Option<Serving>,
 }
 
 /// The right to run one turn of one instance.
@@ -66,6 +70,8 @@ pub struct InstanceLease {
     pub parent: Option<ParentLink>,
     /// Its mail: what starts it first, then the rest in the order of enqueueing, which is the order of their ids.
     pub messages: Vec<Message>,
+    /// The builds that refused the execution, and what blocks it; `None` if no build has refused it.
+    pub refused: Option<Box<RefusedExecution>>,
     /// What the store read already, if it cannot lease without reading. Such a store knows no incarnations, so its lease
     /// never vouches for a copy that somebody kept: replay what is here.
     pub preloaded: Option<Box<Preloaded>>,

@@ -24,7 +24,10 @@ mod error;
 mod filter;
 
 mod ability;
+mod block;
 mod listeners;
+mod node;
+mod serving;
 
 mod admin;
 mod admin_defaults;
@@ -41,6 +44,10 @@ pub use abide_model::{
 pub use ability::{Abilities, Ability};
 pub use admin::ProviderAdmin;
 pub use admin_refusal::AdminRefusal;
+pub use block::{
+    Block, BlockInstance, BlockKind, BlockedCounts, BlockedInstance, HoldWork, MAX_BLOCK_DETAIL,
+    RefusedExecution, UnknownBlockKind, cut_detail,
+};
 pub use cleanup::{DEFAULT_BULK, Force, InvalidOrphanStatus, OrphanFilter, Retention};
 pub use error::{ErrorKind, Operation, ProviderError, Rejection, StoreError};
 pub use filter::{DispatcherCapabilityFilter, TagFilter};
@@ -58,8 +65,12 @@ pub use management::{
     DeleteInstanceResult, ExecutionInfo, InstanceFilter, InstanceInfo, InstanceTree, ManagementProvider,
     QueueDepths, SystemMetrics,
 };
+pub use node::{Node, NodeAnnouncement, NodeOrchestration};
 pub use provider::Provider;
 pub use rows::{CommitRows, InvalidTurn};
+pub use serving::{
+    Handlers, InstanceRoute, REMEMBERED_REFUSALS, Refusals, SUSPECT_AFTER, ServedVersions, Serving, Suspicion,
+};
 pub use turn::{AppendConflict, Authority, Committed, Consumed, PRUNE_BATCH, Position, Turn, TurnCommit};
 pub use work::{
     Changes, Enqueue, FinishedWork, Lane, LeaseWork, RequestKey, Start, StolenBecause, StolenLease,

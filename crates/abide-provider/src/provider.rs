@@ -22,9 +22,10 @@ use abide_model::{
 use async_trait::async_trait;
 
 use crate::{
-    Abilities, Changes, Committed, DispatcherCapabilityFilter, Enqueue, ExecutionMetadata, FinishedWork,
-    InstanceLease, Lane, LeaseInstances, LeaseWork, OrchestrationItem, ProviderAdmin, ProviderError,
-    SessionFetchConfig, Start, StolenLeases, StoreError, TagFilter, TurnCommit, WorkLease, provider_defaults,
+    Abilities, BlockInstance, BlockedInstance, Changes, Committed, DispatcherCapabilityFilter, Enqueue,
+    ExecutionMetadata, FinishedWork, HoldWork, InstanceLease, Lane, LeaseInstances, LeaseWork, Node,
+    NodeAnnouncement, OrchestrationItem, ProviderAdmin, ProviderError, SessionFetchConfig, Start,
+    StolenLeases, StoreError, TagFilter, TurnCommit, WorkLease, provider_defaults,
 };
 
 /// A store of histories and queues.
@@ -282,5 +283,61 @@ pub trait Provider: Any + Send + Sync {
     /// The default has none: the next renewal finds out.
     fn stolen_leases(&self) -> Option<StolenLeases> {
         None
+    }
+
+    /// Ends a lease by blocking its instance: nothing is recorded, the attempt does not count, all mail stays, and the
+    /// build is remembered as one that refused the execution.
+    ///
+    /// The default remembers nothing. It gives the lease back, hidden for a while.
+    async fn block_instance(&self, block: BlockInstance) -> Result<(), StoreError> {
+        provider_defaults::block_instance(self, block).await
+    }
+
+    /// Ends a lease by holding its activity until [`retry_blocked`](Self::retry_blocked) or its cancellation.
+    ///
+    /// The default remembers nothing. It gives the lease back, hidden for a while.
+    async fn hold_work(&self, hold: HoldWork) -> Result<(), StoreError> {
+        provider_defaults::hold_work(self, hold).await
+    }
+
+    /// Forgets what blocks an instance: refusals, attempts of its mail, and held activities. Returns whether anything
+    /// was blocked.
+    ///
+    /// The default knows of no blocks.
+    async fn retry_blocked(&self, instance: &str) -> Result<bool, StoreError> {
+        let _ = instance;
+        Ok(false)
+    }
+
+    /// What blocks an instance: the instance itself first, then its held activities in the order of their events.
+    ///
+    /// The default knows of no blocks.
+    async fn read_blocks(&self, instance: &str) -> Result<Vec<BlockedInstance>, StoreError> {
+        let _ = instance;
+        Ok(Vec::new())
+    }
+
+    /// Makes a node known until it is [forgotten](Self::forget_node), or until the store notices that its process is
+    /// gone. Announcing it again replaces what is known.
+    ///
+    /// The default remembers nothing.
+    async fn announce_node(&self, node: NodeAnnouncement) -> Result<(), StoreError> {
+        drop(node);
+        Ok(())
+    }
+
+    /// Forgets a node that stops.
+    ///
+    /// The default has nothing to forget.
+    async fn forget_node(&self, id: &str) -> Result<(), StoreError> {
+        let _ = id;
+        Ok(())
+    }
+
+    /// The live nodes, in the order of their ids.
+    ///
+    /// The default knows none.
+    async fn nodes(&self) -> Result<Vec<Node>, StoreError> {
+        Ok(Vec::new())
     }
 }

@@ -10,9 +10,9 @@ use abide_model::{Event, EventKind, ExecutionStatus, KvEntry, OrchestrationStatu
 
 use crate::rows::Starter;
 use crate::{
-    Authority, Committed, Consumed, Enqueue, ErrorKind, FinishedWork, InstanceLease, LeaseInstances,
-    LeaseWork, Message, MessageId, Operation, OrchestrationItem, ParentLink, Position, Preloaded, Provider,
-    ProviderError, Rejection, Start, StoreError, Turn, TurnCommit, WorkLease,
+    Authority, BlockInstance, Committed, Consumed, Enqueue, ErrorKind, FinishedWork, HoldWork, InstanceLease,
+    LeaseInstances, LeaseWork, Message, MessageId, Operation, OrchestrationItem, ParentLink, Position,
+    Preloaded, Provider, ProviderError, Rejection, Start, StoreError, Turn, TurnCommit, WorkLease,
 };
 
 pub(crate) async fn lease_instances<P: Provider + ?Sized>(
@@ -63,6 +63,7 @@ fn lease_of((item, token, attempt): (OrchestrationItem, String, u32)) -> Instanc
         orchestration_version: item.version,
         parent,
         messages,
+        refused: None,
         preloaded: Some(Box::new(Preloaded { history, kv: item.kv_snapshot.into_iter().collect() })),
     }
 }
@@ -326,4 +327,21 @@ fn failed_write(operation: Operation, error: &ProviderError) -> StoreError {
 fn lost_or_unknown(operation: Operation, error: &ProviderError) -> StoreError {
     let kind = if error.retryable { ErrorKind::Unknown } else { ErrorKind::Rejected(Rejection::LeaseLost) };
     StoreError { operation, kind, message: error.to_string() }
+}
+
+/// A store that does not remember blocks hides the work for this long at most, so that a repair is noticed.
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+
+pub(crate) async fn block_instance<P: Provider + ?Sized>(
+    provider: &P,
+    block: BlockInstance,
+) -> Result<(), StoreError> {
+    let pause = block.retry_after.unwrap_or(LONGEST_PAUSE).min(LONGEST_PAUSE);
+    let given_back = provider.abandon_orchestration_item(&block.token, Some(pause), true).await;
+    given_back.map_err(|error| lost_or_unknown(Operation::BlockInstance, &error))
+}
+
+pub(crate) async fn hold_work<P: Provider + ?Sized>(provider: &P, hold: HoldWork) -> Result<(), StoreError> {
+    let given_back = provider.abandon_work_item(&hold.token, Some(LONGEST_PAUSE), true).await;
+    given_back.map_err(|error| lost_or_unknown(Operation::HoldWork, &error))
 }

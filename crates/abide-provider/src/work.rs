@@ -7,7 +7,7 @@ use std::time::Duration;
 use abide_model::{ExecutionStatus, Timestamp, WorkItem};
 use futures_core::Stream;
 
-use crate::{SessionFetchConfig, TagFilter};
+use crate::{Serving, SessionFetchConfig, TagFilter};
 
 /// One of the two queues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -31,6 +31,8 @@ pub struct LeaseWork {
     pub session: Option<SessionFetchConfig>,
     /// Which tags are wanted.
     pub tags: TagFilter,
+    /// What the caller can run; `None` takes every activity.
+    pub serving: Option<Serving>,
 }
 
 /// One activity to run.

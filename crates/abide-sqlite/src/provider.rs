@@ -8,10 +8,10 @@ use abide_model::{
 };
 use abide_provider::rows::{MessageRow, WorkRow};
 use abide_provider::{
-    Abilities, Authority, Changes, CommitRows, Committed, Consumed, DispatcherCapabilityFilter, Enqueue,
-    ExecutionMetadata, FinishedWork, InstanceLease, Lane, LeaseInstances, LeaseWork, NewListener, Operation,
-    OrchestrationItem, Provider, ProviderAdmin, ProviderError, Rejection, SessionFetchConfig, Start,
-    StolenLeases, StoreError, TagFilter, Turn, TurnCommit, WorkLease,
+    Abilities, Ability, Authority, Changes, CommitRows, Committed, Consumed, DispatcherCapabilityFilter,
+    Enqueue, ExecutionMetadata, FinishedWork, InstanceLease, Lane, LeaseInstances, LeaseWork, NewListener,
+    Operation, OrchestrationItem, Provider, ProviderAdmin, ProviderError, Rejection, SessionFetchConfig,
+    Start, StolenLeases, StoreError, TagFilter, Turn, TurnCommit, WorkLease,
 };
 use async_trait::async_trait;
 
@@ -52,6 +52,7 @@ impl Provider for SqliteProvider {
             lease_for: lock_timeout,
             wait: poll_timeout,
             capabilities: filter.cloned(),
+            serving: None,
         };
         let leased = self.lease(Operation::FetchOrchestrationItem, request, Load::Everything).await?.pop();
         Ok(leased.map(item_of))
@@ -153,6 +154,7 @@ impl Provider for SqliteProvider {
             wait: poll_timeout,
             session: session.cloned(),
             tags: tag_filter.clone(),
+            serving: None,
         };
         let leased = self.lease_some_work(Operation::FetchWorkItem, request).await?.pop();
         Ok(leased.map(|lease| (lease.item, lease.token, lease.attempt)))
@@ -262,7 +264,7 @@ impl Provider for SqliteProvider {
     }
 
     fn abilities(&self) -> Abilities {
-        Abilities::ALL
+        Abilities::ALL.without(Ability::Serving).without(Ability::Blocking).without(Ability::Nodes)
     }
 
     async fn lease_instances(&self, request: LeaseInstances) -> Result<Vec<InstanceLease>, StoreError> {

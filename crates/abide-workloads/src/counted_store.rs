@@ -10,10 +10,10 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use durable::providers::{
-    Abilities, Changes, Committed, DispatcherCapabilityFilter, Enqueue, ExecutionMetadata, FinishedWork,
-    InstanceLease, KvEntry, Lane, LeaseInstances, LeaseWork, OrchestrationItem, Provider, ProviderAdmin,
-    ProviderError, SessionFetchConfig, Start, StolenLeases, StoreError, TagFilter, TurnCommit, WorkItem,
-    WorkLease,
+    Abilities, BlockInstance, BlockedInstance, Changes, Committed, DispatcherCapabilityFilter, Enqueue,
+    ExecutionMetadata, FinishedWork, HoldWork, InstanceLease, KvEntry, Lane, LeaseInstances, LeaseWork, Node,
+    NodeAnnouncement, OrchestrationItem, Provider, ProviderAdmin, ProviderError, SessionFetchConfig, Start,
+    StolenLeases, StoreError, TagFilter, TurnCommit, WorkItem, WorkLease,
 };
 use durable::seams::Timestamp;
 use durable::{Event, OrchestrationStatus, ScheduledActivityIdentifier, SystemStats};
@@ -273,6 +273,34 @@ impl Provider for CountedStore {
 
     fn stolen_leases(&self) -> Option<StolenLeases> {
         self.inner.stolen_leases()
+    }
+
+    async fn block_instance(&self, block: BlockInstance) -> Result<(), StoreError> {
+        self.inner.block_instance(block).await
+    }
+
+    async fn hold_work(&self, hold: HoldWork) -> Result<(), StoreError> {
+        self.inner.hold_work(hold).await
+    }
+
+    async fn retry_blocked(&self, instance: &str) -> Result<bool, StoreError> {
+        self.inner.retry_blocked(instance).await
+    }
+
+    async fn read_blocks(&self, instance: &str) -> Result<Vec<BlockedInstance>, StoreError> {
+        self.inner.read_blocks(instance).await
+    }
+
+    async fn announce_node(&self, node: NodeAnnouncement) -> Result<(), StoreError> {
+        self.inner.announce_node(node).await
+    }
+
+    async fn forget_node(&self, id: &str) -> Result<(), StoreError> {
+        self.inner.forget_node(id).await
+    }
+
+    async fn nodes(&self) -> Result<Vec<Node>, StoreError> {
+        self.inner.nodes().await
     }
 }
 

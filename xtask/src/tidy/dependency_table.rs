@@ -65,6 +65,7 @@ pub(crate) const DIRECT: &[CrateRows] = &[
             row("async-trait", "the contract is an async trait object, with a frozen signature"),
             without_defaults("futures-core", "the trait of the stream of stolen leases, and nothing else"),
             row("semver", "executions are pinned to versions"),
+            row("serde", "what a node announces is stored as JSON"),
             row("thiserror", "error types without handwritten `Display`"),
         ],
     },

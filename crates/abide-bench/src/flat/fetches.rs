@@ -118,6 +118,7 @@ impl Front<'_> {
             lease_for: LEASE,
             wait: Duration::ZERO,
             capabilities: Some(DispatcherCapabilityFilter::default_for_current_build()),
+            serving: None,
         };
         let lease = self.provider.lease_instances(request).await?.pop().ok_or("nothing to lease")?;
         if lease.instance == NAME { Ok(lease) } else { Err(format!("leased {}", lease.instance).into()) }
@@ -130,6 +131,7 @@ impl Front<'_> {
             wait: Duration::ZERO,
             session: Some(SessionFetchConfig { owner_id: "me".to_owned(), lock_timeout: LEASE }),
             tags: TagFilter::DefaultOnly,
+            serving: None,
         };
         Ok(self.provider.lease_work(request).await?.pop().ok_or("no work to lease")?)
     }

@@ -160,6 +160,7 @@ impl Run<'_> {
             lease_for: LEASE,
             wait: PATIENCE,
             capabilities: Some(DispatcherCapabilityFilter::default_for_current_build()),
+            serving: None,
         };
         self.provider.lease_instances(request).await
     }
@@ -209,6 +210,7 @@ impl Run<'_> {
             wait: PATIENCE,
             session: None,
             tags: TagFilter::DefaultOnly,
+            serving: None,
         };
         self.provider.lease_work(request).await
     }

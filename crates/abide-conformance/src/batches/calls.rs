@@ -19,7 +19,7 @@ const ROUNDS: usize = 1_000;
 
 /// Asks for so many instances.
 pub(crate) fn instances(store: &Subject<'_>, limit: usize) -> LeaseInstances {
-    LeaseInstances { limit, lease_for: store.lock(), wait: Duration::ZERO, capabilities: None }
+    LeaseInstances { limit, lease_for: store.lock(), wait: Duration::ZERO, capabilities: None, serving: None }
 }
 
 /// Asks for so many activities without tag and session.
@@ -29,7 +29,7 @@ pub(crate) fn jobs(store: &Subject<'_>, limit: usize) -> LeaseWork {
         lease_for: store.lock(),
         wait: Duration::ZERO,
         session: None,
-        tags: TagFilter::default_only(),
+        tags: TagFilter::default_only(), serving: None,
     }
 }
 

@@ -11,7 +11,7 @@ use crate::support::{Ack, Subject, signal, start};
 /// A turn whose caller would take the next one.
 fn going_on(lease: &InstanceLease, ack: Ack) -> TurnCommit {
     let commit = under(lease, ack);
-    let next = Some(NextLease { lease_for: Duration::from_secs(60), capabilities: None });
+    let next = Some(NextLease { lease_for: Duration::from_secs(60), capabilities: None, serving: None });
     TurnCommit { turn: Turn { next, ..commit.turn }, ..commit }
 }
 

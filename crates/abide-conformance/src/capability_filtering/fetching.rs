@@ -256,7 +256,7 @@ pub async fn test_lease_instances_takes_only_what_passes_the_filter<F: ProviderF
     ];
     for (capabilities, instances) in wanted {
         let request =
-            LeaseInstances { limit: 4, lease_for: store.lock(), wait: Duration::ZERO, capabilities };
+            LeaseInstances { limit: 4, lease_for: store.lock(), wait: Duration::ZERO, capabilities, serving: None };
         let mut taken = Vec::new();
         // Bounded, because where what is leased is not kept from the next call, there is no end of it.
         for _ in 0..10 {

@@ -140,12 +140,12 @@ impl Waited {
 
 /// One instance.
 pub(super) fn instances(lease_for: Duration, wait: Duration) -> LeaseInstances {
-    LeaseInstances { limit: 1, lease_for, wait, capabilities: None }
+    LeaseInstances { limit: 1, lease_for, wait, capabilities: None, serving: None }
 }
 
 /// One activity without tag and session.
 pub(super) fn work(lease_for: Duration, wait: Duration) -> LeaseWork {
-    LeaseWork { limit: 1, lease_for, wait, session: None, tags: TagFilter::default_only() }
+    LeaseWork { limit: 1, lease_for, wait, session: None, tags: TagFilter::default_only(), serving: None }
 }
 
 /// What comes of a call that must not wait until its time is over.

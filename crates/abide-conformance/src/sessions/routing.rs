@@ -182,7 +182,7 @@ fn id_of(lease: &WorkLease) -> u64 {
 /// Leases as much work as there is for this caller, up to four at a time.
 async fn lease_all(store: &Subject<'_>, session: Option<SessionFetchConfig>) -> Vec<u64> {
     let tags = TagFilter::default_only();
-    let request = LeaseWork { limit: 4, lease_for: store.lock(), wait: Duration::ZERO, session, tags };
+    let request = LeaseWork { limit: 4, lease_for: store.lock(), wait: Duration::ZERO, session, tags, serving: None };
     let mut taken = Vec::new();
     // Bounded, because where what is leased is not kept from the next call, there is no end of it.
     for _ in 0..10 {

@@ -66,6 +66,7 @@ impl Model {
             wait: Duration::ZERO,
             session: None,
             tags: TagFilter::Tags(HashSet::from([BURNT.to_owned()])),
+            serving: None,
         };
         block_on(async {
             self.provider.enqueue_for_worker(item).await.unwrap();

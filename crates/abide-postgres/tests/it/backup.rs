@@ -86,12 +86,12 @@ fn what_was_under_way_when_it_was_dumped_goes_on_where_it_is_restored() {
 }
 
 fn instances(limit: usize) -> LeaseInstances {
-    LeaseInstances { limit, lease_for: LEASE, wait: Duration::ZERO, capabilities: None }
+    LeaseInstances { limit, lease_for: LEASE, wait: Duration::ZERO, capabilities: None, serving: None }
 }
 
 fn work(limit: usize) -> LeaseWork {
     let tags = TagFilter::DefaultOnly;
-    LeaseWork { limit, lease_for: LEASE, wait: Duration::ZERO, session: None, tags }
+    LeaseWork { limit, lease_for: LEASE, wait: Duration::ZERO, session: None, tags, serving: None }
 }
 
 /// The next turn of an instance: the first asks for an activity, the second ends with its result.

@@ -99,7 +99,7 @@ fn seen_after(database: &Database, given: Given, way: Commit) -> Seen {
 }
 
 fn lease_first(store: &PostgresProvider) -> InstanceLease {
-    let request = LeaseInstances { limit: 1, lease_for: LONG, wait: LONG, capabilities: None };
+    let request = LeaseInstances { limit: 1, lease_for: LONG, wait: LONG, capabilities: None, serving: None };
     block_on(store.lease_instances(request)).unwrap().remove(0)
 }
 

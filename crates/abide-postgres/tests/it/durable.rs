@@ -75,7 +75,7 @@ async fn run(store: &PostgresProvider, id: &str) {
     let asked = commit(&turn, first_turn(id, vec![activity(id, 2)]));
     store.commit_turns(vec![asked]).await.remove(0).unwrap();
     let (wait, tags) = (Duration::ZERO, TagFilter::DefaultOnly);
-    let work = LeaseWork { limit: 1, lease_for: LONG, wait, session: None, tags };
+    let work = LeaseWork { limit: 1, lease_for: LONG, wait, session: None, tags, serving: None };
     let work = store.lease_work(work).await.unwrap().remove(0);
     store.renew_work_item_lock(&work.token, 2 * LONG).await.unwrap();
     store.ack_work_item(&work.token, Some(completed(id, 2))).await.unwrap();
@@ -86,6 +86,7 @@ async fn run(store: &PostgresProvider, id: &str) {
 }
 
 async fn lease(store: &PostgresProvider) -> InstanceLease {
-    let request = LeaseInstances { limit: 1, lease_for: LONG, wait: Duration::ZERO, capabilities: None };
+    let request =
+        LeaseInstances { limit: 1, lease_for: LONG, wait: Duration::ZERO, capabilities: None, serving: None };
     store.lease_instances(request).await.unwrap().remove(0)
 }

@@ -42,6 +42,7 @@ fn lease(store: &impl Provider) -> Result<usize, StoreError> {
         lease_for: Duration::from_secs(9),
         wait: Duration::ZERO,
         capabilities: None,
+        serving: None,
     };
     block_on(store.lease_instances(request)).map(|leases| leases.len())
 }

@@ -17,11 +17,18 @@ use crate::support::database::{Database, wait_until};
 use crate::support::items::{activity, commit, completed, first_turn, signal, start};
 
 fn instances(limit: usize) -> LeaseInstances {
-    LeaseInstances { limit, lease_for: LONG, wait: LONG, capabilities: None }
+    LeaseInstances { limit, lease_for: LONG, wait: LONG, capabilities: None, serving: None }
 }
 
 fn work(limit: usize) -> LeaseWork {
-    LeaseWork { limit, lease_for: LONG, wait: LONG, session: None, tags: TagFilter::DefaultOnly }
+    LeaseWork {
+        limit,
+        lease_for: LONG,
+        wait: LONG,
+        session: None,
+        tags: TagFilter::DefaultOnly,
+        serving: None,
+    }
 }
 
 /// How often the store looked for something.
@@ -248,7 +255,8 @@ fn whoever_commits_goes_on_under_the_terms_of_those_who_wait() {
         let first = held(&store, "a");
         block_on(store.enqueue_for_orchestrator(signal("a"), None)).unwrap();
         let before = looks(&store);
-        let (next, given) = going_on(&store, &first, NextLease { lease_for, capabilities: None });
+        let (next, given) =
+            going_on(&store, &first, NextLease { lease_for, capabilities: None, serving: None });
         assert_eq!((next.is_some(), given.is_some()), (goes_on, !goes_on), "{lease_for:?}");
         let lease = next.or(given).unwrap();
         assert_eq!((lease.instance.as_str(), lease.messages.len(), lease.attempt), ("a", 1, 1));
@@ -269,7 +277,7 @@ fn a_commit_that_nobody_waits_for_any_more_gives_the_next_lease_back() {
         // Its slots are for others: it takes what comes back.
         let waiting = scope.spawn(|| block_on(store.lease_instances(instances(1))).unwrap().remove(0));
         wait_until(|| store.is_waiting());
-        let next = Some(NextLease { lease_for: LONG, capabilities: None });
+        let next = Some(NextLease { lease_for: LONG, capabilities: None, serving: None });
         let turn = Turn { next, ..first_turn("a", Vec::new()) };
         let mut call = Box::pin(store.commit_turns(vec![commit(&first, turn)]));
         assert!((&mut call).now_or_never().is_none(), "it has only begun");

@@ -40,7 +40,13 @@ fn work_that_another_holds_is_leased_soon_after_it_is_free() {
     let took = (0..TRIES).map(|number| {
         let id = format!("i{number}");
         block_on(store.enqueue_for_orchestrator(start(&id), None)).unwrap();
-        let request = LeaseInstances { limit: 1, lease_for: LONG, wait: Duration::ZERO, capabilities: None };
+        let request = LeaseInstances {
+            limit: 1,
+            lease_for: LONG,
+            wait: Duration::ZERO,
+            capabilities: None,
+            serving: None,
+        };
         let turn = block_on(store.lease_instances(request)).unwrap().remove(0);
         let asked = commit(&turn, first_turn(&id, vec![activity(&id, 2)]));
         block_on(store.commit_turns(vec![asked])).remove(0).unwrap();
@@ -59,12 +65,19 @@ fn open(database: &Database) -> PostgresProvider {
 }
 
 fn leased_instances(store: &PostgresProvider, wait: Duration) -> usize {
-    let request = LeaseInstances { limit: 1, lease_for: LONG, wait, capabilities: None };
+    let request = LeaseInstances { limit: 1, lease_for: LONG, wait, capabilities: None, serving: None };
     block_on(store.lease_instances(request)).unwrap().len()
 }
 
 fn leased_work(store: &PostgresProvider, wait: Duration) -> usize {
-    let request = LeaseWork { limit: 1, lease_for: LONG, wait, session: None, tags: TagFilter::DefaultOnly };
+    let request = LeaseWork {
+        limit: 1,
+        lease_for: LONG,
+        wait,
+        session: None,
+        tags: TagFilter::DefaultOnly,
+        serving: None,
+    };
     block_on(store.lease_work(request)).unwrap().len()
 }
 

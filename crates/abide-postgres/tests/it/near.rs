@@ -42,6 +42,7 @@ fn given(store: &PostgresProvider, limit: usize) -> Vec<String> {
         wait: Duration::ZERO,
         session: Some(session),
         tags: TagFilter::DefaultAnd(HashSet::from(["gpu".to_owned()])),
+        serving: None,
     };
     let instance = |lease: WorkLease| {
         let WorkItem::ActivityExecute { instance, .. } = lease.item else { panic!("an activity") };

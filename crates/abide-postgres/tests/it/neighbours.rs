@@ -17,13 +17,15 @@ use crate::support::items::{activity, commit, event, first_turn, signal, start};
 const LONG: Duration = Duration::from_secs(60);
 
 fn lease_all(store: &PostgresProvider, limit: usize) -> Vec<InstanceLease> {
-    let request = LeaseInstances { limit, lease_for: LONG, wait: Duration::ZERO, capabilities: None };
+    let request =
+        LeaseInstances { limit, lease_for: LONG, wait: Duration::ZERO, capabilities: None, serving: None };
     block_on(store.lease_instances(request)).unwrap()
 }
 
 fn lease_work(store: &PostgresProvider, limit: usize) -> Vec<WorkLease> {
     let tags = TagFilter::DefaultOnly;
-    let request = LeaseWork { limit, lease_for: LONG, wait: Duration::ZERO, session: None, tags };
+    let request =
+        LeaseWork { limit, lease_for: LONG, wait: Duration::ZERO, session: None, tags, serving: None };
     block_on(store.lease_work(request)).unwrap()
 }
 
@@ -124,8 +126,14 @@ fn a_session_that_somebody_holds_costs_no_renewal() {
     let turn = commit(&lease, first_turn("i0", vec![bound, activity("i0", 3)]));
     block_on(store.commit_turns(vec![turn])).remove(0).unwrap();
     let session = Some(SessionFetchConfig { owner_id: "me".to_owned(), lock_timeout: LONG });
-    let request =
-        LeaseWork { limit: 2, lease_for: LONG, wait: Duration::ZERO, session, tags: TagFilter::Any };
+    let request = LeaseWork {
+        limit: 2,
+        lease_for: LONG,
+        wait: Duration::ZERO,
+        session,
+        tags: TagFilter::Any,
+        serving: None,
+    };
     let work = block_on(store.lease_work(request)).unwrap();
     assert_eq!(work.len(), 2);
     database.run("BEGIN");
@@ -232,7 +240,7 @@ fn news_under_a_tag_that_nobody_here_wants_is_told_to_others() {
         *tag = Some("gpu".to_owned());
     }
     let waiting = |store: &PostgresProvider, tags| {
-        let request = LeaseWork { limit: 4, lease_for: LONG, wait: LONG, session: None, tags };
+        let request = LeaseWork { limit: 4, lease_for: LONG, wait: LONG, session: None, tags, serving: None };
         block_on(store.lease_work(request)).unwrap().remove(0).item
     };
     std::thread::scope(|scope| {

@@ -37,11 +37,11 @@ pub(crate) fn listening(database: &Database) -> PostgresProvider {
 }
 
 fn instances(wait: Duration) -> LeaseInstances {
-    LeaseInstances { limit: 4, lease_for: LONG, wait, capabilities: None }
+    LeaseInstances { limit: 4, lease_for: LONG, wait, capabilities: None, serving: None }
 }
 
 fn work(wait: Duration) -> LeaseWork {
-    LeaseWork { limit: 4, lease_for: LONG, wait, session: None, tags: TagFilter::DefaultOnly }
+    LeaseWork { limit: 4, lease_for: LONG, wait, session: None, tags: TagFilter::DefaultOnly, serving: None }
 }
 
 pub(crate) fn lease(store: &PostgresProvider, wait: Duration) -> InstanceLease {

@@ -98,6 +98,7 @@ async fn work(store: &PostgresProvider) {
         wait: Duration::ZERO,
         session: Some(session),
         tags: TagFilter::DefaultOnly,
+        serving: None,
     };
     let mut leased = store.lease_work(request).await.unwrap();
     assert_eq!(leased.len(), 2);
@@ -115,7 +116,8 @@ async fn work(store: &PostgresProvider) {
 }
 
 async fn lease(store: &PostgresProvider) -> InstanceLease {
-    let request = LeaseInstances { limit: 1, lease_for: LONG, wait: Duration::ZERO, capabilities: None };
+    let request =
+        LeaseInstances { limit: 1, lease_for: LONG, wait: Duration::ZERO, capabilities: None, serving: None };
     store.lease_instances(request).await.unwrap().pop().expect("an instance to lease")
 }
 

@@ -30,6 +30,7 @@ fn lease(store: &impl Provider) -> abide_provider::InstanceLease {
         lease_for: Duration::from_secs(9),
         wait: Duration::ZERO,
         capabilities: None,
+        serving: None,
     };
     block_on(store.lease_instances(request)).unwrap().pop().expect("something to lease")
 }
@@ -117,7 +118,13 @@ fn lease_work(store: &impl Provider, text: &str) -> WorkLease {
     let lock_timeout = Duration::from_secs(9);
     let session = Some(SessionFetchConfig { owner_id: format!("owner{text}"), lock_timeout });
     let tags = TagFilter::tags([format!("tag{text}")]);
-    let request =
-        LeaseWork { limit: 1, lease_for: Duration::from_secs(9), wait: Duration::ZERO, session, tags };
+    let request = LeaseWork {
+        limit: 1,
+        lease_for: Duration::from_secs(9),
+        wait: Duration::ZERO,
+        session,
+        tags,
+        serving: None,
+    };
     block_on(store.lease_work(request)).unwrap().pop().expect("the work is there")
 }

@@ -35,6 +35,8 @@ pub enum MessageClass {
         /// The event that created it.
         event_id: u64,
     },
+    /// It cancels an instance, which needs no code.
+    Cancel,
     /// Anything else.
     Other,
 }
@@ -206,8 +208,8 @@ fn classify(item: &WorkItem) -> (MessageClass, Option<Timestamp>) {
         | WorkItem::ActivityFailed { .. }
         | WorkItem::ExternalRaised { .. }
         | WorkItem::SubOrchCompleted { .. }
-        | WorkItem::SubOrchFailed { .. }
-        | WorkItem::CancelInstance { .. } => (MessageClass::Other, None),
+        | WorkItem::SubOrchFailed { .. } => (MessageClass::Other, None),
+        WorkItem::CancelInstance { .. } => (MessageClass::Cancel, None),
     }
 }
 

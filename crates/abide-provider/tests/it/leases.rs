@@ -19,6 +19,7 @@ fn request(limit: usize) -> LeaseInstances {
         lease_for: Duration::from_secs(30),
         wait: Duration::from_millis(7),
         capabilities: Some(DispatcherCapabilityFilter::default_for_current_build()),
+        serving: None,
     }
 }
 

@@ -18,10 +18,10 @@ use abide_model::{
     Clock, Event, KvEntry, OrchestrationStatus, ScheduledActivityIdentifier, SystemStats, Timestamp, WorkItem,
 };
 use abide_provider::{
-    Abilities, Ability, Changes, Committed, DispatcherCapabilityFilter, Enqueue, ExecutionMetadata,
-    FinishedWork, InstanceLease, Lane, LeaseInstances, LeaseWork, Operation, OrchestrationItem, Provider,
-    ProviderAdmin, ProviderError, SessionFetchConfig, Start, StolenLeases, StoreError, TagFilter, TurnCommit,
-    WorkLease,
+    Abilities, Ability, BlockInstance, BlockedInstance, Changes, Committed, DispatcherCapabilityFilter,
+    Enqueue, ExecutionMetadata, FinishedWork, HoldWork, InstanceLease, Lane, LeaseInstances, LeaseWork, Node,
+    NodeAnnouncement, Operation, OrchestrationItem, Provider, ProviderAdmin, ProviderError,
+    SessionFetchConfig, Start, StolenLeases, StoreError, TagFilter, TurnCommit, WorkLease,
 };
 use async_trait::async_trait;
 
@@ -387,5 +387,33 @@ impl Provider for InstrumentedProvider {
 
     fn stolen_leases(&self) -> Option<StolenLeases> {
         self.inner.stolen_leases()
+    }
+
+    async fn block_instance(&self, block: BlockInstance) -> Result<(), StoreError> {
+        self.timed(Operation::BlockInstance, self.inner.block_instance(block)).await
+    }
+
+    async fn hold_work(&self, hold: HoldWork) -> Result<(), StoreError> {
+        self.timed(Operation::HoldWork, self.inner.hold_work(hold)).await
+    }
+
+    async fn retry_blocked(&self, instance: &str) -> Result<bool, StoreError> {
+        self.timed(Operation::RetryBlocked, self.inner.retry_blocked(instance)).await
+    }
+
+    async fn read_blocks(&self, instance: &str) -> Result<Vec<BlockedInstance>, StoreError> {
+        self.timed(Operation::ReadBlocks, self.inner.read_blocks(instance)).await
+    }
+
+    async fn announce_node(&self, node: NodeAnnouncement) -> Result<(), StoreError> {
+        self.timed(Operation::AnnounceNode, self.inner.announce_node(node)).await
+    }
+
+    async fn forget_node(&self, id: &str) -> Result<(), StoreError> {
+        self.timed(Operation::ForgetNode, self.inner.forget_node(id)).await
+    }
+
+    async fn nodes(&self) -> Result<Vec<Node>, StoreError> {
+        self.timed(Operation::Nodes, self.inner.nodes()).await
     }
 }

@@ -248,6 +248,7 @@ impl Orchestrator {
         let terms = || NextLease {
             lease_for: settings.orchestrator_lock_timeout,
             capabilities: Some(settings.capabilities()),
+            serving: None,
         };
         (!self.core.stop.ending.is_cancelled()).then(terms)
     }
@@ -332,6 +333,7 @@ impl Lane for Orchestrator {
             lease_for: self.core.settings.orchestrator_lock_timeout,
             wait,
             capabilities: Some(self.core.settings.capabilities()),
+            serving: None,
         };
         let store = Arc::clone(&self.core.store);
         async move { store.lease_instances(request).await }.boxed()

@@ -172,6 +172,7 @@ impl Lane for Worker {
             wait,
             session,
             tags: settings.worker_tag_filter.clone(),
+            serving: None,
         };
         let store = Arc::clone(&self.core.store);
         async move { store.lease_work(request).await }.boxed()

@@ -2,9 +2,9 @@
 
 use abide_model::{Event, PruneOptions, PruneResult};
 use abide_provider::{
-    DeleteInstanceResult, ExecutionInfo, InstanceFilter, InstanceInfo, InstancePage, InstanceQuery,
-    InstanceTree, Operation, OrphanFilter, ProviderAdmin, ProviderError, QueueDepths, Retention,
-    SystemMetrics,
+    BlockedCounts, BlockedInstance, DeleteInstanceResult, ExecutionInfo, InstanceFilter, InstanceInfo,
+    InstancePage, InstanceQuery, InstanceTree, Operation, OrphanFilter, ProviderAdmin, ProviderError,
+    QueueDepths, Retention, SystemMetrics,
 };
 use async_trait::async_trait;
 
@@ -159,5 +159,13 @@ impl ProviderAdmin for FaultStore {
 
     async fn enforce_retention(&self, retention: Retention) -> Result<DeleteInstanceResult, ProviderError> {
         self.administer(Operation::EnforceRetention, |admin| admin.enforce_retention(retention)).await
+    }
+
+    async fn count_blocked(&self) -> Result<BlockedCounts, ProviderError> {
+        self.administer(Operation::CountBlocked, |admin| admin.count_blocked()).await
+    }
+
+    async fn list_blocked(&self, limit: usize) -> Result<Vec<BlockedInstance>, ProviderError> {
+        self.administer(Operation::ListBlocked, |admin| admin.list_blocked(limit)).await
     }
 }

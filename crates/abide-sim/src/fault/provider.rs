@@ -7,10 +7,10 @@ use abide_model::{
     Event, KvEntry, OrchestrationStatus, ScheduledActivityIdentifier, SystemStats, Timestamp, WorkItem,
 };
 use abide_provider::{
-    Abilities, Ability, Authority, Changes, Committed, DispatcherCapabilityFilter, Enqueue,
-    ExecutionMetadata, FinishedWork, InstanceLease, Lane, LeaseInstances, LeaseWork, Operation,
-    OrchestrationItem, Provider, ProviderAdmin, ProviderError, SessionFetchConfig, Start, StolenLeases,
-    StoreError, TagFilter, TurnCommit, WorkLease,
+    Abilities, Ability, Authority, BlockInstance, BlockedInstance, Changes, Committed,
+    DispatcherCapabilityFilter, Enqueue, ExecutionMetadata, FinishedWork, HoldWork, InstanceLease, Lane,
+    LeaseInstances, LeaseWork, Node, NodeAnnouncement, Operation, OrchestrationItem, Provider, ProviderAdmin,
+    ProviderError, SessionFetchConfig, Start, StolenLeases, StoreError, TagFilter, TurnCommit, WorkLease,
 };
 use async_trait::async_trait;
 
@@ -264,6 +264,37 @@ impl Provider for FaultStore {
     fn stolen_leases(&self) -> Option<StolenLeases> {
         let tells = self.masked_abilities().has(Ability::PushedCancellations);
         if tells { self.inner.stolen_leases() } else { None }
+    }
+
+    async fn block_instance(&self, block: BlockInstance) -> Result<(), StoreError> {
+        let token = block.token.clone();
+        let effect = || self.inner.block_instance(block);
+        self.provided(Operation::BlockInstance, &[Held::Instance(&token)], effect).await
+    }
+
+    async fn hold_work(&self, hold: HoldWork) -> Result<(), StoreError> {
+        let token = hold.token.clone();
+        self.provided(Operation::HoldWork, &[Held::Work(&token)], || self.inner.hold_work(hold)).await
+    }
+
+    async fn retry_blocked(&self, instance: &str) -> Result<bool, StoreError> {
+        self.provided(Operation::RetryBlocked, &[], || self.inner.retry_blocked(instance)).await
+    }
+
+    async fn read_blocks(&self, instance: &str) -> Result<Vec<BlockedInstance>, StoreError> {
+        self.provided(Operation::ReadBlocks, &[], || self.inner.read_blocks(instance)).await
+    }
+
+    async fn announce_node(&self, node: NodeAnnouncement) -> Result<(), StoreError> {
+        self.provided(Operation::AnnounceNode, &[], || self.inner.announce_node(node)).await
+    }
+
+    async fn forget_node(&self, id: &str) -> Result<(), StoreError> {
+        self.provided(Operation::ForgetNode, &[], || self.inner.forget_node(id)).await
+    }
+
+    async fn nodes(&self) -> Result<Vec<Node>, StoreError> {
+        self.provided(Operation::Nodes, &[], || self.inner.nodes()).await
     }
 }
 

@@ -62,11 +62,11 @@ pub(crate) fn request(item: WorkItem) -> Enqueue {
 }
 
 pub(crate) fn instances(wait: Duration) -> LeaseInstances {
-    LeaseInstances { limit: 9, lease_for: LEASE, wait, capabilities: None }
+    LeaseInstances { limit: 9, lease_for: LEASE, wait, capabilities: None, serving: None }
 }
 
 pub(crate) fn work(wait: Duration) -> LeaseWork {
-    LeaseWork { limit: 9, lease_for: LEASE, wait, session: None, tags: TagFilter::default() }
+    LeaseWork { limit: 9, lease_for: LEASE, wait, session: None, tags: TagFilter::default(), serving: None }
 }
 
 /// The first turn of an instance.

@@ -145,6 +145,7 @@ impl Tx<'_, '_> {
             orchestration_version: version,
             parent,
             messages,
+            refused: None,
             preloaded: None,
         }
     }

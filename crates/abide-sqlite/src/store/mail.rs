@@ -164,6 +164,7 @@ struct Arrived {
 fn class_columns(class: MessageClass) -> (i64, Option<i64>, Option<i64>) {
     match class {
         MessageClass::Other => (0, None, None),
+        MessageClass::Cancel => (5, None, None),
         MessageClass::Start => (1, None, None),
         MessageClass::ContinueAsNew => (2, None, None),
         MessageClass::Queue => (3, None, None),

@@ -183,11 +183,18 @@ impl Store {
 }
 
 pub(crate) fn lease_instances(limit: usize) -> LeaseInstances {
-    LeaseInstances { limit, lease_for: LEASE, wait: Duration::ZERO, capabilities: None }
+    LeaseInstances { limit, lease_for: LEASE, wait: Duration::ZERO, capabilities: None, serving: None }
 }
 
 pub(crate) fn lease_work(limit: usize) -> LeaseWork {
-    LeaseWork { limit, lease_for: LEASE, wait: Duration::ZERO, session: None, tags: TagFilter::DefaultOnly }
+    LeaseWork {
+        limit,
+        lease_for: LEASE,
+        wait: Duration::ZERO,
+        session: None,
+        tags: TagFilter::DefaultOnly,
+        serving: None,
+    }
 }
 
 /// The answer of a call that has nothing to wait for.

@@ -120,6 +120,7 @@ impl Reader<'_> {
                 attempts: u32::try_from(row.get::<_, i32>(7)).unwrap(),
                 leased_until: leased_until.filter(|until| *until > self.now),
                 json: row.get(9),
+                is_held: false,
             };
             (number(row, 0), work)
         };
@@ -211,7 +212,7 @@ fn add_events(execution: &mut ExecutionDump, events: &[Event], (first, last): (u
 }
 
 fn class_text(class: i16) -> &'static str {
-    ["Other", "Start", "ContinueAsNew", "Queue", "Timer"][usize::try_from(class).unwrap()]
+    ["Other", "Start", "ContinueAsNew", "Queue", "Timer", "Cancel"][usize::try_from(class).unwrap()]
 }
 
 /// Texts of users are stored without NUL.

@@ -60,6 +60,7 @@ pub(super) fn lease() -> InstanceLease {
         parent: None,
         messages: vec![],
         preloaded: None,
+        refused: None,
     }
 }
 
@@ -98,9 +99,16 @@ pub(super) fn session() -> SessionFetchConfig {
 }
 
 pub(super) fn lease_instances(wait: Duration) -> LeaseInstances {
-    LeaseInstances { limit: 8, lease_for: seconds(5), wait, capabilities: None }
+    LeaseInstances { limit: 8, lease_for: seconds(5), wait, capabilities: None, serving: None }
 }
 
 pub(super) fn lease_work(wait: Duration) -> LeaseWork {
-    LeaseWork { limit: 9, lease_for: seconds(5), wait, session: Some(session()), tags: TagFilter::Any }
+    LeaseWork {
+        limit: 9,
+        lease_for: seconds(5),
+        wait,
+        session: Some(session()),
+        tags: TagFilter::Any,
+        serving: None,
+    }
 }

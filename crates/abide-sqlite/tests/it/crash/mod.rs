@@ -170,9 +170,15 @@ fn lease_everything(store: &SqliteProvider) -> (i64, i64) {
         wait: Duration::ZERO,
         session: None,
         tags: TagFilter::DefaultOnly,
+        serving: None,
     };
-    let instances =
-        LeaseInstances { limit: 1_000_000, lease_for: LEASE, wait: Duration::ZERO, capabilities: None };
+    let instances = LeaseInstances {
+        limit: 1_000_000,
+        lease_for: LEASE,
+        wait: Duration::ZERO,
+        capabilities: None,
+        serving: None,
+    };
     let work = block_on(store.lease_work(work)).unwrap().len();
     let instances = block_on(store.lease_instances(instances)).unwrap().len();
     (i64::try_from(work).unwrap(), i64::try_from(instances).unwrap())

@@ -97,7 +97,7 @@ impl Inside {
     }
 
     fn lease_instance(&mut self, lease: Duration, wait: Duration) -> String {
-        let request = LeaseInstances { limit: 1, lease_for: lease, wait, capabilities: None };
+        let request = LeaseInstances { limit: 1, lease_for: lease, wait, capabilities: None, serving: None };
         match block_on(self.store().lease_instances(request)).map(|mut leases| leases.pop()) {
             Ok(Some(lease)) => {
                 let answer = format!("leased {} {}", lease.instance, lease.attempt);
@@ -153,7 +153,7 @@ pub(super) fn job(id: u64) -> WorkItem {
 }
 
 pub(super) fn one_job(lease_for: Duration, wait: Duration) -> LeaseWork {
-    LeaseWork { limit: 1, lease_for, wait, session: None, tags: TagFilter::DefaultOnly }
+    LeaseWork { limit: 1, lease_for, wait, session: None, tags: TagFilter::DefaultOnly, serving: None }
 }
 
 pub(super) fn id_of(work: &WorkLease) -> u64 {

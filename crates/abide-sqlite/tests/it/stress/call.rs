@@ -261,9 +261,16 @@ pub(crate) fn admin(store: &dyn Provider) -> &dyn ProviderAdmin {
 }
 
 fn lease_instances(limit: usize) -> LeaseInstances {
-    LeaseInstances { limit, lease_for: LEASE, wait: WAIT, capabilities: None }
+    LeaseInstances { limit, lease_for: LEASE, wait: WAIT, capabilities: None, serving: None }
 }
 
 fn lease_work(limit: usize) -> LeaseWork {
-    LeaseWork { limit, lease_for: LEASE, wait: WAIT, session: None, tags: TagFilter::DefaultOnly }
+    LeaseWork {
+        limit,
+        lease_for: LEASE,
+        wait: WAIT,
+        session: None,
+        tags: TagFilter::DefaultOnly,
+        serving: None,
+    }
 }

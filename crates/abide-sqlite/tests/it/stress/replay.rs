@@ -284,10 +284,10 @@ fn root_of(id: &str) -> String {
 }
 
 fn one_instance() -> LeaseInstances {
-    LeaseInstances { limit: 1, lease_for: LEASE, wait: Duration::ZERO, capabilities: None }
+    LeaseInstances { limit: 1, lease_for: LEASE, wait: Duration::ZERO, capabilities: None, serving: None }
 }
 
 fn one_activity() -> LeaseWork {
     let (wait, session, tags) = (Duration::ZERO, None, TagFilter::DefaultOnly);
-    LeaseWork { limit: 1, lease_for: LEASE, wait, session, tags }
+    LeaseWork { limit: 1, lease_for: LEASE, wait, session, tags, serving: None }
 }

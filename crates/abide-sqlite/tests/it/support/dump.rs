@@ -118,6 +118,7 @@ impl Reader<'_> {
                 attempts: row.get(7)?,
                 leased_until: some_number(row, 8)?.filter(|until| *until > self.now),
                 json: row.get(9)?,
+                is_held: false,
             };
             assert!(all.insert(no, work).is_none(), "two activities have the number {no}");
             Ok(())
@@ -249,7 +250,7 @@ fn add_events(execution: &mut ExecutionDump, events: &[Event], (first, last): (u
 }
 
 fn class_text(class: i64) -> &'static str {
-    ["Other", "Start", "ContinueAsNew", "Queue", "Timer"][usize::try_from(class).unwrap()]
+    ["Other", "Start", "ContinueAsNew", "Queue", "Timer", "Cancel"][usize::try_from(class).unwrap()]
 }
 
 fn some_text(text: String) -> Option<String> {

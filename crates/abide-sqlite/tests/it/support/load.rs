@@ -115,7 +115,8 @@ impl<'a> Load<'a> {
     async fn take_turns(&self) {
         while !self.is_over().await {
             let lease_for = self.plan.lease;
-            let request = LeaseInstances { limit: 4, lease_for, wait: WAIT, capabilities: None };
+            let request =
+                LeaseInstances { limit: 4, lease_for, wait: WAIT, capabilities: None, serving: None };
             let lease = || self.store.lease_instances(request.clone());
             for lease in self.persist("lease", lease).await.unwrap_or_default() {
                 let incarnation = lease.position.incarnation;
@@ -160,6 +161,7 @@ impl<'a> Load<'a> {
                 wait: WAIT,
                 session: None,
                 tags: TagFilter::DefaultOnly,
+                serving: None,
             };
             let lease = || self.store.lease_work(request.clone());
             for work in self.persist("lease", lease).await.unwrap_or_default() {

@@ -300,11 +300,18 @@ fn text_of(value: ValueRef<'_>) -> String {
 }
 
 pub(crate) fn lease_instances(limit: usize) -> LeaseInstances {
-    LeaseInstances { limit, lease_for: LEASE, wait: Duration::ZERO, capabilities: None }
+    LeaseInstances { limit, lease_for: LEASE, wait: Duration::ZERO, capabilities: None, serving: None }
 }
 
 pub(crate) fn lease_work(limit: usize) -> LeaseWork {
-    LeaseWork { limit, lease_for: LEASE, wait: Duration::ZERO, session: None, tags: TagFilter::DefaultOnly }
+    LeaseWork {
+        limit,
+        lease_for: LEASE,
+        wait: Duration::ZERO,
+        session: None,
+        tags: TagFilter::DefaultOnly,
+        serving: None,
+    }
 }
 
 pub(crate) fn lease_work_of_sessions(limit: usize, owner: &str, lock_timeout: Duration) -> LeaseWork {

@@ -198,14 +198,14 @@ impl Child {
     }
 
     async fn lease_instances(&self, wait: Duration) -> Vec<InstanceLease> {
-        let request = LeaseInstances { limit: 1, lease_for: LEASE, wait, capabilities: None };
+        let request = LeaseInstances { limit: 1, lease_for: LEASE, wait, capabilities: None, serving: None };
         self.store.lease_instances(request).await.unwrap()
     }
 
     async fn lease_work(&self, wait: Duration) -> Vec<WorkLease> {
         let tags = TagFilter::DefaultOnly;
         self.store
-            .lease_work(LeaseWork { limit: 1, lease_for: LEASE, wait, session: None, tags })
+            .lease_work(LeaseWork { limit: 1, lease_for: LEASE, wait, session: None, tags, serving: None })
             .await
             .unwrap()
     }

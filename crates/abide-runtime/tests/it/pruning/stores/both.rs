@@ -120,8 +120,13 @@ impl Site<'_> {
 
     /// A lease on this instance; whatever else could be leased is given back.
     async fn lease(&self, name: usize) -> InstanceLease {
-        let request =
-            LeaseInstances { limit: 100, lease_for: LEASE, wait: Duration::ZERO, capabilities: None };
+        let request = LeaseInstances {
+            limit: 100,
+            lease_for: LEASE,
+            wait: Duration::ZERO,
+            capabilities: None,
+            serving: None,
+        };
         let mut mine = None;
         for lease in self.store.lease_instances(request).await.unwrap() {
             if lease.instance == id_of(name) {
