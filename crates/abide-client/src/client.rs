@@ -34,6 +34,7 @@ impl Client {
             bulk_timeout: Duration::from_secs(60),
             retry_for: Duration::from_secs(10),
             safety_net: Duration::from_secs(5),
+            blocks_end_waits: false,
         }
     }
 
@@ -68,6 +69,10 @@ impl Client {
     pub(crate) fn safety_net(&self) -> Duration {
         self.shared.safety_net
     }
+
+    pub(crate) fn blocks_end_waits(&self) -> bool {
+        self.shared.blocks_end_waits
+    }
 }
 
 impl fmt::Debug for Client {
@@ -99,6 +104,7 @@ pub struct ClientBuilder {
     bulk_timeout: Duration,
     retry_for: Duration,
     safety_net: Duration,
+    blocks_end_waits: bool,
 }
 
 impl ClientBuilder {
@@ -111,6 +117,13 @@ impl ClientBuilder {
     /// Where the keys of messages come from. Two clients of one store must not draw the same ones.
     pub fn entropy(mut self, entropy: Arc<dyn Entropy>) -> Self {
         self.entropy = entropy;
+        self
+    }
+
+    /// Ends a wait for an orchestration with an error as soon as the instance is blocked, for tests: nobody is going to
+    /// repair it there. Otherwise a wait lasts until its timeout.
+    pub fn end_waits_at_blocks(mut self) -> Self {
+        self.blocks_end_waits = true;
         self
     }
 

@@ -37,6 +37,7 @@ mod signal;
 mod start;
 mod start_request;
 
+mod blocked;
 mod query;
 mod wait;
 

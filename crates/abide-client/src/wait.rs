@@ -35,18 +35,24 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// [`ClientError::Timeout`] if it has not ended in time; it keeps running. If the store was in trouble to the end, its last
-    /// error.
+    /// [`ClientError::Timeout`] if it has not ended in time; it keeps running. If it is blocked, a retryable
+    /// [`ClientError::Provider`] that says so and why. If the store was in trouble to the end, its last error.
     pub async fn wait_for_orchestration(
         &self,
         instance: &str,
         timeout: Duration,
     ) -> Result<OrchestrationStatus, ClientError> {
-        self.wait(instance, timeout, POLLING, || async {
+        let waited = self.wait(instance, timeout, POLLING, || async {
             let status = self.store().read_status(instance).await?;
+            if !is_end(&status) {
+                self.refuse_blocked(instance).await?;
+            }
             Ok(is_end(&status).then_some(status))
-        })
-        .await
+        });
+        match waited.await {
+            Err(ClientError::Timeout) => Err(self.timed_out(instance).await),
+            waited => waited,
+        }
     }
 
     /// Waits for an instance to end, and decodes its output. A failed one is an `Err` inside, with the text of its error.
@@ -61,9 +67,17 @@ impl Client {
     ) -> Result<Result<Out, String>, ClientError> {
         let result = self
             .wait(instance, timeout, POLLING, || async {
-                Ok(result_of(self.store().read_status(instance).await?))
+                let result = result_of(self.store().read_status(instance).await?);
+                if result.is_none() {
+                    self.refuse_blocked(instance).await?;
+                }
+                Ok(result)
             })
-            .await?;
+            .await;
+        let result = match result {
+            Err(ClientError::Timeout) => return Err(self.timed_out(instance).await),
+            result => result?,
+        };
         match result {
             Ok(output) => codec::decode(&output)
                 .map(Ok)

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use abide_model::{Entropy, Timestamp};
 use abide_provider::rows::Starter;
-use abide_provider::{InstanceLease, LeaseInstances, Message, NextLease, ParentLink, Position, Suspicion};
+use abide_provider::{InstanceLease, LeaseInstances, Message, NextLease, ParentLink, Position};
 
 use crate::mail;
 use crate::readiness::Filter;
@@ -45,7 +45,7 @@ impl State {
         while leases.len() < request.limit {
             match self.lease_instance(&request, &leases, now, entropy) {
                 Some(lease) => {
-                    if let (Some(serving), true) = (&mut request.serving, is_suspect(&lease)) {
+                    if let (Some(serving), true) = (&mut request.serving, lease.suspicion().is_suspect()) {
                         serving.takes_suspect = false;
                     }
                     leases.push(lease);
@@ -193,12 +193,6 @@ impl Mailbox {
             last_event_id: self.instance.as_ref().map_or(0, |instance| instance.last_event_id(execution_id)),
         }
     }
-}
-
-/// Whether a lease was granted as a suspect: the lowest message decides, and its attempt is one more than its crashes.
-fn is_suspect(lease: &InstanceLease) -> bool {
-    let lowest = lease.messages.iter().min_by_key(|message| message.id);
-    lowest.is_some_and(|message| Suspicion::after(message.attempt.saturating_sub(1)).is_suspect())
 }
 
 /// What the first of these messages that starts an instance says about it.

@@ -1,7 +1,7 @@
 //! The nodes that work on this store. They all live in one process, so a node lives until it is forgotten.
 
 use abide_model::Timestamp;
-use abide_provider::{Node, NodeAnnouncement};
+use abide_provider::{InstanceRoute, Node, NodeAnnouncement};
 
 use crate::state::State;
 
@@ -14,6 +14,11 @@ impl State {
 
     pub(crate) fn forget_node(&mut self, id: &str) {
         self.nodes.remove(id);
+    }
+
+    /// Whether any node can run this.
+    pub(crate) fn is_served(&self, route: &InstanceRoute) -> bool {
+        self.nodes.values().any(|node| node.announcement.handlers().can_run(route))
     }
 
     pub(crate) fn live_nodes(&self) -> Vec<Node> {

@@ -60,6 +60,6 @@ impl State {
     }
 
     fn is_admitted(&self, name: &str, filter: &Filter<'_>, now: Timestamp) -> bool {
-        self.route_of(name, now).is_admitted(filter.serving, filter.pins)
+        self.route_of(name, now).is_admitted(filter.serving, filter.pins, |route| self.is_served(route))
     }
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use abide_model::{Event, ExecutionStatus, INITIAL_EXECUTION_ID, KvEntry, Timestamp, WorkItem};
 
-use crate::{DispatcherCapabilityFilter, OrchestrationItem, Position, RefusedExecution, Serving};
+use crate::{DispatcherCapabilityFilter, OrchestrationItem, Position, RefusedExecution, Serving, Suspicion};
 
 /// A lease hands out at most this many messages. The rest stays queued.
 pub const BATCH_MESSAGES: usize = 1_000;
@@ -78,6 +78,13 @@ pub struct InstanceLease {
 }
 
 impl InstanceLease {
+    /// Whether the lease was granted as a suspect: its lowest message was under way in too many crashes.
+    #[must_use]
+    pub fn suspicion(&self) -> Suspicion {
+        let lowest = self.messages.iter().min_by_key(|message| message.id);
+        Suspicion::after(lowest.map_or(0, |message| message.attempt.saturating_sub(1)))
+    }
+
     /// The same in the form of the required method: messages in the order of enqueueing, with history and snapshot.
     #[must_use]
     pub fn into_item(

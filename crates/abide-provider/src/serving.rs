@@ -124,28 +124,31 @@ impl Handlers {
 pub struct Serving {
     /// What the calling node can run.
     pub handlers: Arc<Handlers>,
-    /// What other live nodes can run, as far as the calling node knows. It cancels an instance for which neither they
-    /// nor itself have code.
-    pub elsewhere: Arc<[Handlers]>,
     /// Whether the call takes a suspect. It is granted at most one.
     pub takes_suspect: bool,
 }
 
 impl Serving {
-    /// Whether the node may lease an instance with this route.
+    /// Whether the node may lease an instance with this route. `is_served` says whether any live node can run it; it is
+    /// asked only about an instance that is to be canceled and that the calling node cannot run.
     #[must_use]
-    pub fn admits(&self, route: &InstanceRoute, pins: Option<&DispatcherCapabilityFilter>) -> bool {
+    pub fn admits(
+        &self,
+        route: &InstanceRoute,
+        pins: Option<&DispatcherCapabilityFilter>,
+        is_served: impl FnOnce(&InstanceRoute) -> bool,
+    ) -> bool {
         if route.is_suspect && !self.takes_suspect {
             return false;
         }
         if route.orchestration.is_empty() {
             return true;
         }
-        if self.handlers.run(route) && route.has_pin_among(pins) {
+        if self.handlers.can_run(route) && route.has_pin_among(pins) {
             return true;
         }
         let is_blocked = !route.refused_by.is_empty();
-        route.has_cancel && (is_blocked || !self.elsewhere.iter().any(|handlers| handlers.run(route)))
+        route.has_cancel && (is_blocked || !is_served(route))
     }
 
     /// Whether the node may lease an activity of this name.
@@ -183,7 +186,9 @@ impl Suspicion {
 }
 
 impl Handlers {
-    fn run(&self, route: &InstanceRoute) -> bool {
+    /// Whether the node has the code of a route, and its build has not refused it.
+    #[must_use]
+    pub fn can_run(&self, route: &InstanceRoute) -> bool {
         self.have_orchestration(&route.orchestration, &route.version)
             && !route.refused_by.contain(&self.build)
     }
@@ -191,14 +196,19 @@ impl Handlers {
 
 impl InstanceRoute {
     /// Whether a lease call may take an instance with this route. A call without a [`Serving`] takes everything that
-    /// not all builds have refused.
+    /// not all builds have refused. `is_served` says whether any live node can run it; it is seldom asked.
     #[must_use]
-    pub fn is_admitted(&self, serving: Option<&Serving>, pins: Option<&DispatcherCapabilityFilter>) -> bool {
+    pub fn is_admitted(
+        &self,
+        serving: Option<&Serving>,
+        pins: Option<&DispatcherCapabilityFilter>,
+        is_served: impl FnOnce(&Self) -> bool,
+    ) -> bool {
         if pins.is_some_and(|filter| filter.supported_duroxide_versions.is_empty()) {
             return false;
         }
         match serving {
-            Some(serving) => serving.admits(self, pins),
+            Some(serving) => serving.admits(self, pins, is_served),
             None => self.refused_by != Refusals::All && self.has_pin_among(pins),
         }
     }
@@ -224,8 +234,12 @@ mod tests {
         }
     }
 
-    fn serving(handlers: Handlers, elsewhere: &[Handlers]) -> Serving {
-        Serving { handlers: Arc::new(handlers), elsewhere: elsewhere.into(), takes_suspect: true }
+    fn serving(handlers: Handlers) -> Serving {
+        Serving { handlers: Arc::new(handlers), takes_suspect: true }
+    }
+
+    fn unserved(_: &InstanceRoute) -> bool {
+        false
     }
 
     fn route(name: &str, version: &str) -> InstanceRoute {
@@ -239,7 +253,7 @@ mod tests {
 
     #[test]
     fn a_node_takes_what_it_has_and_what_needs_no_code() {
-        let node = serving(node("b1", "Order", &["1.0.0", "1.2.0"]), &[]);
+        let node = serving(node("b1", "Order", &["1.0.0", "1.2.0"]));
         for (name, version, is_admitted) in [
             ("Order", "1.0.0", true),
             ("Order", "1.2.0", true),
@@ -248,15 +262,15 @@ mod tests {
             ("Refund", "1.0.0", false),
             ("", "", true),
         ] {
-            assert_eq!(node.admits(&route(name, version), None), is_admitted, "{name} {version}");
+            assert_eq!(node.admits(&route(name, version), None, unserved), is_admitted, "{name} {version}");
         }
     }
 
     #[test]
     fn a_build_leaves_what_it_refused_to_others() {
         let route = InstanceRoute { refused_by: refused(&["b1"]), ..route("Order", "1.0.0") };
-        assert!(!serving(node("b1", "Order", &["1.0.0"]), &[]).admits(&route, None));
-        assert!(serving(node("b2", "Order", &["1.0.0"]), &[]).admits(&route, None));
+        assert!(!serving(node("b1", "Order", &["1.0.0"])).admits(&route, None, unserved));
+        assert!(serving(node("b2", "Order", &["1.0.0"])).admits(&route, None, unserved));
     }
 
     #[test]
@@ -273,18 +287,20 @@ mod tests {
         let canceled = InstanceRoute { has_cancel: true, ..route("Order", "1.0.0") };
         let blocked = InstanceRoute { refused_by: refused(&["b1", "b2"]), ..canceled.clone() };
         let stranger = node("b3", "Refund", &["1.0.0"]);
-        assert!(serving(stranger.clone(), &[]).admits(&canceled, None), "no live node has the code");
-        assert!(!serving(stranger.clone(), &[other.clone()]).admits(&canceled, None), "another node has it");
-        assert!(serving(stranger, &[other]).admits(&blocked, None), "the code is refused");
+        let is_served = |route: &InstanceRoute| other.can_run(route);
+        let stranger = serving(stranger);
+        assert!(stranger.admits(&canceled, None, unserved), "no live node has the code");
+        assert!(!stranger.admits(&canceled, None, is_served), "another node has it");
+        assert!(stranger.admits(&blocked, None, is_served), "the code is refused");
     }
 
     #[test]
     fn a_suspect_is_taken_only_by_a_call_that_asks_for_one() {
         let suspect = InstanceRoute { is_suspect: true, ..route("Order", "1.0.0") };
-        let node = serving(node("b1", "Order", &["1.0.0"]), &[]);
-        assert!(node.admits(&suspect, None));
+        let node = serving(node("b1", "Order", &["1.0.0"]));
+        assert!(node.admits(&suspect, None, unserved));
         let busy = Serving { takes_suspect: false, ..node };
-        assert!(!busy.admits(&suspect, None));
+        assert!(!busy.admits(&suspect, None, unserved));
         assert!(!busy.admits_activity("Charge", Suspicion::after(SUSPECT_AFTER)));
         assert!(busy.admits_activity("Charge", Suspicion::after(SUSPECT_AFTER - 1)));
         assert!(!busy.admits_activity("Chrage", Suspicion::None));

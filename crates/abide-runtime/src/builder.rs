@@ -8,12 +8,13 @@ use std::sync::atomic::AtomicU64;
 use abide_client::Client;
 use abide_host::SystemEntropy;
 use abide_model::{Clock, Entropy, Spawn, panic_text};
-use abide_provider::Provider;
+use abide_provider::{Ability, Provider};
 use futures_util::FutureExt;
 use futures_util::future::{join, join4};
 use tokio::sync::Notify;
 use tracing::{info, warn};
 
+use crate::block_log::{BlockLog, Blocked};
 use crate::chances::Chances;
 use crate::clock::TokioClock;
 use crate::core::Core;
@@ -25,13 +26,14 @@ use crate::orchestrator::Orchestrator;
 use crate::registry::{ActivityRegistry, OrchestrationRegistry};
 use crate::renewal::{Renewals, renew_leases};
 use crate::runtime::Runtime;
+use crate::serving::NodeServing;
 use crate::settings::Settings;
 use crate::stop::Stop;
 use crate::store_call::Caller;
 use crate::supervise::supervise;
 use crate::tasks::TokioTasks;
 use crate::worker::{Worker, keep_sessions, listen, watch};
-use crate::{InvalidOptions, RuntimeOptions, housekeeping, retention, syscall};
+use crate::{InvalidOptions, ProblemPolicy, RuntimeOptions, housekeeping, nodes, retention, syscall};
 
 /// Puts a runtime together.
 ///
@@ -61,6 +63,7 @@ pub struct RuntimeBuilder {
     clock: Option<Arc<dyn Clock>>,
     entropy: Option<Arc<dyn Entropy>>,
     spawn: Option<Arc<dyn Spawn>>,
+    default_policy: Option<ProblemPolicy>,
 }
 
 /// Why a runtime did not start.
@@ -134,6 +137,13 @@ impl RuntimeBuilder {
         self
     }
 
+    /// Fails instances where the reference fails them, unless the options name another
+    /// [policy](crate::ProblemPolicy): the defaults of the reference's constructors.
+    pub fn with_reference_policies(mut self) -> Self {
+        self.default_policy = Some(ProblemPolicy::Fail);
+        self
+    }
+
     /// Checks everything and starts.
     ///
     /// # Errors
@@ -142,7 +152,7 @@ impl RuntimeBuilder {
     #[expect(clippy::unused_async, reason = "a store may have to be asked before the start")]
     pub async fn build(self) -> Result<Arc<Runtime>, StartError> {
         let provider = self.provider.ok_or(StartError::NoProvider)?;
-        let settings = Settings::try_from(self.options)?;
+        let settings = Settings::checked(self.options, self.default_policy.unwrap_or(ProblemPolicy::Block))?;
         for warning in &settings.warnings {
             warn!(target: "abide::runtime", "{warning}");
         }
@@ -179,15 +189,22 @@ impl RuntimeBuilder {
             stop: stop.clone(),
             metrics: Arc::clone(&metrics),
         };
+        let activities =
+            syscall::with_system_calls(self.activities, Arc::clone(&clock), Arc::clone(&entropy));
+        let id = format!("{:016x}{:016x}", entropy.next_u64(), entropy.next_u64());
+        let serving = NodeServing::new(id.clone(), &settings, &self.orchestrations, &activities);
         let core = Arc::new(Core {
             abilities: store.abilities(),
-            activities: syscall::with_system_calls(self.activities, Arc::clone(&clock), Arc::clone(&entropy)),
+            activities,
             orchestrations: self.orchestrations,
+            serving,
+            blocks: BlockLog::default(),
+            blocked: Blocked::default(),
             renewals: Arc::new(Renewals::default()),
             pulse: Pulse::new(clock.monotonic()),
             crowd: Crowd::default(),
             chances: Chances::default(),
-            id: format!("{:016x}{:016x}", entropy.next_u64(), entropy.next_u64()),
+            id,
             new_mail: Notify::new(),
             new_work: Notify::new(),
             work_done: AtomicU64::new(0),
@@ -218,20 +235,29 @@ fn start(core: &Arc<Core>, clock_of_client: Option<Arc<dyn Clock>>) {
     let worker = Arc::new(Worker::new(Arc::clone(core), Arc::clone(&orchestrator), client.build()));
     serve(core, &worker);
 
-    let turns = dispatch(Arc::clone(core), orchestrator);
-    let of_lanes = Arc::clone(core);
-    let lanes = async move {
-        if of_lanes.settings.worker_concurrency > 0 {
-            join(turns, dispatch(of_lanes, worker)).await;
-        } else {
-            turns.await;
+    let (of_turns, of_work) = (Arc::clone(core), Arc::clone(core));
+    let turns = async move {
+        if of_turns.settings.orchestration_concurrency > 0 {
+            dispatch(of_turns, orchestrator).await;
         }
     };
+    let work = async move {
+        if of_work.settings.worker_concurrency > 0 {
+            dispatch(of_work, worker).await;
+        }
+    };
+    let lanes = join(turns, work).map(|((), ())| ());
     core.spawn.spawn_apart("abide-dispatch", core.stop.tracked(lanes.boxed()));
     let of_house = Arc::clone(core);
     let house =
         supervise(Arc::clone(core), "housekeeping", move || housekeeping::keep_house(Arc::clone(&of_house)));
     core.spawn("housekeeping", house.boxed());
+    if core.abilities.has(Ability::Nodes) {
+        let of_nodes = Arc::clone(core);
+        let announce =
+            supervise(Arc::clone(core), "announcement", move || nodes::keep_announced(Arc::clone(&of_nodes)));
+        core.spawn("announcement", announce.boxed());
+    }
     if core.settings.retention.is_some() {
         let of_retention = Arc::clone(core);
         let enforce =

@@ -8,12 +8,14 @@ use abide_provider::{Abilities, Provider};
 use futures_util::future::BoxFuture;
 use tokio::sync::Notify;
 
+use crate::block_log::{BlockLog, Blocked};
 use crate::chances::Chances;
 use crate::crowd::Crowd;
 use crate::health::Pulse;
 use crate::observability::MetricsProvider;
 use crate::registry::{ActivityRegistry, OrchestrationRegistry};
 use crate::renewal::Renewals;
+use crate::serving::NodeServing;
 use crate::settings::Settings;
 use crate::stop::Stop;
 use crate::store_call::Caller;
@@ -30,6 +32,9 @@ pub(crate) struct Core {
     pub(crate) activities: ActivityRegistry,
     pub(crate) metrics: Arc<MetricsProvider>,
     pub(crate) renewals: Arc<Renewals>,
+    pub(crate) serving: NodeServing,
+    pub(crate) blocks: BlockLog,
+    pub(crate) blocked: Blocked,
     pub(crate) pulse: Pulse,
     /// Of activities.
     pub(crate) crowd: Crowd,

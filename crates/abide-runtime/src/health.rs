@@ -27,6 +27,11 @@ pub struct Health {
     pub storage_errors: u64,
     /// For how long the store has given nothing but errors; `None` if its last answer was none.
     pub storage_down_for: Option<Duration>,
+    /// How many instances and activities are blocked, as of the last count. They are counted when the runtime starts, and
+    /// with every reading of the gauges from the first block of this node until none is left.
+    pub blocked: u64,
+    /// The instance that has been blocked for the longest time.
+    pub oldest_blocked: Option<String>,
 }
 
 impl Health {
@@ -136,6 +141,8 @@ impl Pulse {
             renewal_lag,
             storage_errors: self.storage_errors.load(Ordering::Relaxed),
             storage_down_for: since(&self.down_since, now),
+            blocked: 0,
+            oldest_blocked: None,
         }
     }
 }

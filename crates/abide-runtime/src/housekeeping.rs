@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use abide_provider::Operation;
+use abide_provider::{Ability, BlockKind, Operation};
 use futures_util::FutureExt;
 use tracing::{debug, info};
 
@@ -93,6 +93,9 @@ async fn read_gauges(core: &Arc<Core>, round: Round) {
         let admin = store.as_management_capability()?;
         Some((admin.count_running_instances().await, admin.get_queue_depths().await))
     };
+    if round == Round::First || core.blocked.is_suspected() {
+        count_blocked(core).await;
+    }
     match core.caller.call(Operation::GetQueueDepths, PATIENCE, call.boxed()).await {
         Called::Answered(Some((running, depths))) => {
             if let Ok(running) = running {
@@ -108,6 +111,25 @@ async fn read_gauges(core: &Arc<Core>, round: Round) {
             }
         }
         Called::Answered(None) | Called::Unanswered(_) => {}
+    }
+}
+
+/// Counts what is blocked: when the runtime starts, and from its first block until nothing is blocked any more.
+async fn count_blocked(core: &Arc<Core>) {
+    if !core.abilities.has(Ability::Blocking) {
+        return;
+    }
+    let store = Arc::clone(&core.store);
+    let call = async move { Some(store.as_management_capability()?.count_blocked().await) };
+    if let Called::Answered(Some(Ok(counts))) =
+        core.caller.call(Operation::CountBlocked, PATIENCE, call.boxed()).await
+    {
+        for kind in BlockKind::ALL {
+            let count =
+                counts.by_kind.iter().find(|(counted, _)| *counted == kind).map_or(0, |(_, count)| *count);
+            core.metrics.set_instances_blocked(kind.as_str(), count);
+        }
+        core.blocked.set(counts);
     }
 }
 

@@ -26,14 +26,17 @@ mod dispatch;
 mod orchestrator;
 mod worker;
 
+mod block_log;
 mod chances;
 mod give_back;
 mod health;
 mod housekeeping;
 mod insist;
+mod nodes;
 mod pacing;
 mod renewal;
 mod retention;
+mod serving;
 mod store_call;
 mod store_time;
 mod tally;
@@ -43,7 +46,9 @@ mod cancellation;
 mod handler;
 mod syscall;
 
+mod build_id;
 mod options;
+mod problem_policy;
 mod prune_policy;
 mod settings;
 
@@ -64,6 +69,7 @@ pub use cancellation::CancellationReason;
 pub use handler::{ActivityHandler, FnActivity};
 pub use health::{Health, Stalled};
 pub use options::{RetentionConfig, RuntimeOptions, UnregisteredBackoffConfig};
+pub use problem_policy::ProblemPolicy;
 pub use prune_policy::{AutoPruneConfig, AutoPrunePolicy, NeverPrunes, PruneTrigger};
 pub use runtime::Runtime;
 pub use settings::InvalidOptions;

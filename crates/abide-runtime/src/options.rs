@@ -9,8 +9,8 @@ use abide_model::SemverRange;
 use abide_provider::TagFilter;
 use serde::{Deserialize, Serialize};
 
-use crate::AutoPruneConfig;
 use crate::observability::ObservabilityConfig;
+use crate::{AutoPruneConfig, ProblemPolicy};
 
 /// What can be chosen about a runtime.
 #[derive(Debug, Clone)]
@@ -63,6 +63,21 @@ pub struct RuntimeOptions {
     pub auto_prune: AutoPruneConfig,
     /// Which finished instances are removed; `None` keeps all of them.
     pub retention: Option<RetentionConfig>,
+    /// What the build of this program is called. Instances remember the builds that could not run them, and are left to
+    /// others. `None` is a hash of the executable.
+    pub build_id: Option<String>,
+    /// What becomes of an instance whose code does not do what its history says. `None` is the constructor's default,
+    /// here and below: [`Runtime::builder`](crate::Runtime::builder) blocks, the reference's constructors fail.
+    pub on_nondeterminism: Option<ProblemPolicy>,
+    /// What becomes of an instance whose orchestration code panics.
+    pub on_panic: Option<ProblemPolicy>,
+    /// What becomes of an instance whose history cannot be read.
+    pub on_corrupt: Option<ProblemPolicy>,
+    /// What becomes of a turn or an activity that was under way in `max_attempts` crashes.
+    pub on_crashes: Option<ProblemPolicy>,
+    /// What becomes of work whose handler is not registered here. [`ProblemPolicy::Block`] leaves it to nodes that have
+    /// the handler, however long that takes; [`ProblemPolicy::Fail`] leases it, and counts the attempts.
+    pub on_missing: Option<ProblemPolicy>,
 }
 
 /// How long finished instances are kept.
@@ -134,6 +149,12 @@ impl Default for RuntimeOptions {
             instance_cache_bytes: 256 * 1024 * 1024,
             auto_prune: AutoPruneConfig::default(),
             retention: None,
+            build_id: None,
+            on_nondeterminism: None,
+            on_panic: None,
+            on_corrupt: None,
+            on_crashes: None,
+            on_missing: None,
         }
     }
 }

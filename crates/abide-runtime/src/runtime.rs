@@ -82,6 +82,7 @@ impl Runtime {
             .with_activities(activity_registry)
             .with_orchestrations(orchestration_registry)
             .with_options(options)
+            .with_reference_policies()
             .build()
             .await;
         or_panic(started)
@@ -125,7 +126,9 @@ impl Runtime {
     #[must_use]
     pub fn health(&self) -> Health {
         let now = self.core.clock.monotonic();
-        self.core.pulse.health(now, self.core.renewals.lag(now))
+        let (blocked, oldest) = self.core.blocked.summary();
+        let oldest_blocked = oldest.map(|blocked| blocked.instance);
+        Health { blocked, oldest_blocked, ..self.core.pulse.health(now, self.core.renewals.lag(now)) }
     }
 
     /// What was counted so far.

@@ -12,7 +12,9 @@ use abide_model::limits::{MAX_TAG_NAME_BYTES, MAX_WORKER_TAGS};
 use abide_model::{SemverRange, current_build_version};
 use abide_provider::{DispatcherCapabilityFilter, TagFilter};
 
+use crate::build_id;
 use crate::observability::ObservabilityConfig;
+use crate::problem_policy::{ProblemPolicies, ProblemPolicy};
 use crate::{AutoPruneConfig, NeverPrunes, RetentionConfig, RuntimeOptions, UnregisteredBackoffConfig};
 
 /// A lease that is shorter may end before a busy disk has written what was done under it, and then again, for ever.
@@ -32,7 +34,7 @@ const LONGEST: Duration = Duration::from_secs(10 * 365 * 24 * 60 * 60);
 pub(crate) struct Settings {
     pub(crate) dispatcher_min_poll_interval: Duration,
     pub(crate) dispatcher_long_poll_timeout: Duration,
-    /// At least 1.
+    /// 0 if this node runs no turns.
     pub(crate) orchestration_concurrency: usize,
     /// 0 if this node runs no activities.
     pub(crate) worker_concurrency: usize,
@@ -58,6 +60,9 @@ pub(crate) struct Settings {
     pub(crate) auto_prune: AutoPruneConfig,
     pub(crate) retention: Option<RetentionConfig>,
     pub(crate) observability: ObservabilityConfig,
+    pub(crate) problem_policies: ProblemPolicies,
+    /// Not empty.
+    pub(crate) build_id: String,
     /// What is not as it was asked for.
     pub(crate) warnings: Vec<Warning>,
 }
@@ -83,12 +88,15 @@ pub enum InvalidOptions {
         /// Which option.
         field: &'static str,
     },
-    /// No orchestration would ever run.
+    /// Nothing would ever run.
     #[error(
-        "orchestration_concurrency is 0; it must be at least 1. A program that only starts and queries orchestrations \
-         needs a client, not a runtime"
+        "orchestration_concurrency and worker_concurrency are both 0; at least one must be above. A program that only \
+         starts and queries orchestrations needs a client, not a runtime"
     )]
-    NoOrchestrationSlots,
+    NoSlots,
+    /// A build needs a name.
+    #[error("build_id is empty; it must name this build of the program, or be None")]
+    EmptyBuildId,
     /// Nobody means that many.
     #[error("{field} is {value}; it must be at most {MOST_SLOTS}")]
     TooManySlots {
@@ -183,10 +191,9 @@ impl Settings {
     }
 }
 
-impl TryFrom<RuntimeOptions> for Settings {
-    type Error = InvalidOptions;
-
-    fn try_from(options: RuntimeOptions) -> Result<Self, InvalidOptions> {
+impl Settings {
+    /// Checks options. Policies that they do not name are `default`.
+    pub(crate) fn checked(options: RuntimeOptions, default: ProblemPolicy) -> Result<Self, InvalidOptions> {
         check_times(&options)?;
         check_counts(&options)?;
         check_tags(&options.worker_tag_filter)?;
@@ -195,6 +202,11 @@ impl TryFrom<RuntimeOptions> for Settings {
             return Err(InvalidOptions::EmptyNodeId);
         }
 
+        if options.build_id.as_deref() == Some("") {
+            return Err(InvalidOptions::EmptyBuildId);
+        }
+
+        let problem_policies = ProblemPolicies::of(&options, default);
         let mut warnings = Vec::new();
         let orchestrator_lock_timeout = options.orchestrator_lock_timeout.min(LONGEST);
         let worker_lock_timeout = options.worker_lock_timeout.min(LONGEST);
@@ -240,8 +252,19 @@ impl TryFrom<RuntimeOptions> for Settings {
                 gauge_poll_interval: options.observability.gauge_poll_interval.min(LONGEST),
                 ..options.observability
             },
+            problem_policies,
+            build_id: options.build_id.unwrap_or_else(|| build_id::of_this_executable().to_owned()),
             warnings,
         })
+    }
+}
+
+#[cfg(test)]
+impl TryFrom<RuntimeOptions> for Settings {
+    type Error = InvalidOptions;
+
+    fn try_from(options: RuntimeOptions) -> Result<Self, InvalidOptions> {
+        Self::checked(options, ProblemPolicy::Block)
     }
 }
 
@@ -277,8 +300,8 @@ fn check_times(options: &RuntimeOptions) -> Result<(), InvalidOptions> {
 }
 
 fn check_counts(options: &RuntimeOptions) -> Result<(), InvalidOptions> {
-    if options.orchestration_concurrency == 0 {
-        return Err(InvalidOptions::NoOrchestrationSlots);
+    if options.orchestration_concurrency == 0 && options.worker_concurrency == 0 {
+        return Err(InvalidOptions::NoSlots);
     }
     for (field, value) in [
         ("orchestration_concurrency", options.orchestration_concurrency),

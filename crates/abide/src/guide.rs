@@ -36,5 +36,14 @@ struct Testing;
 #[doc = include_str!("../../../docs/guide/operating.md")]
 struct Operating;
 
+#[doc = include_str!("../../../docs/guide/stuck.md")]
+struct Stuck;
+
+#[doc = include_str!("../../../docs/guide/deploys.md")]
+struct Deploys;
+
+#[doc = include_str!("../../../docs/guide/services.md")]
+struct Services;
+
 #[doc = include_str!("../../../docs/guide/postgresql.md")]
 struct Postgresql;

@@ -55,7 +55,8 @@ pub trait WorldExt {
     /// may take the place of the world's.
     fn runtime(&self) -> RuntimeBuilder;
 
-    /// A client of this world's store, in its time.
+    /// A client of this world's store, in its time. A wait for an orchestration that is blocked ends with an error that
+    /// says why: nobody is going to repair it.
     fn client(&self) -> Client;
 
     /// Ends everything that runs in this world, as a crash of the process would, and gives the world after it: the same
@@ -78,6 +79,7 @@ impl WorldExt for World {
             .clock(self.clock.clone())
             .entropy(self.entropy.clone())
             .safety_net(AGE)
+            .end_waits_at_blocks()
             .build()
     }
 
@@ -150,6 +152,7 @@ where
             .with_activities(activities)
             .with_orchestrations(orchestrations)
             .with_options(options)
+            .with_reference_policies()
             .build()
             .await
             .unwrap_or_else(|error| panic!("{error}"));

@@ -39,6 +39,7 @@
 //! | `abide_instances_removed_total` | counter | |
 //! | `abide_active_orchestrations` | gauge | |
 //! | `abide_instances_resident` | gauge | |
+//! | `abide_instances_blocked` | gauge | `kind` |
 //! | `abide_orchestrator_queue_depth` | gauge | |
 //! | `abide_worker_queue_depth` | gauge | |
 

@@ -3,16 +3,25 @@
 use std::collections::BTreeMap;
 
 use abide_engine::{Identity, Mail, MailId, TurnInput, condemn};
-use abide_model::{ErrorDetails, PoisonMessageType, WorkItem};
-use abide_provider::{InstanceLease, StoreError};
+use abide_model::{ErrorDetails, Event, PoisonMessageType, WorkItem};
+use abide_provider::{BlockKind, InstanceLease, StoreError};
 use tracing::{debug, error, warn};
 
+use super::blocked::{Obstacle, cancel_reason};
 use super::cache::Life;
 use super::commit::{CommitEnd, Relatives, Written, commit, commit_of, unreadable_end};
 use super::load::Hindrance;
 use super::plan::{Stage, mail_of};
 use super::{AFTER_CONFLICT, Held, LOOK_AGAIN, Orchestrator, report};
+use crate::ProblemPolicy;
 use crate::dispatch::{Attempt, GiveBack};
+
+/// Whether an execution has a history.
+#[derive(Debug, Clone, Copy)]
+enum Begun {
+    Yes,
+    No,
+}
 
 impl Orchestrator {
     /// The messages were tried too often: the execution fails.
@@ -25,6 +34,9 @@ impl Orchestrator {
                 return self.late_mail(held, who, abide_engine::Outcome::Running).await;
             }
         };
+        if self.core.settings.problem_policies.crashes == ProblemPolicy::Block {
+            return self.quarantine(held, &who).await;
+        }
         warn!(target: "abide::runtime", instance_id = %who.instance, attempt = held.lease.attempt,
             "its messages were tried too often; the instance fails");
         let details = self.poisoned(
@@ -35,6 +47,41 @@ impl Orchestrator {
             },
         );
         self.condemn(held, who, details, is_new).await;
+    }
+
+    /// The turn was under way in too many crashes: an operator decides.
+    async fn quarantine(&self, held: &Held, who: &Identity) {
+        let crashes = held.lease.attempt.saturating_sub(1);
+        let detail = format!(
+            "a turn of execution {} was under way in {crashes} crashes; it is quarantined until it is retried or canceled",
+            who.execution_id
+        );
+        self.block(held, who, Obstacle { kind: BlockKind::Quarantine, detail, event_id: None }).await;
+    }
+
+    /// Ends an instance that is to be canceled and whose code is missing or refuses it, ahead of its other mail.
+    pub(super) async fn cancel_without_code(&self, held: &Held, stage: Stage, reason: &str) {
+        let details = ErrorDetails::cancelled(reason);
+        match stage {
+            Stage::Begins { who } | Stage::Gap { who } => self.end(held, who, details, Begun::No).await,
+            Stage::GoesOn { who } => self.end(held, who, details, Begun::Yes).await,
+            Stage::Over { who, outcome } => self.late_mail(held, who, outcome).await,
+            Stage::Nothing { who } => self.late_mail(held, who, abide_engine::Outcome::Running).await,
+        }
+    }
+
+    /// Ends an execution from its record, whatever version of abide recorded it, or from columns if the record cannot
+    /// be read.
+    async fn end(&self, held: &Held, who: Identity, details: ErrorDetails, begun: Begun) {
+        let history = match begun {
+            Begun::No => Ok(Vec::new()),
+            Begun::Yes => self.read_history(&held.lease, 0).await,
+        };
+        match history {
+            Ok(history) => self.end_by_history(held, who, details, history).await,
+            Err(Hindrance::Unreadable(_)) => self.end_by_columns(held, &who, details).await,
+            Err(hindrance) => self.hindered(held, &who, hindrance).await,
+        }
     }
 
     fn poisoned(&self, lease: &InstanceLease, message_type: PoisonMessageType) -> ErrorDetails {
@@ -67,6 +114,12 @@ impl Orchestrator {
             Err(Hindrance::Unreadable(problem)) => return self.end_unreadable(held, &who, problem).await,
             Err(hindrance) => return self.hindered(held, &who, hindrance).await,
         };
+        self.end_by_history(held, who, details, history).await;
+    }
+
+    async fn end_by_history(&self, held: &Held, who: Identity, details: ErrorDetails, history: Vec<Event>) {
+        let lease = &held.lease;
+        let is_new = history.is_empty();
         let mut mail = mail_of(&lease.messages);
         if is_new && !mail.iter().any(|mail| begins(&mail.item)) {
             mail.push(lost_start(lease, &who));
@@ -96,6 +149,11 @@ impl Orchestrator {
                 error: problem,
             },
         );
+        self.end_by_columns(held, who, details).await;
+    }
+
+    async fn end_by_columns(&self, held: &Held, who: &Identity, details: ErrorDetails) {
+        let lease = &held.lease;
         let relatives = match (self.parent_of(lease).await, self.children_of(lease).await) {
             (Ok(parent), Ok(children)) => Relatives { parent, children },
             (Err(hindrance), _) | (_, Err(hindrance)) => return self.hindered(held, who, hindrance).await,
@@ -135,7 +193,12 @@ impl Orchestrator {
 
     /// The execution cannot be run now.
     pub(super) async fn hindered(&self, held: &Held, who: &Identity, hindrance: Hindrance) {
+        let policies = self.core.settings.problem_policies;
         let back = match hindrance {
+            Hindrance::Unreadable(detail) if policies.corrupt == ProblemPolicy::Block => {
+                let obstacle = Obstacle { kind: BlockKind::Corrupt, detail, event_id: None };
+                return self.block(held, who, obstacle).await;
+            }
             Hindrance::Unreadable(problem) => {
                 warn!(target: "abide::runtime", instance_id = %who.instance, %problem, "its history cannot be read");
                 GiveBack::tried(LOOK_AGAIN)
@@ -155,8 +218,13 @@ impl Orchestrator {
     }
 
     /// Its code is not registered here: perhaps it is elsewhere, or will be.
-    pub(super) async fn unregistered(&self, held: &Held, who: &Identity, attempt: Attempt) {
+    pub(super) async fn unregistered(&self, held: &Held, who: Identity, attempt: Attempt) {
         let lease = &held.lease;
+        let waits = self.core.settings.problem_policies.missing == ProblemPolicy::Block;
+        if waits && let Some(reason) = cancel_reason(lease) {
+            return self.cancel_without_code(held, Stage::of(lease), reason).await;
+        }
+        let attempt = if waits { Attempt::DoesNotCount } else { attempt };
         let tries = match attempt {
             Attempt::Counts => lease.attempt,
             Attempt::DoesNotCount => self.misses.add(who.instance.clone()),

@@ -12,6 +12,7 @@ use abide_model::{EventId, WorkItem};
 use abide_provider::{Ability, Authority, Rejection};
 use tracing::{Instrument, debug, info_span};
 
+use super::blocked::Obstacle;
 use super::cache::Resident;
 use super::commit::{Written, fused_commit_of, insist_on};
 use super::prune::Promises;
@@ -77,6 +78,10 @@ impl Orchestrator {
         let mail = vec![Mail { id: THE_RESULT, item: result.clone() }];
         let now = resident.life.not_before_latest(step.store_time.now(&*self.core.clock));
         let Ok(Step::Done(mut output)) = resident.execution.turn(mail, now) else { return Fused::No };
+        // The result is told the plain way; the turn that takes it in finds the same obstacle, and has a lease to block.
+        if Obstacle::of(&output, self.core.settings.problem_policies).is_some() {
+            return Fused::No;
+        }
         output.prune = self.prune_with_commit(&who, &output, &Promises::default(), now);
         let prunes = output.prune.is_some();
         let expected = resident.position;

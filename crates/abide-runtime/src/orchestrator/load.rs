@@ -146,7 +146,11 @@ impl Orchestrator {
         Ok(history)
     }
 
-    async fn read_history(&self, lease: &Arc<InstanceLease>, after: u64) -> Result<Vec<Event>, Hindrance> {
+    pub(super) async fn read_history(
+        &self,
+        lease: &Arc<InstanceLease>,
+        after: u64,
+    ) -> Result<Vec<Event>, Hindrance> {
         let (store, lease) = (Arc::clone(&self.core.store), Arc::clone(lease));
         let call = move || {
             let (store, lease) = (Arc::clone(&store), Arc::clone(&lease));

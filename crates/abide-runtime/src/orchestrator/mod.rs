@@ -8,6 +8,7 @@
 //!
 //! Deliberately absent: the rules of replay. They are the engine's.
 
+mod blocked;
 mod cache;
 mod commit;
 mod failure;
@@ -35,6 +36,7 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, debug, info_span, warn};
 
+use self::blocked::{Obstacle, cancel_reason};
 use self::cache::{Cache, Life, Resident};
 use self::commit::{CommitEnd, NextTurn, Written, commit, commit_of};
 pub(crate) use self::fused::{FinishedStep, Fused};
@@ -46,6 +48,7 @@ use crate::chances::Verdict;
 use crate::core::Core;
 use crate::dispatch::{Attempt, GiveBack, Lane, Next, give_back};
 use crate::renewal::{Lease, LeaseGuard, Leased};
+use crate::serving::{ANOTHER_SUSPECT, Admission};
 use crate::store_time::StoreTime;
 use crate::tally::Tally;
 
@@ -132,6 +135,19 @@ impl Orchestrator {
     /// One turn, from the lease to the commit, with which the next one may come.
     async fn turn(&self, held: Held, stage: Stage) -> Option<NextTurn> {
         let lease = &held.lease;
+        let _suspect = match self.core.serving.admit_turn(lease) {
+            Admission::Admitted(permit) => permit,
+            Admission::AnotherSuspect => {
+                Box::pin(self.hand_back(lease, GiveBack::untried(ANOTHER_SUSPECT))).await;
+                return None;
+            }
+        };
+        if self.has_refused(lease)
+            && let Some(reason) = cancel_reason(lease)
+        {
+            Box::pin(self.cancel_without_code(&held, stage, reason)).await;
+            return None;
+        }
         let most = self.core.settings.max_attempts;
         if self.core.chances.judge(&lease.instance, lease.attempt, most) == Verdict::Poison {
             Box::pin(self.poison(&held, stage)).await;
@@ -143,7 +159,7 @@ impl Orchestrator {
                     let loaded = self.fresh(lease, who.clone(), code).await;
                     return self.run_loaded(&held, who, loaded).await;
                 }
-                Err(who) => Box::pin(self.unregistered(&held, &who, Attempt::Counts)).await,
+                Err(who) => Box::pin(self.unregistered(&held, who, Attempt::Counts)).await,
             },
             Stage::GoesOn { who } => match self.code_of(who) {
                 Ok((who, code)) => {
@@ -151,7 +167,7 @@ impl Orchestrator {
                     return self.run_loaded(&held, who, loaded).await;
                 }
                 // The instance was healthy where its code is known: it waits for that code, however long.
-                Err(who) => Box::pin(self.unregistered(&held, &who, Attempt::DoesNotCount)).await,
+                Err(who) => Box::pin(self.unregistered(&held, who, Attempt::DoesNotCount)).await,
             },
             Stage::Gap { who } => {
                 debug!(target: "abide::runtime", instance_id = %who.instance, "its successor's start is not here yet");
@@ -216,6 +232,13 @@ impl Orchestrator {
                 }
             }
         };
+        if let Some(obstacle) = Obstacle::of(&output, self.core.settings.problem_policies) {
+            match cancel_reason(lease) {
+                Some(reason) => Box::pin(self.cancel_without_code(held, Stage::of(lease), reason)).await,
+                None => Box::pin(self.block(held, &who, obstacle)).await,
+            }
+            return None;
+        }
         output.prune = self.prune_with_commit(&who, &output, &promises, self.now(held));
         self.finish(held, who, resident, output).await
     }
@@ -248,7 +271,7 @@ impl Orchestrator {
         let terms = || NextLease {
             lease_for: settings.orchestrator_lock_timeout,
             capabilities: Some(settings.capabilities()),
-            serving: None,
+            serving: self.core.serving.request(),
         };
         (!self.core.stop.ending.is_cancelled()).then(terms)
     }
@@ -331,9 +354,9 @@ impl Lane for Orchestrator {
         let request = LeaseInstances {
             limit,
             lease_for: self.core.settings.orchestrator_lock_timeout,
-            wait,
+            wait: self.core.serving.patience(wait),
             capabilities: Some(self.core.settings.capabilities()),
-            serving: None,
+            serving: self.core.serving.request(),
         };
         let store = Arc::clone(&self.core.store);
         async move { store.lease_instances(request).await }.boxed()

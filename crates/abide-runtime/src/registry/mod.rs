@@ -17,6 +17,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use abide_engine::OrchestrationHandler;
+use abide_provider::NodeOrchestration;
 use semver::Version;
 
 pub use builder::RegistryBuilder;
@@ -118,6 +119,20 @@ impl<H: ?Sized> Registry<H> {
     #[must_use]
     pub fn has(&self, name: &str) -> bool {
         self.handlers.contains_key(name)
+    }
+
+    /// What a node with this registry can run. The policy of a name may change, so every name counts as resolvable
+    /// without a version.
+    pub(crate) fn served(&self) -> Vec<NodeOrchestration> {
+        let versions = |versions: &BTreeMap<Version, Registered<H>>| {
+            versions.keys().map(ToString::to_string).collect::<Vec<_>>()
+        };
+        let served = |(name, registered): (&String, _)| NodeOrchestration {
+            name: name.clone(),
+            versions: versions(registered),
+            resolves_unversioned: true,
+        };
+        self.handlers.iter().map(served).collect()
     }
 
     /// How many names there are.

@@ -19,6 +19,7 @@ use super::finish::Taken;
 use super::running::{Place, Run};
 use super::session::Ticket;
 use super::start::Handler;
+use crate::ProblemPolicy;
 use crate::cancellation::{Cancellation, CancellationReason};
 use crate::dispatch::{Attempt, GiveBack, Slot};
 use crate::renewal::LeaseGuard;
@@ -186,7 +187,9 @@ impl Worker {
         let delay = self.core.settings.unregistered_backoff.delay(activity.attempt);
         let near = self.core.activities.nearest_name(&activity.name);
         // Work of a session waits for the owner of the session, who may be the one without the handler: no reason to fail.
-        let attempt = if activity.session.is_some() { Attempt::DoesNotCount } else { Attempt::Counts };
+        let waits = self.core.settings.problem_policies.missing == ProblemPolicy::Block;
+        let attempt =
+            if waits || activity.session.is_some() { Attempt::DoesNotCount } else { Attempt::Counts };
         warn!(target: "abide::runtime", instance_id = %activity.instance, activity_name = %activity.name,
             did_you_mean = near.as_deref(), retry_in = ?delay,
             "activity is not registered here; {}",

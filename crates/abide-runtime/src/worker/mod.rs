@@ -9,6 +9,7 @@
 mod activity;
 mod execute;
 mod finish;
+mod quarantine;
 mod running;
 mod session;
 mod start;
@@ -32,12 +33,14 @@ use self::running::Running;
 pub(crate) use self::session::keep_sessions;
 use self::session::{Room, Sessions, Ticket};
 pub(crate) use self::watch::{listen, watch};
+use crate::ProblemPolicy;
 use crate::chances::Verdict;
 use crate::core::Core;
 use crate::crowd::Served;
 use crate::dispatch::{GiveBack, Lane, Next, Slot, give_back};
 use crate::orchestrator::Orchestrator;
 use crate::renewal::{Lease, LeaseGuard, Leased};
+use crate::serving::{ANOTHER_SUSPECT, Admission};
 
 /// So many finished activities per slot may wait for the store to take their result.
 const UNACKNOWLEDGED_PER_SLOT: usize = 4;
@@ -99,6 +102,12 @@ impl Worker {
     ) {
         let settings = &self.core.settings;
         // First of all, because whatever is handed back after this gets back what it took.
+        let _suspect = match self.core.serving.admit_activity(activity.attempt) {
+            Admission::Admitted(permit) => permit,
+            Admission::AnotherSuspect => {
+                return Box::pin(self.hand_back(&activity, GiveBack::untried(ANOTHER_SUSPECT))).await;
+            }
+        };
         let verdict = self.core.chances.judge(activity.key(), activity.attempt, settings.max_attempts);
         match (ticket, verdict) {
             (None, _) => Box::pin(self.hand_back(&activity, GiveBack::untried(SESSION_TOO_MANY))).await,
@@ -107,8 +116,11 @@ impl Worker {
         }
     }
 
-    /// It was tried too often: the orchestration is told.
+    /// It was under way in too many crashes: the orchestration is told, or an operator decides.
     async fn poison(&self, activity: &Activity) {
+        if self.core.settings.problem_policies.crashes == ProblemPolicy::Block {
+            return self.quarantine(activity).await;
+        }
         warn!(target: "abide::runtime", instance_id = %activity.instance, activity_name = %activity.name,
             attempt = activity.attempt, "the activity was tried too often; it fails");
         let completion = activity.poison(self.core.settings.max_attempts);
@@ -169,10 +181,10 @@ impl Lane for Worker {
         let request = LeaseWork {
             limit,
             lease_for: settings.worker_lock_timeout,
-            wait,
+            wait: self.core.serving.patience(wait),
             session,
             tags: settings.worker_tag_filter.clone(),
-            serving: None,
+            serving: self.core.serving.request(),
         };
         let store = Arc::clone(&self.core.store);
         async move { store.lease_work(request).await }.boxed()

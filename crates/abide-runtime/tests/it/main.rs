@@ -15,6 +15,7 @@
 mod recorder;
 mod support;
 
+mod blocking;
 mod cancellation;
 mod counts;
 mod crowd;

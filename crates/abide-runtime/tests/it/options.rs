@@ -32,6 +32,12 @@ fn defaults() {
         instance_cache_bytes,
         auto_prune,
         retention,
+        build_id,
+        on_nondeterminism,
+        on_panic,
+        on_corrupt,
+        on_crashes,
+        on_missing,
     } = RuntimeOptions::default();
     let seconds = Duration::from_secs;
 
@@ -52,6 +58,9 @@ fn defaults() {
     assert_eq!(instance_cache_bytes, 256 << 20);
     assert!(auto_prune.enabled && auto_prune.default_policy.is_none() && auto_prune.overrides.is_empty());
     assert_eq!(retention, None);
+    assert_eq!(build_id, None);
+    let policies = [on_nondeterminism, on_panic, on_corrupt, on_crashes, on_missing];
+    assert_eq!(policies, [None; 5], "the constructor decides");
 
     let ObservabilityConfig { log_format, log_level, service_name, service_version, gauge_poll_interval } =
         observability;

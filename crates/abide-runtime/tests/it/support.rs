@@ -48,6 +48,7 @@ impl World {
         options: RuntimeOptions,
     ) -> Arc<Runtime> {
         Runtime::builder()
+            .with_reference_policies()
             .with_provider(store)
             .with_activities(activities)
             .with_orchestrations(orchestrations)

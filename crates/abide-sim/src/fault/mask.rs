@@ -5,7 +5,7 @@ use abide_provider::{
 };
 
 /// What can be taken away. An ability that is not here yet is never left when something is.
-const KNOWN: [Ability; 13] = [
+const KNOWN: [Ability; 16] = [
     Ability::Parking,
     Ability::FusedSteps,
     Ability::PushedCancellations,
@@ -19,6 +19,9 @@ const KNOWN: [Ability; 13] = [
     Ability::UnbornChildren,
     Ability::AtomicStarts,
     Ability::PushedChanges,
+    Ability::Serving,
+    Ability::Blocking,
+    Ability::Nodes,
 ];
 
 /// What is in both; everything there is if nothing is taken away.

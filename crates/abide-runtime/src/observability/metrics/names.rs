@@ -58,6 +58,7 @@ names! {
     INSTANCES_REMOVED = counter "abide_instances_removed_total": "Finished instances that were removed because of their age";
     ACTIVE_ORCHESTRATIONS = gauge "abide_active_orchestrations": "Instances that run";
     INSTANCES_RESIDENT = gauge "abide_instances_resident": "Instances kept in memory between turns";
+    INSTANCES_BLOCKED = gauge "abide_instances_blocked": "Instances and activities that are blocked, by kind";
     ORCHESTRATOR_QUEUE_DEPTH = gauge "abide_orchestrator_queue_depth": "Messages that wait for a turn";
     WORKER_QUEUE_DEPTH = gauge "abide_worker_queue_depth": "Activities that wait for a worker";
 }

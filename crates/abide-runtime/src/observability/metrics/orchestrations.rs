@@ -189,6 +189,11 @@ impl MetricsProvider {
         gauge!(names::INSTANCES_RESIDENT).set(u64::try_from(count).map_or(f64::INFINITY, float));
     }
 
+    /// So many instances and activities of this kind are blocked in the store.
+    pub fn set_instances_blocked(&self, kind: &'static str, count: u64) {
+        gauge!(names::INSTANCES_BLOCKED, "kind" => kind).set(float(count));
+    }
+
     /// The histories of so many ended executions were removed.
     pub fn record_executions_pruned(&self, count: u64) {
         counter!(names::EXECUTIONS_PRUNED).increment(count);

@@ -201,6 +201,7 @@ impl Setting {
             ..defaults
         };
         Runtime::builder()
+            .with_reference_policies()
             .with_provider(self.seen(store))
             .with_activities(activities(&self.stage))
             .with_orchestrations(self.program.orchestrations())

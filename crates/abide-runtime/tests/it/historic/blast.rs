@@ -43,6 +43,7 @@ fn w08_three_hundred_nodes_have_three_hundred_names() {
         for _ in 0..NODES {
             let code = one_session(&gate, &owners);
             let node = Runtime::builder()
+                .with_reference_policies()
                 .with_provider(scene.store())
                 .with_activities(code.activities.build())
                 .with_orchestrations(code.orchestrations.build())

@@ -146,6 +146,7 @@ fn s24_ids_are_unique_across_nodes_and_follow_no_clock() {
                 Ok(ids?.join(" "))
             });
             let node = Runtime::builder()
+                .with_reference_policies()
                 .with_provider(scene.store())
                 .with_activities(code.activities.build())
                 .with_orchestrations(code.orchestrations.build())

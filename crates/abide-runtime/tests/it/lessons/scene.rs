@@ -183,6 +183,7 @@ impl Scene {
             Way::Cold | Way::Plain => code.options.instance_cache_bytes = 0,
         }
         let builder = Runtime::builder()
+            .with_reference_policies()
             .with_provider(store)
             .with_activities(code.activities.build_result().unwrap())
             .with_orchestrations(code.orchestrations.build_result().unwrap())

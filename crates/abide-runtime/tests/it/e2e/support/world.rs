@@ -242,6 +242,7 @@ impl World {
         (activities, orchestrations, options): (ActivityRegistry, OrchestrationRegistry, RuntimeOptions),
     ) -> Arc<Runtime> {
         let builder = Runtime::builder()
+            .with_reference_policies()
             .with_provider(store)
             .with_activities(activities)
             .with_orchestrations(orchestrations)
@@ -266,6 +267,7 @@ impl World {
         let (activities, orchestrations, options) = node.into_parts();
         let tasks = Arc::new(LocalTasks::new());
         let builder = Runtime::builder()
+            .with_reference_policies()
             .with_provider(store)
             .with_activities(activities)
             .with_orchestrations(orchestrations)

@@ -1,0 +1,67 @@
+//! Blocked instances: what blocks them, and trying them again.
+
+use abide_provider::{Ability, BlockedInstance, ProviderError};
+
+use crate::{Client, ClientError};
+
+/// What an error of a wait names as its operation.
+const WAIT: &str = "wait_for_orchestration";
+
+impl Client {
+    /// What blocks an instance: the instance itself first, then its quarantined activities. Empty if nothing does.
+    ///
+    /// # Errors
+    ///
+    /// If the store fails.
+    pub async fn blocks(&self, instance: &str) -> Result<Vec<BlockedInstance>, ClientError> {
+        self.ask(async { self.store().read_blocks(instance).await.map_err(ProviderError::from) }).await
+    }
+
+    /// Up to `limit` blocked instances, those blocked first first. An instance with several quarantined activities is
+    /// listed once for each.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError::ManagementNotAvailable`]; if the store fails.
+    pub async fn list_blocked(&self, limit: usize) -> Result<Vec<BlockedInstance>, ClientError> {
+        self.ask_much(self.admin()?.list_blocked(limit)).await
+    }
+
+    /// Has a blocked instance, or its quarantined activities, tried again at once: refusals and attempts are forgotten.
+    /// Returns whether anything was blocked. If the problem is still there, the instance is blocked again.
+    ///
+    /// # Errors
+    ///
+    /// If the store fails.
+    pub async fn retry(&self, instance: &str) -> Result<bool, ClientError> {
+        self.ask(async { self.store().retry_blocked(instance).await.map_err(ProviderError::from) }).await
+    }
+
+    /// A wait that timed out, with the block of its instance for a reason if there is one.
+    pub(crate) async fn timed_out(&self, instance: &str) -> ClientError {
+        if !self.store().abilities().has(Ability::Blocking) {
+            return ClientError::Timeout;
+        }
+        let first = self.blocks(instance).await.ok().and_then(|blocks| blocks.into_iter().next());
+        first.map_or(ClientError::Timeout, |blocked| {
+            let message = format!("Operation timed out: {}", explained(&blocked));
+            ClientError::Provider(ProviderError::retryable(WAIT, message))
+        })
+    }
+
+    /// For tests, in which a block is final.
+    pub(crate) async fn refuse_blocked(&self, instance: &str) -> Result<(), ProviderError> {
+        if !self.blocks_end_waits() {
+            return Ok(());
+        }
+        match self.store().read_blocks(instance).await?.first() {
+            Some(blocked) => Err(ProviderError::permanent(WAIT, explained(blocked))),
+            None => Ok(()),
+        }
+    }
+}
+
+fn explained(blocked: &BlockedInstance) -> String {
+    let BlockedInstance { instance, block, .. } = blocked;
+    format!("instance '{instance}' is blocked ({}, by build {}): {}", block.kind, block.build, block.detail)
+}

@@ -1,0 +1,38 @@
+//! Announcing this node, so that operators and other nodes know what it serves.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use abide_provider::Operation;
+use futures_util::FutureExt;
+use tracing::debug;
+
+use crate::core::Core;
+use crate::store_call::{Called, PATIENCE};
+
+/// After an announcement that failed.
+const AFTER_FAILURE: Duration = Duration::from_secs(1);
+
+/// Announces the node, and forgets it when the runtime ends.
+pub(crate) async fn keep_announced(core: Arc<Core>) {
+    let ending = &core.stop.ending;
+    while !ending.is_cancelled() && !announce(&core).await {
+        let _ended = core.caller.pause(AFTER_FAILURE).await;
+    }
+    ending.cancelled().await;
+    let (store, id) = (Arc::clone(&core.store), core.id.clone());
+    let forget = async move { store.forget_node(&id).await };
+    // A store that does not hear it notices that the process is gone.
+    let _answer = core.caller.call(Operation::ForgetNode, PATIENCE, forget.boxed()).await;
+}
+
+async fn announce(core: &Core) -> bool {
+    let (store, announcement) = (Arc::clone(&core.store), core.serving.announcement.clone());
+    let call = async move { store.announce_node(announcement).await };
+    let error = match core.caller.call(Operation::AnnounceNode, PATIENCE, call.boxed()).await {
+        Called::Answered(Ok(())) => return true,
+        Called::Answered(Err(error)) | Called::Unanswered(error) => error,
+    };
+    debug!(target: "abide::runtime", %error, "the node could not be announced; it tries again");
+    false
+}

@@ -1,0 +1,106 @@
+//! What this node leases: what it has handlers for, what its build has not refused, and one crash suspect at a time.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use abide_provider::{Handlers, InstanceLease, NodeAnnouncement, Serving, Suspicion};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::problem_policy::{ProblemPolicies, ProblemPolicy};
+use crate::registry::{ActivityRegistry, OrchestrationRegistry};
+use crate::settings::Settings;
+
+/// A suspect that was leased while the node runs another is leased again after this time. A call that takes no suspect
+/// waits no longer, or it would not notice that there is room for one.
+pub(crate) const ANOTHER_SUSPECT: Duration = Duration::from_secs(1);
+
+/// What this node leases.
+#[derive(Debug)]
+pub(crate) struct NodeServing {
+    pub(crate) announcement: NodeAnnouncement,
+    /// `None` takes everything, as the reference does.
+    handlers: Option<Arc<Handlers>>,
+    suspect: Arc<Semaphore>,
+}
+
+/// The right to run the one suspect of a node.
+#[derive(Debug)]
+pub(crate) struct SuspectPermit(
+    #[expect(dead_code, reason = "held until it is dropped")] OwnedSemaphorePermit,
+);
+
+/// Whether a lease may be worked on now.
+#[derive(Debug)]
+pub(crate) enum Admission {
+    /// It may; a suspect holds its permit meanwhile.
+    Admitted(Option<SuspectPermit>),
+    /// The node runs another suspect.
+    AnotherSuspect,
+}
+
+impl NodeServing {
+    pub(crate) fn new(
+        id: String,
+        settings: &Settings,
+        orchestrations: &OrchestrationRegistry,
+        activities: &ActivityRegistry,
+    ) -> Self {
+        let announcement = NodeAnnouncement {
+            id,
+            build: settings.build_id.clone(),
+            orchestrations: orchestrations.served(),
+            activities: activities.served().into_iter().map(|served| served.name).collect(),
+            orchestration_slots: settings.orchestration_concurrency,
+            worker_slots: settings.worker_concurrency,
+        };
+        let handlers = handlers_of(&announcement, settings.problem_policies).map(Arc::new);
+        Self { announcement, handlers, suspect: Arc::new(Semaphore::new(1)) }
+    }
+
+    /// What the next lease call takes.
+    pub(crate) fn request(&self) -> Option<Serving> {
+        let handlers = Arc::clone(self.handlers.as_ref()?);
+        Some(Serving { handlers, takes_suspect: self.has_room_for_suspect() })
+    }
+
+    fn has_room_for_suspect(&self) -> bool {
+        self.handlers.is_none() || self.suspect.available_permits() > 0
+    }
+
+    /// How long a lease call waits in the store that would wait for `long`.
+    pub(crate) fn patience(&self, long: Duration) -> Duration {
+        if self.has_room_for_suspect() { long } else { long.min(ANOTHER_SUSPECT) }
+    }
+
+    /// Whether the node may run a turn now.
+    pub(crate) fn admit_turn(&self, lease: &InstanceLease) -> Admission {
+        self.admit(lease.suspicion())
+    }
+
+    /// Whether the node may run an activity now that was leased this often.
+    pub(crate) fn admit_activity(&self, attempt: u32) -> Admission {
+        self.admit(Suspicion::after(attempt.saturating_sub(1)))
+    }
+
+    fn admit(&self, suspicion: Suspicion) -> Admission {
+        if self.handlers.is_none() || !suspicion.is_suspect() {
+            return Admission::Admitted(None);
+        }
+        match Arc::clone(&self.suspect).try_acquire_owned() {
+            Ok(permit) => Admission::Admitted(Some(SuspectPermit(permit))),
+            Err(_taken) => Admission::AnotherSuspect,
+        }
+    }
+}
+
+fn handlers_of(announcement: &NodeAnnouncement, policies: ProblemPolicies) -> Option<Handlers> {
+    if policies.all_fail() {
+        return None;
+    }
+    let handlers = announcement.handlers();
+    match policies.missing {
+        ProblemPolicy::Block => Some(handlers),
+        // The reference leases everything, and counts what it has no code for.
+        ProblemPolicy::Fail => Some(Handlers { orchestrations: None, activities: None, ..handlers }),
+    }
+}

@@ -1,0 +1,85 @@
+//! Cancelling and deleting what is blocked or has no code.
+
+use abide_model::OrchestrationStatus;
+use abide_provider::ProviderAdmin as _;
+
+use super::*;
+use crate::lessons::scene::ways;
+
+/// An instance that is blocked by a panic, and a node of the build that refused it.
+async fn blocked_order(scene: &Scene) {
+    let old = scene.node(order("old")).await;
+    scene.start("order", "Order", "o").await;
+    scene.until_idle("order").await;
+    old.shutdown(None).await;
+    scene.node(panicking_order("bad")).await;
+    scene.signal("order").await;
+    scene.until_blocked("order").await;
+}
+
+#[test]
+fn a_blocked_instance_can_be_canceled_without_its_code() {
+    ways(&REMEMBERING, async |scene| {
+        blocked_order(&scene).await;
+        scene.client().cancel_instance("order", "not needed").await.unwrap();
+        let error = scene.end_of("order").await.unwrap_err();
+        assert_eq!(error, "canceled: not needed");
+        assert_eq!(scene.blocked().await, 0);
+    });
+}
+
+#[test]
+fn one_whose_history_cannot_be_read_too() {
+    ways(&REMEMBERING, async |scene| {
+        let old = scene.node(order("old")).await;
+        scene.start("order", "Order", "o").await;
+        scene.until_idle("order").await;
+        old.shutdown(None).await;
+        scene.world.memory.make_history_unreadable("order", 1);
+        scene.node(order("new")).await;
+        scene.signal("order").await;
+        scene.until_blocked("order").await;
+        scene.client().cancel_instance("order", "damaged").await.unwrap();
+        let status = scene.client().wait_for_orchestration("order", MINUTE * 60).await.unwrap();
+        assert!(matches!(status, OrchestrationStatus::Failed { .. }), "{status:?}");
+    });
+}
+
+#[test]
+fn a_blocked_child_ends_with_its_canceled_parent() {
+    ways(&REMEMBERING, async |scene| {
+        let code = build("bad")
+            .orchestration("Child", |_, _| async move { panic!("broken") })
+            .orchestration("Parent", |ctx, _| async move {
+                ctx.schedule_sub_orchestration_with_id("Child", "child", "").await
+            });
+        scene.node(code).await;
+        scene.start("parent", "Parent", "").await;
+        scene.until_blocked("child").await;
+        scene.client().cancel_instance("parent", "enough").await.unwrap();
+        assert_eq!(scene.end_of("parent").await.unwrap_err(), "canceled: enough");
+        scene.end_of("child").await.unwrap_err();
+    });
+}
+
+#[test]
+fn an_instance_that_no_node_serves_can_be_canceled() {
+    ways(&REMEMBERING, async |scene| {
+        scene.node(build("b")).await;
+        scene.start("order", "Order", "o").await;
+        scene.pass(MINUTE).await;
+        assert_eq!(scene.events("order", 1).await, [], "no node took it");
+        scene.client().cancel_instance("order", "nobody has it").await.unwrap();
+        assert_eq!(scene.end_of("order").await.unwrap_err(), "canceled: nobody has it");
+    });
+}
+
+#[test]
+fn a_blocked_instance_can_be_deleted() {
+    ways(&REMEMBERING, async |scene| {
+        blocked_order(&scene).await;
+        scene.world.memory.delete_instance("order", true).await.unwrap();
+        assert_eq!(scene.blocked().await, 0);
+        assert!(scene.events("order", 1).await.is_empty());
+    });
+}

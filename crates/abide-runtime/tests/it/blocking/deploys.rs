@@ -1,0 +1,171 @@
+//! A bad deploy: nothing fails, and the old build, a repaired one, or an operator makes everything go on.
+
+use abide_model::EventKind;
+use abide_provider::{BlockKind, Provider as _};
+use abide_runtime::ProblemPolicy;
+
+use super::*;
+use crate::lessons::scene::ways;
+
+#[test]
+fn code_that_does_not_fit_blocks_the_instance_and_the_old_build_heals_it() {
+    ways(&REMEMBERING, async |scene| {
+        let old = scene.node(order("old")).await;
+        scene.start("order", "Order", "o").await;
+        scene.until_idle("order").await;
+        old.shutdown(None).await;
+        let recorded = scene.events("order", 1).await;
+
+        let bad = scene.node(changed_order("bad")).await;
+        scene.signal("order").await;
+        scene.until_blocked("order").await;
+        let blocked = scene.blocks("order").await.remove(0);
+        assert_eq!((blocked.block.kind, blocked.block.build.as_str()), (BlockKind::Nondeterminism, "bad"));
+        assert!(blocked.block.detail.contains("mismatch"), "{}", blocked.block.detail);
+        assert_eq!(blocked.orchestration_name, "Order");
+        assert_eq!(scene.events("order", 1).await, recorded, "nothing is recorded");
+        bad.shutdown(None).await;
+
+        scene.node(order("old")).await;
+        assert_eq!(scene.end_of("order").await.unwrap(), "first o, second o");
+        assert_eq!(scene.blocked().await, 0);
+        let tried = |kind: &EventKind| matches!(kind, EventKind::ActivityScheduled { .. });
+        assert_eq!(scene.count("order", 1, tried).await, 2, "each effect once");
+    });
+}
+
+#[test]
+fn a_panic_blocks_the_instance_also_in_its_first_turn() {
+    ways(&REMEMBERING, async |scene| {
+        let broken = build("bad").orchestration("Order", |_, _| async move { panic!("no") });
+        let bad = scene.node(broken).await;
+        scene.start("order", "Order", "o").await;
+        scene.until_blocked("order").await;
+        assert_eq!(scene.kind_of_block("order").await, Some(BlockKind::Panic));
+        assert_eq!(scene.events("order", 1).await, []);
+        bad.shutdown(None).await;
+
+        scene.node(order("good")).await;
+        scene.until_idle("order").await;
+        scene.signal("order").await;
+        assert_eq!(scene.end_of("order").await.unwrap(), "first o, second o");
+    });
+}
+
+#[test]
+fn both_builds_at_once_leave_each_other_what_they_started() {
+    ways(&REMEMBERING, async |scene| {
+        let old = scene.node(order("old")).await;
+        for number in 0..10 {
+            scene.start(&format!("order-{number}"), "Order", "o").await;
+        }
+        scene.until(|dump| dump.executions.values().filter(|it| it.event_ids.len() > 3).count() == 10).await;
+        scene.node(panicking_order("new")).await;
+        for number in 0..10 {
+            scene.signal(&format!("order-{number}")).await;
+        }
+        for number in 0..10 {
+            assert_eq!(scene.end_of(&format!("order-{number}")).await.unwrap(), "first o, second o");
+        }
+        drop(old);
+    });
+}
+
+#[test]
+fn a_build_that_refused_tries_again_after_a_minute_and_ever_later() {
+    ways(&[Way::Cold], async |scene| {
+        let old = scene.node(order("old")).await;
+        scene.start("order", "Order", "o").await;
+        scene.until_idle("order").await;
+        old.shutdown(None).await;
+        scene.node(changed_order("bad")).await;
+        scene.signal("order").await;
+        scene.until_blocked("order").await;
+        let since = || async { scene.blocks("order").await[0].block.since };
+        let first = since().await;
+        scene.pass(MINUTE / 2).await;
+        assert_eq!(since().await, first, "not yet");
+        scene.pass(MINUTE).await;
+        let second = since().await;
+        assert!(second > first, "again after a minute");
+        scene.pass(MINUTE / 2).await;
+        assert_eq!(since().await, second, "then after twice as long");
+        scene.pass(MINUTE * 2).await;
+        assert!(since().await > second);
+    });
+}
+
+#[test]
+fn an_operator_can_have_it_tried_at_once() {
+    ways(&[Way::Cold], async |scene| {
+        let old = scene.node(order("old")).await;
+        scene.start("order", "Order", "o").await;
+        scene.until_idle("order").await;
+        old.shutdown(None).await;
+        scene.node(changed_order("bad")).await;
+        scene.signal("order").await;
+        scene.until_blocked("order").await;
+        let first = scene.blocks("order").await[0].block.since;
+        scene.pass(MINUTE / 10).await;
+        assert!(scene.world.memory.retry_blocked("order").await.unwrap());
+        scene.until_blocked("order").await;
+        assert!(scene.blocks("order").await[0].block.since > first);
+        assert!(!scene.world.memory.retry_blocked("unknown").await.unwrap());
+    });
+}
+
+#[test]
+fn an_unreadable_history_blocks_and_keeps_the_mail() {
+    ways(&REMEMBERING, async |scene| {
+        let old = scene.node(order("old")).await;
+        scene.start("order", "Order", "o").await;
+        scene.until_idle("order").await;
+        old.shutdown(None).await;
+        scene.world.memory.make_history_unreadable("order", 1);
+        scene.node(order("new")).await;
+        scene.signal("order").await;
+        scene.until_blocked("order").await;
+        assert_eq!(scene.kind_of_block("order").await, Some(BlockKind::Corrupt));
+        let mail =
+            |dump: &abide_memory::Dump| dump.messages.values().filter(|it| it.mailbox == "order").count();
+        assert_eq!(mail(&scene.world.memory.dump()), 1);
+    });
+}
+
+/// The reference's constructors fail what the builder blocks.
+#[test]
+fn with_the_policies_of_the_reference_the_instance_fails() {
+    ways(&Way::ALL, async |scene| {
+        let code = Code::bare().orchestration("Order", |_, _| async move { panic!("no") });
+        scene.node(code).await;
+        let error = scene.run("order", "Order", "o").await.unwrap_err();
+        assert!(error.contains("panicked"), "{error}");
+    });
+}
+
+#[test]
+fn each_problem_has_a_policy_of_its_own() {
+    ways(&[Way::Fused], async |scene| {
+        let code = panicking_order("bad").options(|options| options.on_panic = Some(ProblemPolicy::Fail));
+        scene.node(code).await;
+        scene.start("order", "Order", "o").await;
+        scene.until_idle("order").await;
+        scene.signal("order").await;
+        scene.end_of("order").await.unwrap_err();
+    });
+}
+
+/// A store that remembers nothing: the instance is tried again and again, and never fails.
+#[test]
+fn on_a_store_with_the_required_methods_only_it_waits_and_is_healed() {
+    ways(&[Way::Plain], async |scene| {
+        let bad = scene.node(build("bad").orchestration("Order", |_, _| async move { panic!("no") })).await;
+        scene.start("order", "Order", "o").await;
+        scene.pass(MINUTE * 60).await;
+        bad.shutdown(None).await;
+        scene.node(order("good")).await;
+        scene.until_idle("order").await;
+        scene.signal("order").await;
+        assert_eq!(scene.end_of("order").await.unwrap(), "first o, second o");
+    });
+}
