@@ -178,6 +178,7 @@ operations! {
     CleanupOrphanedInstances = "cleanup_orphaned_instances",
     EnforceRetention = "enforce_retention",
     Checkpoint = "checkpoint",
+    Import = "import",
     Housekeeping = "housekeeping",
 }
 
