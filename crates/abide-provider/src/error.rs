@@ -187,6 +187,7 @@ operations! {
     CleanupOrphanedInstances = "cleanup_orphaned_instances",
     EnforceRetention = "enforce_retention",
     Checkpoint = "checkpoint",
+    Import = "import",
     Housekeeping = "housekeeping",
 }
 

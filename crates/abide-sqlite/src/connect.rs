@@ -153,7 +153,7 @@ impl Location {
     /// A file that is not ours is not touched, not even by a setting.
     fn refuse_foreign(&self, connection: &Connection) -> Result<(), OpenError> {
         let foreign = |found: String| OpenError::Foreign { path: self.path().to_owned(), found };
-        let Looked { id, tables, version } = match look(connection) {
+        let Looked { id, tables, version, is_duroxide } = match look(connection) {
             Ok(found) => found,
             Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::NotADatabase) => {
                 return Err(foreign("it is not a SQLite file".to_owned()));
@@ -165,6 +165,9 @@ impl Location {
         }
         if id != 0 {
             return Err(foreign(format!("it carries the application id {id:#010x}")));
+        }
+        if is_duroxide {
+            return Err(OpenError::Duroxide { path: self.path().to_owned() });
         }
         if tables == 0 { Ok(()) } else { Err(foreign("it holds tables of another program".to_owned())) }
     }
@@ -202,8 +205,9 @@ fn look(connection: &Connection) -> rusqlite::Result<Looked> {
     let tables = reading.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
     let id = reading.pragma_query_value(None, "application_id", |row| row.get(0))?;
     let version = reading.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    let is_duroxide = crate::duroxide::is_duroxide(&reading)?;
     reading.rollback()?;
-    Ok(Looked { id, tables, version })
+    Ok(Looked { id, tables, version, is_duroxide })
 }
 
 /// What a file says about itself.
@@ -211,4 +215,5 @@ struct Looked {
     id: i64,
     tables: i64,
     version: i64,
+    is_duroxide: bool,
 }

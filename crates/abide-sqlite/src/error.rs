@@ -49,6 +49,16 @@ pub enum OpenError {
         /// What it is instead.
         found: String,
     },
+    /// duroxide wrote the file.
+    #[error(
+        "'{}' is a database of duroxide; it was left untouched. To continue with it, import it into a new file with \
+         `import_duroxide`; to start afresh, choose another file",
+        path.display()
+    )]
+    Duroxide {
+        /// The file.
+        path: PathBuf,
+    },
     /// The file was written by a newer version.
     #[error(
         "'{}' has schema version {found}, and this version of abide knows up to {known}: it was written by a newer \
@@ -100,6 +110,7 @@ impl OpenError {
             | Self::Folder { .. }
             | Self::File { source: None, .. }
             | Self::Foreign { .. }
+            | Self::Duroxide { .. }
             | Self::NewerSchema { .. }
             | Self::Setting { .. }
             | Self::Thread(_) => None,

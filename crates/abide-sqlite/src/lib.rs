@@ -43,6 +43,7 @@ mod admin;
 mod bulk;
 mod checkpoint;
 mod connect;
+mod duroxide;
 mod encode;
 mod error;
 mod identity;
@@ -62,6 +63,10 @@ mod text;
 mod token;
 mod writer;
 
+pub use duroxide::{
+    ImportCounts, ImportError, ImportOutcome, ImportProblem, ImportReport, import_duroxide,
+    import_duroxide_dry_run,
+};
 pub use error::OpenError;
 pub use options::{Durability, SqliteBuilder, SqliteOptions};
 pub use sqlite_provider::SqliteProvider;

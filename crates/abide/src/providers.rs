@@ -55,5 +55,8 @@ pub mod postgres {
 /// A store on an embedded SQLite file.
 #[cfg(feature = "sqlite")]
 pub mod sqlite {
-    pub use abide_sqlite::{Durability, OpenError, SqliteBuilder, SqliteOptions, SqliteProvider};
+    pub use abide_sqlite::{
+        Durability, ImportCounts, ImportError, ImportOutcome, ImportProblem, ImportReport, OpenError,
+        SqliteBuilder, SqliteOptions, SqliteProvider, import_duroxide, import_duroxide_dry_run,
+    };
 }

@@ -301,6 +301,13 @@ pub(crate) const DIRECT: &[CrateRows] = &[
         ],
     },
     CrateRows {
+        name: "duroxide-files",
+        may_depend_on: &[
+            row("duroxide", "what writes the sample files of the import, outside of the workspace"),
+            without_defaults("tokio", "what its runtime runs on"),
+        ],
+    },
+    CrateRows {
         name: "abide-chaos",
         may_depend_on: &[
             row("abide", "what it runs, as a user would"),

@@ -4,7 +4,7 @@ use abide_model::ErrorDetails;
 use abide_provider::{ErrorKind, InvalidTurn, Operation, ProviderError, Rejection, StoreError};
 
 /// Every call and its label, in the order of the trait.
-const LABELS: [(Operation, &str); 29] = [
+const LABELS: [(Operation, &str); 30] = [
     (Operation::Housekeeping, "housekeeping"),
     (Operation::FetchOrchestrationItem, "fetch_orchestration_item"),
     (Operation::AckOrchestrationItem, "ack_orchestration_item"),
@@ -34,6 +34,7 @@ const LABELS: [(Operation, &str); 29] = [
     (Operation::EnqueueOnce, "enqueue_once"),
     (Operation::NextDue, "next_due"),
     (Operation::Checkpoint, "checkpoint"),
+    (Operation::Import, "import"),
 ];
 
 #[test]

@@ -8,6 +8,7 @@
 pub(crate) mod commit;
 pub(crate) mod dead_letter;
 pub(crate) mod delete;
+pub(crate) mod import;
 pub(crate) mod kv;
 pub(crate) mod lease;
 pub(crate) mod listing;

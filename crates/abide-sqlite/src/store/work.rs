@@ -153,7 +153,7 @@ impl Tx<'_, '_> {
         self.update_lanes(&lanes)
     }
 
-    fn set_free(&self, key: WorkKey, visible_at: i64, attempts: i64) -> rusqlite::Result<()> {
+    pub(super) fn set_free(&self, key: WorkKey, visible_at: i64, attempts: i64) -> rusqlite::Result<()> {
         let [mailbox, execution, activity, no] = key.columns();
         self.sql.execute(Sql::FreeWork, [mailbox, execution, activity, no, visible_at, attempts])?;
         self.note_ended(key);

@@ -24,6 +24,8 @@ mod crash;
 #[cfg(unix)]
 mod faults;
 #[cfg(unix)]
+mod import;
+#[cfg(unix)]
 mod opening;
 #[cfg(unix)]
 mod processes;

@@ -2,7 +2,8 @@
 //!
 //! `duroxide_paths` holds the API against the crate whose users come here; `own_store` runs a store that implements what
 //! that crate required and nothing more; `living` is what has to be run to be believed; `stores_with_a_runtime` is the part
-//! of the suite that needs a runtime. `readme`, `examples` and `pages` are what users read first, tried as it stands.
+//! of the suite that needs a runtime. `readme`, `examples` and `pages` are what users read first, tried as it stands. `import`
+//! continues what duroxide has recorded.
 
 #![allow(
     clippy::unwrap_used,
@@ -12,11 +13,14 @@
 
 // The name under which programs written for that crate know this one, and nothing else in this test does.
 extern crate abide as duroxide;
+// The name by which the program of the sample files knows the crate that runs it.
+extern crate abide as durable;
 
 #[cfg(feature = "postgres")]
 mod database;
 mod duroxide_paths;
 mod examples;
+mod import;
 mod living;
 mod own_store;
 mod pages;

@@ -83,6 +83,18 @@ fn a_database_of_another_engine_with_tables_of_the_same_names() {
     assert_foreign(&untouched(&folder, &path), "it holds tables of another program");
 }
 
+/// A file that duroxide wrote can be imported, and the refusal says so.
+#[test]
+fn a_database_of_duroxide() {
+    let folder = Folder::new("import");
+    let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/duroxide-files/files");
+    let path = folder.file("data.db");
+    fs::copy(samples.join("everything.db"), &path).unwrap();
+    let error = untouched(&folder, &path);
+    assert!(matches!(error, OpenError::Duroxide { .. }), "{error:?}");
+    assert_says(&error, &["is a database of duroxide", "left untouched", "`import_duroxide`"]);
+}
+
 fn make(path: &Path, mode: &str, setup: &str) {
     if path.exists() {
         fs::remove_file(path).unwrap();
