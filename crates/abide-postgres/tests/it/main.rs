@@ -22,6 +22,7 @@ mod idle;
 mod locked;
 mod near;
 mod neighbours;
+mod node_panics;
 mod nodes;
 mod one_connection;
 mod opening;
