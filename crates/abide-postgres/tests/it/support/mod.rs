@@ -2,6 +2,7 @@
 
 pub(crate) mod database;
 pub(crate) mod dump;
+pub(crate) mod fake_pooler;
 pub(crate) mod items;
 pub(crate) mod rules;
 pub(crate) mod stores;
