@@ -1,13 +1,15 @@
 //! Opening a connection: where to, how encrypted, and with which settings.
 
 use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use abide_model::Clock;
 use futures_channel::mpsc;
 use futures_util::future::{Either, select};
 use tokio::task::JoinHandle;
-use tokio_postgres::config::{Host, SslMode};
+use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
 use tokio_postgres::{AsyncMessage, Client, Config, Notification};
 
 use crate::error::{CallError, OpenError, describe};
@@ -30,7 +32,7 @@ const SETTING_UP_ONE_OF_SEVERAL: Duration = Duration::from_secs(3);
 /// the arrays of each call costs more than the call; a plan that was made while a table was small, and is kept, must not scan or hash it. (JIT
 /// is off because forbidden plans count as very expensive ones.) Nothing that others made is found by a name of the server's own. A wait for
 /// a lock, and a statement, come to an end by themselves. A server whose default gives up durability does not get its way: what is
-/// acknowledged is on its disk.
+/// acknowledged is on its disk. A statement whose client is gone ends within seconds, on servers whose system can tell.
 pub(crate) const SETTINGS: &str = "
     SET client_min_messages = warning;
     SET search_path = pg_catalog, pg_temp;
@@ -44,6 +46,10 @@ pub(crate) const SETTINGS: &str = "
     SET statement_timeout = '120s';
     SET idle_in_transaction_session_timeout = '60s';
     SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off';
+    DO $$ BEGIN
+        PERFORM set_config('client_connection_check_interval', '5s', false)
+        WHERE current_setting('client_connection_check_interval') = '0';
+    EXCEPTION WHEN others THEN NULL; END $$;
 ";
 
 /// Where connections go.
@@ -52,6 +58,8 @@ pub(crate) struct Target {
     /// One for each host, in the order in which they are tried.
     hosts: Vec<Config>,
     encryption: Encryption,
+    /// The place in that order of the host that last took a connection, which is tried first.
+    preferred: Arc<AtomicUsize>,
     /// How long it may take until there is a connection to one of them.
     patience_each: Duration,
     /// For people: without user and password.
@@ -79,6 +87,10 @@ impl Target {
                           as `%3F`";
             return Err(OpenError::Url { url: without_password(url), reason: reason.to_owned() });
         }
+        // The first of them may have become a standby: the one is meant that takes writes.
+        if config.get_hosts().len() > 1 && !says(&rest, "target_session_attrs") {
+            config.target_session_attrs(TargetSessionAttrs::ReadWrite);
+        }
         let for_one_address = config.get_connect_timeout().copied().unwrap_or(PATIENCE);
         config.connect_timeout(for_one_address);
         config.ssl_mode(encryption.mode());
@@ -94,8 +106,22 @@ impl Target {
             let addresses = u32::try_from(config.get_hosts().len()).unwrap_or(u32::MAX);
             for_one_address.saturating_mul(addresses).saturating_add(SETTING_UP)
         };
-        Ok(Self { hosts, encryption, patience_each, place })
+        Ok(Self { hosts, encryption, preferred: Arc::default(), patience_each, place })
     }
+
+    /// The hosts with their places in the list, the one that last took a connection first.
+    fn in_order(&self) -> impl Iterator<Item = (usize, &Config)> {
+        let preferred = self.preferred.load(Ordering::Relaxed);
+        let (before, from) = self.hosts.split_at(preferred.min(self.hosts.len()));
+        let numbered = (preferred..).zip(from);
+        numbered.chain(before.iter().enumerate())
+    }
+}
+
+/// Whether a URL sets this option.
+fn says(url: &str, option: &str) -> bool {
+    let pairs = url.split_once('?').map_or("", |(_, query)| query).split('&');
+    pairs.filter_map(|pair| pair.split_once('=')).any(|(name, _)| name == option)
 }
 
 /// `host:port/database`, for people.
@@ -153,8 +179,25 @@ impl Purpose {
     }
 }
 
-/// A connection with its settings. The server knows it by the name of the application, or else of the schema, and by what it is for. What
-/// the server says by itself goes to `notices`.
+/// The server cuts longer names.
+const LONGEST_APPLICATION_NAME: usize = 63;
+
+/// By what name the server knows a session: that of the application, its schema, and what it is for. Schema and purpose are
+/// always whole, because nodes find the sessions of their schema by them.
+fn application_name(given: Option<&str>, schema: &Schema, purpose: Purpose) -> String {
+    let ours = format!(" {schema} {}", purpose.name());
+    let room = LONGEST_APPLICATION_NAME.saturating_sub(ours.len());
+    let mut name = String::new();
+    for character in given.unwrap_or("abide").chars() {
+        if name.len() + character.len_utf8() > room {
+            break;
+        }
+        name.push(character);
+    }
+    name + &ours
+}
+
+/// A connection with its settings. What the server says by itself goes to `notices`.
 pub(crate) async fn connect(
     target: &Target,
     schema: &Schema,
@@ -162,25 +205,67 @@ pub(crate) async fn connect(
     clock: &dyn Clock,
     notices: Option<mpsc::UnboundedSender<Notification>>,
 ) -> Result<(Client, Driver), CallError> {
-    let mut failure = CallError::unknown("no host is named");
-    for host in &target.hosts {
+    let who = Who { schema, purpose };
+    connect_and(target, who, clock, notices, async |client| Ok(client.batch_execute(SETTINGS).await?)).await
+}
+
+/// A connection without settings.
+pub(crate) async fn connect_bare(
+    target: &Target,
+    schema: &Schema,
+    purpose: Purpose,
+    clock: &dyn Clock,
+) -> Result<(Client, Driver), CallError> {
+    connect_and(target, Who { schema, purpose }, clock, None, async |_| Ok(())).await
+}
+
+/// By what the server knows a session.
+#[derive(Clone, Copy)]
+struct Who<'s> {
+    schema: &'s Schema,
+    purpose: Purpose,
+}
+
+/// A connection to the first host that takes it, and on which `set_up` succeeds.
+async fn connect_and(
+    target: &Target,
+    who: Who<'_>,
+    clock: &dyn Clock,
+    notices: Option<mpsc::UnboundedSender<Notification>>,
+    set_up: impl AsyncFn(&Client) -> Result<(), CallError>,
+) -> Result<(Client, Driver), CallError> {
+    let mut failures = Vec::new();
+    for (place, host) in target.in_order() {
         let mut config = host.clone();
-        let whose =
-            config.get_application_name().map_or_else(|| format!("abide {schema}"), ToOwned::to_owned);
-        config.application_name(format!("{whose} {}", purpose.name()));
+        config.application_name(application_name(config.get_application_name(), who.schema, who.purpose));
         let notices = notices.clone();
-        let opened = within(clock, target.patience_each, async {
+        // Connecting is a large future, and callers have several of them.
+        let opened = Box::pin(within(clock, target.patience_each, async {
             let (client, stream) = target.encryption.connect(&config).await?;
             let driver = Driver(tokio::runtime::Handle::current().spawn(drive(stream, notices)));
-            client.batch_execute(SETTINGS).await?;
+            set_up(&client).await?;
             Ok((client, driver))
-        });
+        }));
         match opened.await {
-            Ok(connected) => return Ok(connected),
-            Err(error) => failure = error,
+            Ok(connected) => {
+                target.preferred.store(place, Ordering::Relaxed);
+                return Ok(connected);
+            }
+            Err(error) => failures.push((place_of(&config), error)),
         }
     }
-    Err(failure)
+    Err(failure_of(failures))
+}
+
+/// What is said about hosts of which none took a connection.
+fn failure_of(mut failures: Vec<(String, CallError)>) -> CallError {
+    let Some((place, last)) = failures.pop() else { return CallError::unknown("no host is named") };
+    if failures.is_empty() {
+        return last;
+    }
+    failures.push((place, last.clone()));
+    let each = failures.iter().map(|(place, error)| format!("{place}: {}", error.message));
+    CallError { message: each.collect::<Vec<_>>().join("; "), ..last }
 }
 
 /// Waits for an answer, but not for ever.
@@ -236,6 +321,37 @@ mod tests {
         assert_eq!(patience("postgres://me@db1,db2/shop?connect_timeout=20"), Duration::from_secs(23));
         let by_chance = patience("postgres://me@db1,db2/shop?load_balance_hosts=random");
         assert_eq!(by_chance, PATIENCE * 2 + SETTING_UP, "of both");
+    }
+
+    #[test]
+    fn the_name_of_a_session_says_its_schema_however_long_the_others_are() {
+        let name = |given: Option<&str>, schema: &str| {
+            application_name(given, &Schema::new(schema).unwrap(), Purpose::Renewals)
+        };
+        assert_eq!(name(None, "orders"), "abide orders renewals");
+        assert_eq!(name(Some("till"), "orders"), "till orders renewals");
+        let long = "x".repeat(50);
+        assert_eq!(name(Some("täglich"), &long), format!("tä {long} renewals"));
+        assert_eq!(name(Some("täglich"), &long).len(), 63);
+    }
+
+    #[test]
+    fn of_several_hosts_the_one_is_meant_that_takes_writes() {
+        let meant = |url: &str| Target::parse(url).unwrap().hosts[0].get_target_session_attrs();
+        assert_eq!(meant("postgres://me@db1/shop"), TargetSessionAttrs::Any);
+        assert_eq!(meant("postgres://me@db1,db2/shop"), TargetSessionAttrs::ReadWrite);
+        let by_chance = meant("postgres://me@db1,db2/shop?load_balance_hosts=random");
+        assert_eq!(by_chance, TargetSessionAttrs::ReadWrite);
+        assert_eq!(meant("postgres://me@db1,db2/shop?target_session_attrs=any"), TargetSessionAttrs::Any);
+    }
+
+    #[test]
+    fn the_host_that_last_took_a_connection_is_tried_first_and_then_the_others_in_order() {
+        let target = Target::parse("postgres://me@db0,db1,db2/shop").unwrap();
+        let order = || target.in_order().map(|(place, _)| place).collect::<Vec<_>>();
+        assert_eq!(order(), [0, 1, 2]);
+        target.preferred.store(1, Ordering::Relaxed);
+        assert_eq!(order(), [1, 2, 0]);
     }
 
     #[test]

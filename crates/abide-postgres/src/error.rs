@@ -50,6 +50,15 @@ pub enum OpenError {
         /// What went wrong, with all its causes.
         reason: String,
     },
+    /// A pooler gives every transaction another session. Nothing was set in any of them.
+    #[error(
+        "PostgreSQL at {place} is behind a pooler that gives every transaction another session, and abide needs sessions of its own; use \
+         the pooler in session mode (PgBouncer: `pool_mode = session`), or connect to the server directly"
+    )]
+    TransactionPooler {
+        /// Where it is.
+        place: String,
+    },
     /// The server is too old.
     #[error("PostgreSQL at {place} is version {found}; abide needs 14 or newer")]
     OldServer {

@@ -4,13 +4,15 @@
 
 use std::time::Duration;
 
-use tokio_postgres::Row;
+use tokio_postgres::{Client, Row};
 
-use crate::connect::{Purpose, connect, within};
+use crate::connect::{Driver, Purpose, SETTINGS, Target, connect_bare, within};
 use crate::error::{CallError, CallErrorKind, OpenError};
 use crate::migrate::{Stopped, migrate};
+use crate::node::sessions::count_stalled;
 use crate::node::worker::Pauses;
 use crate::options::Settings;
+use crate::pooler;
 use crate::shared::Shared;
 
 /// How long the server may take to say what it is, and to come back if it was there.
@@ -57,12 +59,19 @@ enum Unprepared {
 }
 
 async fn prepare(shared: &Shared, was_there: &mut bool) -> Result<(), Unprepared> {
-    let Settings { target, clock, .. } = &shared.settings;
-    let connected = connect(target, &shared.schema, Purpose::Opening, &**clock, None).await;
-    let (mut client, _driver) = connected.map_err(Unprepared::Lost)?;
+    let Settings { target, listen_target, clock, .. } = &shared.settings;
+    let (mut client, _driver) = open_session(target, shared).await?;
     *was_there = true;
+    if listen_target.place != target.place {
+        match open_session(listen_target, shared).await {
+            Err(unfit @ Unprepared::For(_)) => return Err(unfit),
+            // Nothing depends on notices: the listener connects when it can.
+            Ok(_) | Err(Unprepared::Lost(_)) => {}
+        }
+    }
     let asked = within(&**clock, PATIENCE, async { Ok(client.query_one(ABOUT_SERVER, &[]).await?) });
     check_server(&asked.await.map_err(Unprepared::Lost)?, shared).map_err(Unprepared::For)?;
+    look_for_stall(&client, shared).await.map_err(Unprepared::Lost)?;
     migrate(&mut client, &shared.schema, &**clock).await.map_err(|stopped| match stopped {
         Stopped::Unfit(why) => Unprepared::For(why),
         Stopped::Failed(error) if error.kind == CallErrorKind::Unknown => Unprepared::Lost(error),
@@ -71,6 +80,36 @@ async fn prepare(shared: &Shared, was_there: &mut bool) -> Result<(), Unprepared
             Unprepared::For(OpenError::Migration { schema, reason: error.message })
         }
     })
+}
+
+/// A connection with its settings, once it is known that it has a session of its own.
+async fn open_session(target: &Target, shared: &Shared) -> Result<(Client, Driver), Unprepared> {
+    let clock = &*shared.settings.clock;
+    let connected = connect_bare(target, &shared.schema, Purpose::Opening, clock).await;
+    let (client, driver) = connected.map_err(Unprepared::Lost)?;
+    let is_pooled = within(clock, PATIENCE, pooler::is_between(&client, target, &shared.schema, clock)).await;
+    if is_pooled.map_err(Unprepared::Lost)? {
+        return Err(Unprepared::For(OpenError::TransactionPooler { place: target.place.clone() }));
+    }
+    let set = within(clock, PATIENCE, async { Ok(client.batch_execute(SETTINGS).await?) }).await;
+    set.map_err(Unprepared::Lost)?;
+    Ok((client, driver))
+}
+
+/// Sessions of a process that was killed stay while they wait for a commit. A node that is started again and again must not
+/// use up the server with its own.
+async fn look_for_stall(client: &Client, shared: &Shared) -> Result<(), CallError> {
+    let clock = &*shared.settings.clock;
+    let waiting = match within(clock, PATIENCE, count_stalled(client, &shared.schema)).await {
+        Err(error) if error.kind == CallErrorKind::NotApplied => 0, // Somebody has revoked the right to look.
+        answer => answer?,
+    };
+    if waiting > 0 {
+        tracing::warn!(target: "abide::postgres", place = %shared.settings.target.place, sessions = waiting,
+            "sessions of this schema wait for the server to commit: this node opens one session until they are gone");
+        shared.sessions.restrict(clock.monotonic());
+    }
+    Ok(())
 }
 
 /// Whether a server that says this about itself will do.

@@ -20,12 +20,18 @@ mod notice;
 pub(crate) mod outbox;
 mod queues;
 pub(crate) mod renew;
+pub(crate) mod sessions;
 pub(crate) mod worker;
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
 
+use abide_model::panic_text;
 use futures_channel::oneshot;
 use futures_util::future::{join_all, join4};
+use tokio::runtime::Runtime;
 
 use crate::error::OpenError;
 use crate::hatch;
@@ -44,16 +50,77 @@ impl Node {
     pub(crate) fn start(shared: &Arc<Shared>) -> Result<(Self, oneshot::Receiver<()>), OpenError> {
         let mine = Arc::clone(shared);
         let (ready, is_ready) = oneshot::channel();
-        let runtime =
-            tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(OpenError::Thread)?;
+        let runtime = build_runtime().map_err(OpenError::Thread)?;
         std::thread::Builder::new()
             .name("abide-postgres".to_owned())
             .spawn(move || {
                 let _closing = Closing(&mine);
-                runtime.block_on(run(&mine, ready));
+                run_until_closed(&mine, runtime, ready);
             })
             .map_err(OpenError::Thread)?;
         Ok((Self { shared: Arc::clone(shared) }, is_ready))
+    }
+}
+
+fn build_runtime() -> std::io::Result<Runtime> {
+    tokio::runtime::Builder::new_current_thread().enable_all().build()
+}
+
+/// A panic costs the calls that were under way their answers, and every session. It does not cost the store.
+fn run_until_closed(shared: &Arc<Shared>, mut runtime: Runtime, ready: oneshot::Sender<()>) {
+    let mut ready = Some(ready);
+    let mut restarts = Restarts::new();
+    loop {
+        let begun = shared.settings.clock.monotonic();
+        let ended = catch_unwind(AssertUnwindSafe(|| runtime.block_on(run(shared, ready.take()))));
+        let Err(payload) = ended else { return };
+        let pause = restarts.pause_after(shared.settings.clock.monotonic().saturating_sub(begun));
+        // What a panic says may quote what was stored; a payload may panic when it is dropped.
+        let _said = panic_text(payload);
+        tracing::error!(target: "abide::postgres", ?pause,
+            "the thread that talks to PostgreSQL panicked; restarting with new connections");
+        shared.is_listening.store(false, Ordering::Release);
+        // The other nodes may have come or gone unheard.
+        shared.outbox.speak_up();
+        if shared.desk.is_closed() {
+            return;
+        }
+        match build_runtime() {
+            // Dropping the old one ends what is left of the old connections.
+            Ok(new) => runtime = new,
+            Err(error) => {
+                tracing::error!(target: "abide::postgres", %error, "cannot restart the thread that talks to PostgreSQL");
+                return;
+            }
+        }
+        let clock = &*shared.settings.clock;
+        runtime.block_on(clock.sleep_until(clock.monotonic().saturating_add(pause)));
+    }
+}
+
+/// How long to wait before a restart: twice as long each time, until the thread has run for a while.
+#[derive(Debug)]
+struct Restarts {
+    next: Duration,
+}
+
+impl Restarts {
+    const SHORTEST: Duration = Duration::from_millis(10);
+    const LONGEST: Duration = Duration::from_secs(5);
+    const LASTING: Duration = Duration::from_secs(60);
+
+    const fn new() -> Self {
+        Self { next: Self::SHORTEST }
+    }
+
+    /// After a run that lasted so long.
+    fn pause_after(&mut self, lasted: Duration) -> Duration {
+        if lasted >= Self::LASTING {
+            self.next = Self::SHORTEST;
+        }
+        let pause = self.next;
+        self.next = (pause * 2).min(Self::LONGEST);
+        pause
     }
 }
 
@@ -82,13 +149,30 @@ impl Drop for Closing<'_> {
 /// So many ordinary connections are there from the beginning.
 const AT_ONCE: usize = 2;
 
-async fn run(shared: &Arc<Shared>, ready: oneshot::Sender<()>) {
+async fn run(shared: &Arc<Shared>, ready: Option<oneshot::Sender<()>>) {
     let others = (1..shared.settings.connections)
         .map(|number| if number < AT_ONCE { Begin::AtOnce } else { Begin::IfMissed });
-    let begins = std::iter::once(Begin::AtOnceFor(ready)).chain(others);
+    let first = ready.map_or(Begin::AtOnce, Begin::AtOnceFor);
+    let begins = std::iter::once(first).chain(others);
     let ordinary = begins.map(|begin| worker::work(shared, Place::Ordinary, begin));
     let renewals = Box::pin(worker::work(shared, Place::Renewals, Begin::AtOnce));
     let notices = Box::pin(listener::listen(shared));
     let clearing = Box::pin(hatch::keep_clear(shared));
     join4(join_all(ordinary), renewals, notices, clearing).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn restarts_that_follow_each_other_are_ever_further_apart_up_to_a_limit() {
+        let mut restarts = Restarts::new();
+        let mut after = |lasted| restarts.pause_after(lasted);
+        assert_eq!(after(Duration::ZERO), Restarts::SHORTEST);
+        assert_eq!(after(Duration::ZERO), Restarts::SHORTEST * 2);
+        let many = (0..20).map(|_| after(Duration::ZERO)).last();
+        assert_eq!(many, Some(Restarts::LONGEST));
+        assert_eq!(after(Restarts::LASTING), Restarts::SHORTEST, "it had run for a while");
+    }
 }
