@@ -77,6 +77,10 @@ impl Orchestrator {
         let mail = vec![Mail { id: THE_RESULT, item: result.clone() }];
         let now = resident.life.not_before_latest(step.store_time.now(&*self.core.clock));
         let Ok(Step::Done(mut output)) = resident.execution.turn(mail, now) else { return Fused::No };
+        if !output.unaddressed.is_empty() {
+            // Whom to answer is read from the store, under a lease on the instance.
+            return Fused::No;
+        }
         output.prune = self.prune_with_commit(&who, &output, &Promises::default(), now);
         let prunes = output.prune.is_some();
         let expected = resident.position;
