@@ -74,13 +74,10 @@ impl Execution {
         if self.live.is_none() {
             return Ok(Progress::Rest);
         }
-        if self.program.is_some() {
-            if let Some(what) = self.tape.window().foreign() {
-                return Err(fault::foreign(what));
-            }
-            if !self.ledger.has_awaited() {
-                return Err(fault::waits_for_nothing());
-            }
+        if self.program.is_some()
+            && let Some(what) = self.tape.window().foreign()
+        {
+            return Err(fault::foreign(what));
         }
         while self.host_calls.front().is_some_and(|(id, _)| !self.ledger.is_awaited(*id)) {
             self.host_calls.pop_front();

@@ -1,14 +1,16 @@
 //! What a turn sets in motion and takes back.
 //!
-//! Work that is asked for and taken back in the same turn cancels out: a child that was started and dropped
-//! is neither started nor cancelled, a timer nobody waits for is never enqueued. (An activity is not enqueued
-//! either, but still listed as cancelled: cancelling what is gone is no error.)
+//! A timer that is created and dropped in the same turn is never enqueued, and neither is an activity (which is
+//! still listed as cancelled: cancelling what is gone is no error). A child is different: history names its
+//! instance, so the instance must exist. Its cancel is sent before its start, so that its first turn records
+//! both and ends it, without running its code.
 
 use std::collections::BTreeMap;
 
-use abide_model::{EventId, ScheduledActivityIdentifier, WorkItem, build_child_instance_id};
+use abide_model::{ErrorDetails, EventId, ScheduledActivityIdentifier, WorkItem, build_child_instance_id};
 
 use crate::ask::Family;
+use crate::ending::ParentLink;
 use crate::ledger::OpenAsk;
 use crate::turn::Identity;
 
@@ -19,8 +21,12 @@ pub(crate) struct Effects {
     activities: BTreeMap<EventId, Box<WorkItem>>,
     /// Timers and starts, in the order they were asked for.
     outgoing: BTreeMap<EventId, Box<WorkItem>>,
+    /// Cancels of children that were started in this turn, by the event that started them.
+    cancelled_starts: BTreeMap<EventId, WorkItem>,
     /// Cancels and replies, in the order they were decided, behind everything that was asked for.
     replies: Vec<WorkItem>,
+    /// Which replies go to a parent whose execution is not known.
+    unaddressed: Vec<usize>,
     cancelled_activities: Vec<EventId>,
     removed_timers: Vec<EventId>,
 }
@@ -32,8 +38,8 @@ impl Effects {
         queue.insert(id, Box::new(item));
     }
 
-    /// Takes back what an ask set in motion. A child whose start is still here is not started; one that was
-    /// started before is sent a cancel with `reason`.
+    /// Takes back what an ask set in motion. A child is sent a cancel with `reason`: ahead of its start if it is
+    /// started in this turn.
     pub(crate) fn take_back(&mut self, who: &Identity, id: EventId, ask: &OpenAsk, reason: &str) {
         match ask.family {
             Family::Activity => {
@@ -46,9 +52,12 @@ impl Effects {
                 }
             }
             Family::Child => {
-                if self.outgoing.remove(&id).is_none() {
-                    let instance = build_child_instance_id(&who.instance, &ask.child);
-                    self.replies.push(WorkItem::CancelInstance { instance, reason: reason.to_owned() });
+                let instance = build_child_instance_id(&who.instance, &ask.child);
+                let cancel = WorkItem::CancelInstance { instance, reason: reason.to_owned() };
+                if self.outgoing.contains_key(&id) {
+                    self.cancelled_starts.insert(id, cancel);
+                } else {
+                    self.replies.push(cancel);
                 }
             }
             Family::Wait | Family::Dequeue | Family::Prune => {}
@@ -59,12 +68,29 @@ impl Effects {
         self.replies.push(item);
     }
 
+    /// Sends an answer to a parent.
+    pub(crate) fn answer(&mut self, parent: ParentLink, answer: Result<String, ErrorDetails>) {
+        if parent.execution_id.is_none() {
+            self.unaddressed.push(self.replies.len());
+        }
+        self.replies.push(parent.told(answer));
+    }
+
     pub(crate) fn into_items(mut self, who: &Identity) -> Items {
         self.cancelled_activities.sort_unstable();
         self.removed_timers.sort_unstable();
+        let mut cancelled_starts = self.cancelled_starts;
+        let mut orchestrator: Vec<WorkItem> = self
+            .outgoing
+            .into_iter()
+            .flat_map(|(id, item)| cancelled_starts.remove(&id).into_iter().chain(Some(*item)))
+            .collect();
+        let before = orchestrator.len();
+        orchestrator.extend(self.replies);
         Items {
             worker: self.activities.into_values().map(|item| *item).collect(),
-            orchestrator: self.outgoing.into_values().map(|item| *item).chain(self.replies).collect(),
+            orchestrator,
+            unaddressed: self.unaddressed.into_iter().map(|place| before.saturating_add(place)).collect(),
             cancelled_activities: self
                 .cancelled_activities
                 .into_iter()
@@ -84,6 +110,7 @@ impl Effects {
 pub(crate) struct Items {
     pub(crate) worker: Vec<WorkItem>,
     pub(crate) orchestrator: Vec<WorkItem>,
+    pub(crate) unaddressed: Vec<usize>,
     pub(crate) cancelled_activities: Vec<ScheduledActivityIdentifier>,
     pub(crate) removed_timers: Vec<u64>,
 }

@@ -291,28 +291,29 @@ impl Execution {
     /// Tells the parent, or starts the successor.
     fn tell_those_who_wait(&mut self, ending: Ending) {
         let outcome = ending.outcome();
-        let item = match ending.verdict {
-            Verdict::Completed(result) => self.parent.clone().map(|parent| WorkItem::SubOrchCompleted {
-                parent_execution_id: parent.execution_id.unwrap_or(INITIAL_EXECUTION_ID),
-                parent_instance: parent.instance,
-                parent_id: parent.id,
-                result,
-            }),
-            Verdict::Failed(details) => self.parent.clone().map(|parent| parent.failed(details)),
-            Verdict::Cancelled { reason } => {
-                self.parent.clone().map(|parent| parent.failed(ErrorDetails::cancelled(reason)))
-            }
-            Verdict::ContinuedAsNew(Next { input, version, prune }) => {
-                if let Some(live) = &mut self.live {
-                    live.prune = prune;
-                }
-                Some(self.successor(input, version))
+        let answer = match ending.verdict {
+            Verdict::Completed(result) => Ok(result),
+            Verdict::Failed(details) => Err(details),
+            Verdict::Cancelled { reason } => Err(ErrorDetails::cancelled(reason)),
+            Verdict::ContinuedAsNew(next) => {
+                self.start_successor(next);
+                self.ended = Some(outcome);
+                return;
             }
         };
-        if let (Some(item), Some(live)) = (item, &mut self.live) {
-            live.effects.reply(item);
+        if let (Some(parent), Some(live)) = (self.parent.clone(), &mut self.live) {
+            live.effects.answer(parent, answer);
         }
         self.ended = Some(outcome);
+    }
+
+    fn start_successor(&mut self, next: Next) {
+        let Next { input, version, prune } = next;
+        let start = self.successor(input, version);
+        if let Some(live) = &mut self.live {
+            live.prune = prune;
+            live.effects.reply(start);
+        }
     }
 
     /// The start of the next execution. No message is lost: what nobody read goes along, and what was
@@ -373,13 +374,17 @@ impl ParentLink {
         Some(Self { instance, id, execution_id: *parent_execution_id })
     }
 
-    /// The message that tells the parent of a failure.
-    pub(crate) fn failed(self, details: ErrorDetails) -> WorkItem {
-        WorkItem::SubOrchFailed {
-            parent_execution_id: self.execution_id.unwrap_or(INITIAL_EXECUTION_ID),
-            parent_instance: self.instance,
-            parent_id: self.id,
-            details,
+    /// The message that tells the parent how its child ended. To an unknown execution it says the first.
+    pub(crate) fn told(self, answer: Result<String, ErrorDetails>) -> WorkItem {
+        let Self { instance: parent_instance, id: parent_id, execution_id } = self;
+        let parent_execution_id = execution_id.unwrap_or(INITIAL_EXECUTION_ID);
+        match answer {
+            Ok(result) => {
+                WorkItem::SubOrchCompleted { parent_execution_id, parent_instance, parent_id, result }
+            }
+            Err(details) => {
+                WorkItem::SubOrchFailed { parent_execution_id, parent_instance, parent_id, details }
+            }
         }
     }
 }

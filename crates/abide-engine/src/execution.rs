@@ -63,6 +63,8 @@ pub struct Execution {
     /// Why history and code do not fit, if they do not.
     pub(crate) mismatch: Option<ErrorDetails>,
     pub(crate) notices: Vec<Notice>,
+    /// Whether the last turn left it waiting for nothing: only the turn that enters this state says so.
+    waited_for_nothing: bool,
     /// Boxed: most of the time there is none, and what sleeps is to be small.
     pub(crate) live: Option<Box<Live>>,
     /// Polls since something arrived or a message was read. Code that wakes itself, or that resolves its own
@@ -156,6 +158,7 @@ impl Execution {
             ended: None,
             mismatch: None,
             notices: Vec::new(),
+            waited_for_nothing: false,
             live: None,
             idle_polls: 0,
             program_polls: 0,
@@ -190,6 +193,7 @@ impl Execution {
         }
         self.journal.extend(history);
         self.run();
+        self.waited_for_nothing = self.waits_for_nothing();
         Ok(())
     }
 
@@ -256,6 +260,19 @@ impl Execution {
     #[must_use]
     pub const fn identity(&self) -> &Identity {
         &self.who
+    }
+
+    /// Returns whether the code waits, and nothing that could arrive would resume it.
+    ///
+    /// The code awaits a future that is not durable (`std::future::pending()`, a channel), or only durable
+    /// futures whose answer it has taken. Such an execution stays running until it is canceled. After a
+    /// replay this is known once the next turn has run.
+    #[must_use]
+    pub fn waits_for_nothing(&self) -> bool {
+        self.program.is_some()
+            && self.outcome() == Outcome::Running
+            && self.pending.is_empty()
+            && !self.ledger.has_awaited()
     }
 
     /// Whether this activity is the only thing under way for it: it waits for the answer, and for none of another activity or child.
@@ -375,6 +392,11 @@ impl Execution {
 
     pub(crate) fn finish_turn(&mut self) -> TurnOutput {
         let outcome = self.outcome();
+        let waits_for_nothing = self.waits_for_nothing();
+        if waits_for_nothing && !self.waited_for_nothing {
+            self.notices.push(Notice::WaitsForNothing);
+        }
+        self.waited_for_nothing = waits_for_nothing;
         let (effects, consumed, custom_status, prune) = match self.live.take() {
             Some(live) => (live.effects, live.consumed, live.custom_status, live.prune),
             None => (Effects::default(), Vec::new(), None, None),
@@ -387,9 +409,11 @@ impl Execution {
         };
         TurnOutput {
             outcome,
+            waits_for_nothing,
             events: self.journal.take_appended(),
             worker_items: items.worker,
             orchestrator_items: items.orchestrator,
+            unaddressed: items.unaddressed,
             cancelled_activities: items.cancelled_activities,
             removed_timers: items.removed_timers,
             consumed,

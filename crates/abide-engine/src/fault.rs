@@ -215,17 +215,6 @@ pub(crate) fn foreign(what: Foreign) -> Fault {
     ))
 }
 
-/// The code waits, but for nothing that could ever arrive.
-pub(crate) fn waits_for_nothing() -> Fault {
-    nondeterminism(
-        "the orchestration waits, but nothing durable is open\n  It can never go on: it awaits something that \
-         is not durable (a tokio sleep, a channel, a spawned task, a future that is never ready), or only \
-         futures whose answer it has already taken. Await a timer, an activity, a child, an event or a queue \
-         of the context."
-            .to_owned(),
-    )
-}
-
 /// The code wakes itself for ever.
 pub(crate) fn spinning() -> Fault {
     Fault(ErrorDetails::Infrastructure {

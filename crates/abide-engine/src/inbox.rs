@@ -253,11 +253,11 @@ impl Execution {
         }
         let suffix = if self.ended.is_some() { " and is terminal" } else { "" };
         let notice = Notice::ChildIdTaken { parent_instance: asker.instance.clone() };
-        let refusal = asker.failed(ErrorDetails::orchestration_failed(format!(
+        let refusal = ErrorDetails::orchestration_failed(format!(
             "sub-orchestration instance id '{instance}' already exists{suffix}"
-        )));
+        ));
         if let Some(live) = &mut self.live {
-            live.effects.reply(refusal);
+            live.effects.answer(asker, Err(refusal));
         }
         notice
     }

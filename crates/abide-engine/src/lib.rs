@@ -107,7 +107,7 @@ pub use execution::{Execution, run_turn};
 pub use future::DurableFuture;
 pub use handler::{FnOrchestration, OrchestrationHandler, OrchestrationHandlerRef};
 pub use notice::{LineLevel, LogLine, Notice};
-pub use outside::{answer_late_mail, condemn};
+pub use outside::{answer_late_mail, cancel_unstarted, condemn};
 pub use turn::{
     HostCall, Identity, Mail, MailId, Outcome, StatusUpdate, Step, TurnError, TurnInput, TurnOutput,
     TurnStats,

@@ -105,6 +105,9 @@ pub enum Notice {
         /// What the first event says.
         stamp: String,
     },
+    /// The code waits, but nothing durable is open: only a cancel ends this execution. Told by the turn after
+    /// which this is so for the first time.
+    WaitsForNothing,
     /// The code panicked in a `Drop` after its outcome was fixed; the outcome stands.
     PanicAfterEnd {
         /// The panic's message.
@@ -136,6 +139,12 @@ impl fmt::Display for Notice {
             Self::InvalidPinnedVersion { stamp } => write!(
                 f,
                 "Invalid pinned version '{stamp}': replaying with the leniencies for executions before 0.2.0"
+            ),
+            Self::WaitsForNothing => f.write_str(
+                "the orchestration waits for nothing: no durable operation is open, so only a cancel ends it. \
+                 It awaits something that is not durable (a channel, a spawned task, a future that is never \
+                 ready), or only futures whose result it has taken. Await a timer, an activity, a child, an \
+                 event or a queue of the context, or cancel the instance",
             ),
             Self::PanicAfterEnd { message } => {
                 write!(f, "the code panicked after its outcome was fixed, which stands: {message}")

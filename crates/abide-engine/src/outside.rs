@@ -6,14 +6,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use abide_model::{ErrorDetails, Timestamp};
+use abide_model::{ErrorDetails, Timestamp, WorkItem};
 use async_trait::async_trait;
 
 use crate::context::OrchestrationContext;
 use crate::execution::{Execution, Live};
 use crate::fault::Fault;
 use crate::handler::OrchestrationHandler;
-use crate::turn::{Identity, Mail, Outcome, TurnInput, TurnOutput};
+use crate::turn::{Identity, Mail, Outcome, Step, TurnInput, TurnOutput};
 
 /// Fails an execution, whatever its code would say: what is open is cancelled, and the parent is told.
 ///
@@ -31,6 +31,21 @@ pub fn condemn(input: TurnInput, details: ErrorDetails) -> TurnOutput {
     execution.fail(begun.unwrap_or(Fault(details)));
     execution.run();
     execution.finish_turn()
+}
+
+/// Ends an execution that was canceled before it started: records the start, the cancel and the end.
+///
+/// No code runs, so the host needs none. Returns `None` if no cancel in `mail` is older than the start, or if
+/// nothing in it starts the execution: then the execution needs its code.
+#[must_use]
+pub fn cancel_unstarted(identity: Identity, mail: Vec<Mail>, now: Timestamp) -> Option<TurnOutput> {
+    let mut execution = Execution::new(identity, BTreeMap::new(), Arc::new(NoCode));
+    let start = execution.find_start(&mail)?;
+    mail.iter().take(start).find(|mail| matches!(mail.item, WorkItem::CancelInstance { .. }))?;
+    match execution.turn(mail, now) {
+        Ok(Step::Done(output)) => Some(*output),
+        Ok(Step::HostCall(_)) | Err(_) => None,
+    }
 }
 
 /// Uses up mail for an instance that has ended. A parent that wanted to start it is told that the id is taken.

@@ -40,7 +40,7 @@ pub(crate) enum Settled {
 }
 
 impl Pending {
-    fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.asks.is_empty() && self.drops.is_empty()
     }
 

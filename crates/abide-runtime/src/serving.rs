@@ -31,7 +31,7 @@ pub(crate) struct SuspectPermit(
 
 /// Whether a lease may be worked on now.
 #[derive(Debug)]
-pub(crate) enum Admission {
+pub(crate) enum SuspectAdmission {
     /// It may; a suspect holds its permit meanwhile.
     Admitted(Option<SuspectPermit>),
     /// The node runs another suspect.
@@ -73,22 +73,22 @@ impl NodeServing {
     }
 
     /// Whether the node may run a turn now.
-    pub(crate) fn admit_turn(&self, lease: &InstanceLease) -> Admission {
+    pub(crate) fn admit_turn(&self, lease: &InstanceLease) -> SuspectAdmission {
         self.admit(lease.suspicion())
     }
 
     /// Whether the node may run an activity now that was leased this often.
-    pub(crate) fn admit_activity(&self, attempt: u32) -> Admission {
+    pub(crate) fn admit_activity(&self, attempt: u32) -> SuspectAdmission {
         self.admit(Suspicion::after(attempt.saturating_sub(1)))
     }
 
-    fn admit(&self, suspicion: Suspicion) -> Admission {
+    fn admit(&self, suspicion: Suspicion) -> SuspectAdmission {
         if self.handlers.is_none() || !suspicion.is_suspect() {
-            return Admission::Admitted(None);
+            return SuspectAdmission::Admitted(None);
         }
         match Arc::clone(&self.suspect).try_acquire_owned() {
-            Ok(permit) => Admission::Admitted(Some(SuspectPermit(permit))),
-            Err(_taken) => Admission::AnotherSuspect,
+            Ok(permit) => SuspectAdmission::Admitted(Some(SuspectPermit(permit))),
+            Err(_taken) => SuspectAdmission::AnotherSuspect,
         }
     }
 }

@@ -32,7 +32,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use abide_engine::{Execution, Identity};
+use abide_engine::{Execution, Identity, Notice};
+use abide_model::ConfigErrorKind;
 
 #[doc(inline)]
 pub use abide_sim::*;
@@ -126,7 +127,8 @@ pub fn quiet_options() -> RuntimeOptions {
 ///
 /// # Errors
 ///
-/// What the orchestration failed with.
+/// What the orchestration failed with; or that it [waits for nothing](Execution::waits_for_nothing), which outside
+/// of tests would be so until it is canceled.
 ///
 /// # Panics
 ///
@@ -150,7 +152,7 @@ where
         let runtime = world
             .runtime()
             .with_activities(activities)
-            .with_orchestrations(orchestrations)
+            .with_orchestrations(orchestrations.clone())
             .with_options(options)
             .with_reference_policies()
             .build()
@@ -161,6 +163,15 @@ where
         started.unwrap_or_else(|error| panic!("{error}"));
         let ended = client.wait_for_orchestration(NAME, AGE).await;
         runtime.shutdown(None).await;
+        if ended.is_err() {
+            let executions = client.list_executions(NAME).await.unwrap_or_else(|error| panic!("{error}"));
+            let last = executions.last().copied().unwrap_or(1);
+            let history = client.read_execution_history(NAME, last).await;
+            let history = history.unwrap_or_else(|error| panic!("{error}"));
+            if replayed(&orchestrations, history).waits_for_nothing() {
+                return Err(waits_for_nothing());
+            }
+        }
         match ended {
             Ok(OrchestrationStatus::Completed { output, .. }) => Ok(output),
             Ok(OrchestrationStatus::Failed { details, .. }) => Err(details),
@@ -189,6 +200,19 @@ pub fn replay_history(
     orchestrations: &OrchestrationRegistry,
     history: Vec<Event>,
 ) -> Result<(), ErrorDetails> {
+    replayed(orchestrations, history).mismatch().map_or(Ok(()), |mismatch| Err(mismatch.clone()))
+}
+
+fn waits_for_nothing() -> ErrorDetails {
+    ErrorDetails::Configuration {
+        kind: ConfigErrorKind::Nondeterminism,
+        resource: String::new(),
+        message: Some(Notice::WaitsForNothing.to_string()),
+    }
+}
+
+/// Replays a history with the code that is registered for it.
+fn replayed(orchestrations: &OrchestrationRegistry, history: Vec<Event>) -> Execution {
     let Some((first, EventKind::OrchestrationStarted { name, version, .. })) =
         history.first().map(|first| (first, &first.kind))
     else {
@@ -206,5 +230,5 @@ pub fn replay_history(
     };
     let mut execution = Execution::new(who, BTreeMap::new(), code);
     execution.replay(history).unwrap_or_else(|error| panic!("{error}"));
-    execution.mismatch().map_or(Ok(()), |mismatch| Err(mismatch.clone()))
+    execution
 }

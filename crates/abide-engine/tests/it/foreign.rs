@@ -1,8 +1,8 @@
 //! Foreign asynchrony: what reaches into an execution from outside its own poll is told at once and fails it
 //! at its next live step; it never changes what is replayed. What stays inside is legal.
 
-use std::future::{Future, pending, poll_fn};
-use std::pin::{Pin, pin};
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
 use abide_engine::model::Event;
@@ -84,17 +84,6 @@ fn a_channel_that_another_thread_completes_is_foreign() {
     expect![[r#"
         Failed configuration | nondeterministic: foreign asynchrony in an orchestration: it was woken by something that is not durable
           Something inside it is not durable: a tokio sleep, a channel, a spawned task, an I/O call. Replay cannot repeat what such things do. Use the context instead (schedule_timer, schedule_activity, dequeue_event), or move the work into an activity."#]].assert_eq(&end(&feed(&mut execution, vec![signal("other", "")])));
-}
-
-#[test]
-fn a_channel_that_nobody_can_complete_is_waiting_for_nothing() {
-    let code = code(|_, _| async move {
-        let (_sender, receiver) = oneshot::channel::<String>();
-        receiver.await.map_err(|error| error.to_string())
-    });
-    expect![[r#"
-        Failed configuration | nondeterministic: the orchestration waits, but nothing durable is open
-          It can never go on: it awaits something that is not durable (a tokio sleep, a channel, a spawned task, a future that is never ready), or only futures whose answer it has already taken. Await a timer, an activity, a child, an event or a queue of the context."#]].assert_eq(&end(&feed(&mut fresh(&code), vec![start("in")])));
 }
 
 /// Code that leaves its context and an activity's future on shelves, and waits.
@@ -280,31 +269,6 @@ fn a_channel_between_two_branches_is_legal() {
               => Completed "x+y"
         "#]],
     );
-}
-
-#[test]
-fn waiting_for_nothing_fails_at_once() {
-    let code = code(|_, _| async move { pending().await });
-    expect![[r#"
-        T1
-          1 OrchestrationStarted { input: "in" }
-          2 OrchestrationFailed { details: Configuration { kind: Nondeterminism, resource: "", message: Some("the orchestration waits, but nothing durable is open\n  It can never go on: it awaits something that is not durable (a tokio sleep, a channel, a spawned task, a future that is never ready), or only futures whose answer it has already taken. Await a timer, an activity, a child, an event or a queue of the context.") } }
-          => Failed configuration | nondeterministic: the orchestration waits, but nothing durable is open
-          It can never go on: it awaits something that is not durable (a tokio sleep, a channel, a spawned task, a future that is never ready), or only futures whose answer it has already taken. Await a timer, an activity, a child, an event or a queue of the context.
-    "#]].assert_eq(&text(&feed(&mut fresh(&code), vec![start("in")])));
-}
-
-#[test]
-fn waiting_for_nothing_beside_something_durable_is_legal() {
-    let code = code(|ctx, _| async move {
-        let wait = ctx.schedule_wait("go");
-        let nothing = pin!(pending::<()>());
-        let _first = futures::future::select(wait, nothing).await;
-        Ok("went".to_owned())
-    });
-    let mut execution = fresh(&code);
-    assert_eq!(end(&feed(&mut execution, vec![start("in")])), "Running");
-    assert_eq!(returned(&feed(&mut execution, vec![signal("go", "")])), "went");
 }
 
 /// A step that is clean in one run and foreign in another, asking for the same.

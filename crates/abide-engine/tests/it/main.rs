@@ -33,6 +33,7 @@ mod resident;
 mod spinning;
 mod threads;
 mod waiting;
+mod waiting_for_nothing;
 
 mod coverage;
 mod mutants;

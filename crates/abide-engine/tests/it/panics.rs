@@ -268,6 +268,8 @@ fn asks_before_a_panic_are_recorded_and_drops_while_unwinding_are_not() {
               11 ActivityCancelRequested[2] { reason: "orchestration_terminal_failed" }
               12 SubOrchestrationCancelRequested[5] { reason: "orchestration_terminal_failed" }
               13 OrchestrationFailed { details: Application { kind: Panicked, message: "now", retryable: false } }
+              -> Cancel i::sub::5 "parent failed"
+              -> Start i::sub::5 Child() for i#5
               -> Start d Detached(x)
               -> cancel activity 2
               -> cancel activity 9

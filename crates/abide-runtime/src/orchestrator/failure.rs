@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use abide_engine::{Identity, Mail, MailId, TurnInput, condemn};
-use abide_model::{ErrorDetails, Event, PoisonMessageType, WorkItem};
-use abide_provider::{BlockKind, InstanceLease, StoreError};
+use abide_engine::{Identity, Mail, MailId, TurnInput, TurnOutput, cancel_unstarted, condemn};
+use abide_model::{ErrorDetails, Event, INITIAL_EXECUTION_ID, PoisonMessageType, WorkItem};
+use abide_provider::{BlockKind, InstanceLease, ParentLink, StoreError};
 use tracing::{debug, error, warn};
 
 use super::blocked::{Obstacle, cancel_reason};
@@ -121,8 +121,11 @@ impl Orchestrator {
         let lease = &held.lease;
         let is_new = history.is_empty();
         let mut mail = mail_of(&lease.messages);
-        if is_new && !mail.iter().any(|mail| begins(&mail.item)) {
-            mail.push(lost_start(lease, &who));
+        if is_new && !mail.iter().any(|mail| begins(&mail.item, &who)) {
+            match self.parent_of(lease).await {
+                Ok(parent) => mail.push(lost_start(parent, &who)),
+                Err(hindrance) => return self.hindered(held, &who, hindrance).await,
+            }
         }
         let mut life = Life::default();
         life.relive(&history);
@@ -130,12 +133,7 @@ impl Orchestrator {
             TurnInput { identity: who.clone(), history, mail, kv: BTreeMap::new(), now: self.now(held) };
         let output = condemn(input, details);
         life.relive(&output.events);
-        let last = output.events.last().map_or(lease.position.last_event_id, abide_model::Event::event_id);
-        let told = report::Told::of(&output, &life, last);
-        let end = commit(&self.core, commit_of(lease, who.execution_id, output, self.at_most(held))).await;
-        if let Some(written) = self.settle(held, &who, end).await {
-            told.tell(&self.core, &who, &written.committed);
-        }
+        self.write_end(held, who, output, &life).await;
     }
 
     /// A history that cannot be read: it is looked at again, and given up when it was looked at too often.
@@ -217,6 +215,32 @@ impl Orchestrator {
         self.hand_back(&held.lease, back).await;
     }
 
+    /// Ends an execution that was canceled before it started, which needs no code. Any other waits for a node
+    /// that has its code.
+    pub(super) async fn begin_without_code(&self, held: &Held, who: Identity) {
+        let lease = &held.lease;
+        let Some(output) = cancel_unstarted(who.clone(), mail_of(&lease.messages), self.now(held)) else {
+            return self.unregistered(held, who, Attempt::Counts).await;
+        };
+        let mut life = Life::default();
+        life.relive(&output.events);
+        self.write_end(held, who, output, &life).await;
+    }
+
+    /// Commits the end of an execution that was decided without its code.
+    pub(super) async fn write_end(&self, held: &Held, who: Identity, mut output: TurnOutput, life: &Life) {
+        let lease = &held.lease;
+        if let Err(hindrance) = self.address_answers(&who.instance, &mut output).await {
+            return self.hindered(held, &who, hindrance).await;
+        }
+        let last = output.events.last().map_or(lease.position.last_event_id, abide_model::Event::event_id);
+        let told = report::Told::of(&output, life, last);
+        let end = commit(&self.core, commit_of(lease, who.execution_id, output, self.at_most(held))).await;
+        if let Some(written) = self.settle(held, &who, end).await {
+            told.tell(&self.core, &who, &written.committed);
+        }
+    }
+
     /// Its code is not registered here: perhaps it is elsewhere, or will be.
     pub(super) async fn unregistered(&self, held: &Held, who: Identity, attempt: Attempt) {
         let lease = &held.lease;
@@ -238,13 +262,15 @@ impl Orchestrator {
     }
 }
 
-fn begins(item: &WorkItem) -> bool {
-    matches!(item, WorkItem::StartOrchestration { .. } | WorkItem::ContinueAsNew { .. })
+/// Whether a message begins this execution. A successor is begun by its continue-as-new only: a start that waits
+/// between two executions is one for an instance that exists.
+fn begins(item: &WorkItem, who: &Identity) -> bool {
+    matches!(item, WorkItem::ContinueAsNew { .. })
+        || (who.execution_id == INITIAL_EXECUTION_ID && matches!(item, WorkItem::StartOrchestration { .. }))
 }
 
 /// The successor's start never came: the failure is recorded as an execution of its own, with what is known of it.
-fn lost_start(lease: &InstanceLease, who: &Identity) -> Mail {
-    let parent = lease.parent.clone();
+fn lost_start(parent: Option<ParentLink>, who: &Identity) -> Mail {
     let item = WorkItem::ContinueAsNew {
         instance: who.instance.clone(),
         orchestration: who.orchestration.clone(),

@@ -82,6 +82,10 @@ impl Orchestrator {
         if Obstacle::of(&output, self.core.settings.problem_policies).is_some() {
             return Fused::No;
         }
+        if !output.unaddressed.is_empty() {
+            // Whom to answer is read from the store, under a lease on the instance.
+            return Fused::No;
+        }
         output.prune = self.prune_with_commit(&who, &output, &Promises::default(), now);
         let prunes = output.prune.is_some();
         let expected = resident.position;

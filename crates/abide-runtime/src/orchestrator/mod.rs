@@ -48,7 +48,7 @@ use crate::chances::Verdict;
 use crate::core::Core;
 use crate::dispatch::{Attempt, GiveBack, Lane, Next, give_back};
 use crate::renewal::{Lease, LeaseGuard, Leased};
-use crate::serving::{ANOTHER_SUSPECT, Admission};
+use crate::serving::{ANOTHER_SUSPECT, SuspectAdmission};
 use crate::store_time::StoreTime;
 use crate::tally::Tally;
 
@@ -136,8 +136,8 @@ impl Orchestrator {
     async fn turn(&self, held: Held, stage: Stage) -> Option<NextTurn> {
         let lease = &held.lease;
         let _suspect = match self.core.serving.admit_turn(lease) {
-            Admission::Admitted(permit) => permit,
-            Admission::AnotherSuspect => {
+            SuspectAdmission::Admitted(permit) => permit,
+            SuspectAdmission::AnotherSuspect => {
                 Box::pin(self.hand_back(lease, GiveBack::untried(ANOTHER_SUSPECT))).await;
                 return None;
             }
@@ -159,7 +159,7 @@ impl Orchestrator {
                     let loaded = self.fresh(lease, who.clone(), code).await;
                     return self.run_loaded(&held, who, loaded).await;
                 }
-                Err(who) => Box::pin(self.unregistered(&held, who, Attempt::Counts)).await,
+                Err(who) => Box::pin(self.begin_without_code(&held, who)).await,
             },
             Stage::GoesOn { who } => match self.code_of(who) {
                 Ok((who, code)) => {
@@ -240,6 +240,12 @@ impl Orchestrator {
             return None;
         }
         output.prune = self.prune_with_commit(&who, &output, &promises, self.now(held));
+        if !output.unaddressed.is_empty()
+            && let Err(hindrance) = Box::pin(self.address_answers(&who.instance, &mut output)).await
+        {
+            Box::pin(self.hindered(held, &who, hindrance)).await;
+            return None;
+        }
         self.finish(held, who, resident, output).await
     }
 
@@ -298,7 +304,10 @@ impl Orchestrator {
     async fn late_mail(&self, held: &Held, who: Identity, outcome: Outcome) {
         let lease = &held.lease;
         let execution_id = lease.position.execution_id.max(INITIAL_EXECUTION_ID);
-        let output = answer_late_mail(who.clone(), outcome, mail_of(&lease.messages), self.now(held));
+        let mut output = answer_late_mail(who.clone(), outcome, mail_of(&lease.messages), self.now(held));
+        if let Err(hindrance) = self.address_answers(&who.instance, &mut output).await {
+            return self.hindered(held, &who, hindrance).await;
+        }
         let told = report::Told::of(&output, &Life::default(), lease.position.last_event_id);
         let end = commit(&self.core, commit_of(lease, execution_id, output, self.at_most(held))).await;
         if let Some(written) = self.settle(held, &who, end).await {

@@ -1,11 +1,13 @@
-//! Who waits for an instance whose history cannot be read, and for whom it waits.
+//! Who waits for an instance, where its own record does not tell, and for whom it waits.
 //!
-//! Most stores say with the lease who its parent is. Of one that knows the parent's name only, the parent's own history is
-//! asked. Its children are known to the administrative side.
+//! Most stores say with the lease who the parent of an instance is, and which of its events asked. Where that is not
+//! known, the parent's own history is asked: of an instance whose history cannot be read, and of children that were
+//! started by releases that did not record the parent's execution. Its children are known to the administrative side.
 
 use std::sync::Arc;
 
-use abide_model::{Event, EventKind, build_child_instance_id};
+use abide_engine::TurnOutput;
+use abide_model::{Event, EventKind, WorkItem, build_child_instance_id};
 use abide_provider::{InstanceLease, Operation, ParentLink, Provider, ProviderError, StoreError};
 use futures_util::FutureExt;
 
@@ -16,18 +18,55 @@ use crate::insist::Told;
 impl Orchestrator {
     /// The one to tell of the end of the leased instance, if there is one and it can be found.
     pub(super) async fn parent_of(&self, lease: &InstanceLease) -> Result<Option<ParentLink>, Hindrance> {
-        if lease.parent.is_some() {
-            return Ok(lease.parent.clone());
+        self.complete_link(&lease.instance, lease.parent.clone()).await
+    }
+
+    /// Addresses answers to parents whose execution is not known: to the one that asked for `child`, if it is the
+    /// parent's current execution. Any other has ended, and takes no answers.
+    pub(super) async fn address_answers(
+        &self,
+        child: &str,
+        output: &mut TurnOutput,
+    ) -> Result<(), Hindrance> {
+        for place in std::mem::take(&mut output.unaddressed) {
+            let Some(
+                WorkItem::SubOrchCompleted { parent_instance, parent_execution_id, parent_id, .. }
+                | WorkItem::SubOrchFailed { parent_instance, parent_execution_id, parent_id, .. },
+            ) = output.orchestrator_items.get_mut(place)
+            else {
+                continue;
+            };
+            let known = ParentLink {
+                instance: parent_instance.clone(),
+                execution_id: None,
+                event_id: Some(*parent_id),
+            };
+            let link = self.complete_link(child, Some(known)).await?;
+            if let Some(execution_id) = link.and_then(|link| link.execution_id) {
+                *parent_execution_id = execution_id;
+            }
         }
-        let (store, child) = (Arc::clone(&self.core.store), lease.instance.clone());
+        Ok(())
+    }
+
+    /// Fills in what `known` does not say of the parent of `child`, as far as the parent's record tells.
+    async fn complete_link(
+        &self,
+        child: &str,
+        known: Option<ParentLink>,
+    ) -> Result<Option<ParentLink>, Hindrance> {
+        if known.as_ref().is_some_and(|link| link.execution_id.is_some() && link.event_id.is_some()) {
+            return Ok(known);
+        }
+        let (store, child, start) = (Arc::clone(&self.core.store), child.to_owned(), known.clone());
         let call = move || {
-            let (store, child) = (Arc::clone(&store), child.clone());
-            async move { find_parent(&*store, &child).await }.boxed()
+            let (store, child, known) = (Arc::clone(&store), child.clone(), start.clone());
+            async move { find_parent(&*store, &child, known).await }.boxed()
         };
         match self.core.insist(Operation::GetParentId, call).await {
             Told::Done(parent) => Ok(parent),
-            // Whoever cannot be found cannot be told.
-            Told::Refused { .. } => Ok(None),
+            // A parent that cannot be found cannot be told.
+            Told::Refused { .. } => Ok(known),
             Told::GivenUp => Err(Hindrance::GivenUp),
         }
     }
@@ -53,16 +92,31 @@ impl Orchestrator {
     }
 }
 
-async fn find_parent(store: &dyn Provider, child: &str) -> Result<Option<ParentLink>, StoreError> {
-    let Some(admin) = store.as_management_capability() else { return Ok(None) };
-    let parent = or_retry(admin.get_parent_id(child).await)?.flatten();
-    let Some(instance) = parent else { return Ok(None) };
-    let history = or_retry(store.read(&instance).await)?.unwrap_or_default();
-    let asked = history.iter().rev().find(|event| asks_for(event, child));
-    Ok(asked.map(|event| ParentLink {
-        execution_id: Some(event.execution_id),
-        event_id: Some(event.event_id),
-        instance: instance.clone(),
+async fn find_parent(
+    store: &dyn Provider,
+    child: &str,
+    known: Option<ParentLink>,
+) -> Result<Option<ParentLink>, StoreError> {
+    let link = match (known, store.as_management_capability()) {
+        (Some(link), _) => link,
+        (None, None) => return Ok(None),
+        (None, Some(admin)) => match or_retry(admin.get_parent_id(child).await)?.flatten() {
+            Some(instance) => ParentLink { instance, execution_id: None, event_id: None },
+            None => return Ok(None),
+        },
+    };
+    let history = or_retry(store.read(&link.instance).await)?.unwrap_or_default();
+    let is_the_ask = |event: &&Event| {
+        asks_for(event, child) && link.event_id.is_none_or(|asked_by| asked_by == event.event_id)
+    };
+    let asked = history.iter().rev().find(is_the_ask);
+    Ok(Some(match asked {
+        Some(event) => ParentLink {
+            execution_id: Some(event.execution_id),
+            event_id: Some(event.event_id),
+            instance: link.instance,
+        },
+        None => link,
     }))
 }
 

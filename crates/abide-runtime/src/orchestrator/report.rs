@@ -167,7 +167,10 @@ fn remark(who: &Identity, notice: &Notice) {
         };
     }
     match notice {
-        Notice::ChildIdTaken { .. } | Notice::Misrouted { .. } | Notice::InvalidPinnedVersion { .. } => {
+        Notice::ChildIdTaken { .. }
+        | Notice::Misrouted { .. }
+        | Notice::InvalidPinnedVersion { .. }
+        | Notice::WaitsForNothing => {
             at!(warn);
         }
         Notice::PanicAfterEnd { .. } => at!(error),

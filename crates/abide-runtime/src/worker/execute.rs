@@ -45,7 +45,8 @@ pub(super) struct Signals<'run> {
 impl Worker {
     pub(super) async fn execute(&self, activity: Activity, renewed: LeaseGuard, slot: Slot, ticket: Ticket) {
         let Some((_, handler)) = self.core.activities.resolve_handler(&activity.name) else {
-            return Box::pin(self.unregistered(&activity)).await;
+            Box::pin(self.unregistered(&activity)).await;
+            return ticket.pass_on(Some(slot));
         };
         let (activity, cancellation) = (Arc::new(activity), Cancellation::default());
         let (number, place) = (slot.number(), Place::new(slot));
@@ -70,13 +71,12 @@ impl Worker {
                 place.returned();
                 // The slot is free as soon as the result has a place to wait in.
                 let _waits = Arc::clone(&self.unacknowledged).acquire_owned().await;
-                place.leave();
-                drop(ticket);
+                ticket.pass_on(place.take());
                 let outcome = self.settle(&activity, signals, result).await;
                 self.count(&activity, outcome, seconds);
             }
             Ran::Unwanted => {
-                place.leave();
+                ticket.pass_on(place.take());
                 // Unless it was cancelled, that is the store's doing.
                 if cancellation.reason().is_none_or(|reason| reason == CancellationReason::LeaseLost) {
                     self.core.chances.spoiled(activity.key());
@@ -85,7 +85,7 @@ impl Worker {
             }
             Ran::Interrupted => {
                 Box::pin(self.hand_back(&activity, GiveBack::UNTRIED)).await;
-                place.leave();
+                ticket.pass_on(place.take());
             }
         }
         drop(renewed);

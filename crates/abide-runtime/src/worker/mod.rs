@@ -23,7 +23,7 @@ use abide_client::Client;
 use abide_provider::{
     LeaseWork, Operation, Provider, ProviderError, SessionFetchConfig, StolenLeases, StoreError, WorkLease,
 };
-use futures_util::future::{BoxFuture, FutureExt};
+use futures_util::future::{BoxFuture, Either, FutureExt, select};
 use tokio::sync::{Notify, Semaphore};
 use tracing::{Instrument, warn};
 
@@ -31,7 +31,7 @@ use self::activity::Activity;
 use self::finish::Taken;
 use self::running::Running;
 pub(crate) use self::session::keep_sessions;
-use self::session::{Room, Sessions, Ticket};
+use self::session::{Admission, Room, Sessions, Ticket, Turn};
 pub(crate) use self::watch::{listen, watch};
 use crate::ProblemPolicy;
 use crate::chances::Verdict;
@@ -40,7 +40,7 @@ use crate::crowd::Served;
 use crate::dispatch::{GiveBack, Lane, Next, Slot, give_back};
 use crate::orchestrator::Orchestrator;
 use crate::renewal::{Lease, LeaseGuard, Leased};
-use crate::serving::{ANOTHER_SUSPECT, Admission};
+use crate::serving::{ANOTHER_SUSPECT, SuspectAdmission};
 
 /// So many finished activities per slot may wait for the store to take their result.
 const UNACKNOWLEDGED_PER_SLOT: usize = 4;
@@ -61,8 +61,8 @@ pub(crate) struct Worker {
 /// Something leased from the queue of activities.
 #[expect(clippy::large_enum_variant, reason = "nearly all are activities")]
 pub(crate) enum Job {
-    /// It has no ticket if its session is one too many.
-    Activity { activity: Activity, renewed: LeaseGuard, slot: Slot, ticket: Option<Ticket> },
+    /// An activity, and whether it may run.
+    Activity { activity: Activity, renewed: LeaseGuard, slot: Slot, admission: Admission },
     /// It is no activity.
     Misrouted { lease: Box<WorkLease>, slot: Slot },
 }
@@ -98,21 +98,56 @@ impl Worker {
         activity: Activity,
         renewed: LeaseGuard,
         slot: Slot,
-        ticket: Option<Ticket>,
+        admission: Admission,
     ) {
         let settings = &self.core.settings;
         // First of all, because whatever is handed back after this gets back what it took.
         let _suspect = match self.core.serving.admit_activity(activity.attempt) {
-            Admission::Admitted(permit) => permit,
-            Admission::AnotherSuspect => {
+            SuspectAdmission::Admitted(permit) => permit,
+            SuspectAdmission::AnotherSuspect => {
                 return Box::pin(self.hand_back(&activity, GiveBack::untried(ANOTHER_SUSPECT))).await;
             }
         };
         let verdict = self.core.chances.judge(activity.key(), activity.attempt, settings.max_attempts);
-        match (ticket, verdict) {
-            (None, _) => Box::pin(self.hand_back(&activity, GiveBack::untried(SESSION_TOO_MANY))).await,
-            (Some(_), Verdict::Poison) => Box::pin(self.poison(&activity)).await,
-            (Some(ticket), Verdict::Try) => self.execute(activity, renewed, slot, ticket).await,
+        let back = match admission {
+            Admission::Now(ticket) => {
+                return self.admitted(activity, renewed, (slot, ticket), verdict).await;
+            }
+            Admission::After(turn) => {
+                drop(slot);
+                match Box::pin(self.wait_for(turn)).await {
+                    Some(admitted) => return self.admitted(activity, renewed, admitted, verdict).await,
+                    None => GiveBack::UNTRIED,
+                }
+            }
+            Admission::TooManySessions => GiveBack::untried(SESSION_TOO_MANY),
+            Admission::TooManyWaiting { delay } => GiveBack::untried(delay),
+        };
+        Box::pin(self.hand_back(&activity, back)).await;
+    }
+
+    async fn admitted(
+        &self,
+        activity: Activity,
+        renewed: LeaseGuard,
+        (slot, ticket): (Slot, Ticket),
+        verdict: Verdict,
+    ) {
+        match verdict {
+            Verdict::Poison => {
+                Box::pin(self.poison(&activity)).await;
+                ticket.pass_on(Some(slot));
+            }
+            Verdict::Try => self.execute(activity, renewed, slot, ticket).await,
+        }
+    }
+
+    /// Waits until the session of an activity is free. `None`: the activity cannot run here.
+    async fn wait_for(&self, turn: Turn) -> Option<(Slot, Ticket)> {
+        let ending = Box::pin(self.core.stop.ending.cancelled());
+        match select(Box::pin(turn.comes()), ending).await {
+            Either::Left((admitted, _)) => admitted,
+            Either::Right(_) => None,
         }
     }
 
@@ -203,15 +238,15 @@ impl Lane for Worker {
             interval: settings.worker_renewal_interval,
         };
         let renewed = self.core.renewals.hold(keep, granted.by);
-        let ticket = self.sessions.enter(activity.session.as_deref());
-        Job::Activity { activity, renewed, slot, ticket }
+        let admission = self.sessions.enter(activity.session.as_deref());
+        Job::Activity { activity, renewed, slot, admission }
     }
 
     async fn run(self: Arc<Self>, job: Job) -> Option<Next<WorkLease>> {
         match job {
-            Job::Activity { activity, renewed, slot, ticket } => {
+            Job::Activity { activity, renewed, slot, admission } => {
                 let span = activity.span();
-                self.work(activity, renewed, slot, ticket).instrument(span).await;
+                self.work(activity, renewed, slot, admission).instrument(span).await;
             }
             Job::Misrouted { lease, slot } => Box::pin(self.misrouted(*lease, slot)).await,
         }

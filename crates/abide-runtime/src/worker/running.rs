@@ -87,8 +87,13 @@ impl Place {
 
     /// Leaves the slot to the next.
     pub(super) fn leave(&self) {
-        let slot = self.lock().slot.take();
+        let slot = self.take();
         drop(slot);
+    }
+
+    /// Takes the slot out, unless the next has it.
+    pub(super) fn take(&self) -> Option<Slot> {
+        self.lock().slot.take()
     }
 
     fn has_returned(&self) -> bool {

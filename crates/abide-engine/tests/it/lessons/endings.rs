@@ -11,9 +11,10 @@ use crate::support::past::{OURS, REFERENCE, activity, activity_done, child, past
 use crate::support::{Code, Given, check, check_from, code, print, run_cold};
 
 // 1C: a child was scheduled and dropped by a function that returned in the same turn. Its cancel was sent,
-// its start was not, and the queue stalled behind a message for an instance that never existed.
+// its start was not, and the queue stalled behind a message for an instance that never existed. Ours sends both,
+// the cancel first: the child exists, and its code never runs.
 #[test]
-fn a_child_started_and_dropped_in_one_turn_is_neither_started_nor_cancelled() {
+fn a_child_started_and_dropped_in_one_turn_is_cancelled_before_it_starts() {
     check(
         code(|ctx, _| async move {
             let _child = ctx.schedule_sub_orchestration("Child", "c");
@@ -26,6 +27,8 @@ fn a_child_started_and_dropped_in_one_turn_is_neither_started_nor_cancelled() {
               2 SubOrchestrationScheduled { name: "Child", instance: "sub::2", input: "c" }
               3 SubOrchestrationCancelRequested[2] { reason: "dropped_future" }
               4 OrchestrationCompleted { output: "x" }
+              -> Cancel i::sub::2 "parent dropped sub-orchestration future"
+              -> Start i::sub::2 Child(c) for i#2
               => Completed "x"
         "#]],
     );
@@ -183,6 +186,8 @@ fn continue_as_new_cancels_children_and_activities_of_this_turn_and_of_earlier_o
               10 SubOrchestrationCancelRequested[6] { reason: "orchestration_terminal_continued_as_new" }
               11 ActivityCancelRequested[7] { reason: "orchestration_terminal_continued_as_new" }
               12 OrchestrationContinuedAsNew { input: "next" }
+              -> Cancel i::sub::6 "parent continued as new"
+              -> Start i::sub::6 Child(new) for i#6
               -> Cancel i::sub::2 "parent continued as new"
               -> ContinueAsNew i(next) version=None carry=[] status=None
               -> cancel activity 3

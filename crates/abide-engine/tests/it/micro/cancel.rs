@@ -2,15 +2,18 @@
 
 use std::time::Duration;
 
+use abide_engine::model::{Timestamp, WorkItem};
+use abide_engine::{Mail, MailId, cancel_unstarted};
 use expect_test::expect;
 
+use crate::support::drive::text;
 use crate::support::mail::{
     cancel, child_error, child_failed, done, failed_with, fired, message, poisoned, signal, start, start_by,
 };
-use crate::support::{check, code};
+use crate::support::{check, code, identity};
 
 #[test]
-fn what_is_dropped_in_the_poll_that_made_it_is_recorded_and_never_starts() {
+fn what_is_dropped_in_the_poll_that_made_it_is_recorded_and_never_runs() {
     check(
         code(|ctx, _| async move {
             drop(ctx.schedule_timer(Duration::from_secs(5)));
@@ -32,6 +35,8 @@ fn what_is_dropped_in_the_poll_that_made_it_is_recorded_and_never_starts() {
               8 ActivityCancelRequested[4] { reason: "dropped_future" }
               9 ExternalSubscribedCancelled[5] { reason: "dropped_future" }
               -> worker ActivityExecute 6 b(y)
+              -> Cancel i::sub::3 "parent dropped sub-orchestration future"
+              -> Start i::sub::3 C(c) for i#3
               -> cancel activity 4
               => Running
             T2
@@ -464,4 +469,31 @@ fn a_cancelled_child_tells_its_parent() {
               => Failed application | canceled: parent canceled
         "##]],
     );
+}
+
+#[test]
+fn an_execution_that_is_cancelled_before_its_start_needs_no_code() {
+    let id = |place: usize| MailId(u64::try_from(place).unwrap());
+    let mail = |items: Vec<WorkItem>| -> Vec<Mail> {
+        items.into_iter().enumerate().map(|(place, item)| Mail { id: id(place), item }).collect()
+    };
+    let end_of = |items| cancel_unstarted(identity(1), mail(items), Timestamp::from_millis(1_000));
+
+    let output = end_of(vec![cancel("why"), start_by(("P", 7, 3), "in"), signal("s", "")]);
+    let output = output.expect("the cancel is older than the start");
+    expect![[r##"
+        T1
+          1 OrchestrationStarted { input: "in", parent: "P"#7 }
+          2 OrchestrationCancelRequested { reason: "why" }
+          3 OrchestrationFailed { details: Application { kind: Cancelled { reason: "why" }, message: "", retryable: false } }
+          -> ChildFailed to P/3#7 canceled: why
+          notice: ExternalRaised dropped: the execution has ended
+          => Failed application | canceled: why
+    "##]]
+    .assert_eq(&text(&output));
+    assert_eq!(output.consumed.len(), 3, "nothing is left for anybody to run");
+
+    assert_eq!(end_of(vec![start("in"), cancel("late")]), None, "its code runs first");
+    assert_eq!(end_of(vec![start("in")]), None);
+    assert_eq!(end_of(vec![cancel("early")]), None, "nothing starts it");
 }

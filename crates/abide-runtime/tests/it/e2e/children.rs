@@ -131,39 +131,68 @@ fn what_a_child_reports_to_an_earlier_execution_reaches_nobody() {
     });
 }
 
+/// The start of a child as releases before 0.1.30 sent it: without the execution that asked.
+fn old_start(instance: &str, parent: &str) -> WorkItem {
+    WorkItem::StartOrchestration {
+        instance: instance.to_owned(),
+        orchestration: "Child".to_owned(),
+        input: String::new(),
+        version: None,
+        parent_instance: Some(parent.to_owned()),
+        parent_id: Some(2),
+        parent_execution_id: None,
+        execution_id: 1,
+    }
+}
+
+fn scheduled(child: &str) -> EventKind {
+    EventKind::SubOrchestrationScheduled {
+        name: "Child".to_owned(),
+        instance: child.to_owned(),
+        input: String::new(),
+    }
+}
+
+/// Writes an instance of `Main` whose first execution continued as new, and whose second began with `asked`.
+async fn continued(world: &World, instance: &str, asked: EventKind) {
+    world.start(instance, "Main", "").await;
+    let ended = EventKind::OrchestrationContinuedAsNew { input: String::new() };
+    world.write(Past::begins([ended]).ended("ContinuedAsNew")).await;
+    let second = Past::begins([asked]).events_of(instance, 2);
+    world.store.append_with_execution(instance, 2, second).await.unwrap();
+}
+
 #[test]
-fn a_child_whose_start_names_no_execution_of_its_parent_answers_the_first() {
+fn a_child_whose_start_names_no_execution_of_its_parent_answers_the_current_one() {
     on_every_store(async |world: World| {
-        let node = || {
-            Node::new()
-                .orchestration("Child", |_, _| async move { Ok("old child".to_owned()) })
-                .orchestration(
-                    "Main",
-                    |ctx, _| async move { ctx.schedule_sub_orchestration("Child", "").await },
-                )
-        };
-        // As an older build would have left it: the parent waits, the start of the child has no such field.
+        let node = Node::new()
+            .orchestration("Child", |_, _| async move { Ok("old child".to_owned()) })
+            .orchestration("Main", |ctx, _| async move { ctx.schedule_sub_orchestration("Child", "").await });
+        // As an older build would have left them: the parents wait, the starts of the children have no such field.
         world.start("i", "Main", "").await;
-        let scheduled = EventKind::SubOrchestrationScheduled {
-            name: "Child".to_owned(),
-            instance: "sub::2".to_owned(),
-            input: String::new(),
-        };
-        world.write(Past::begins([scheduled])).await;
-        world
-            .mail(WorkItem::StartOrchestration {
-                instance: "i::sub::2".to_owned(),
-                orchestration: "Child".to_owned(),
-                input: String::new(),
-                version: None,
-                parent_instance: Some("i".to_owned()),
-                parent_id: Some(2),
-                parent_execution_id: None,
-                execution_id: 1,
-            })
-            .await;
-        let runtime = world.run(node()).await;
+        world.write(Past::begins([scheduled("sub::2")])).await;
+        continued(&world, "j", scheduled("sub::2_2")).await;
+        world.mail(old_start("i::sub::2", "i")).await;
+        world.mail(old_start("j::sub::2_2", "j")).await;
+        let runtime = world.run(node).await;
         assert_eq!(world.end("i").await.unwrap(), "old child");
+        assert_eq!(world.end("j").await.unwrap(), "old child");
+        runtime.shutdown(None).await;
+    });
+}
+
+#[test]
+fn a_child_that_an_earlier_execution_asked_for_does_not_answer_the_current_one() {
+    on_every_store(async |world: World| {
+        let node = Node::new()
+            .orchestration("Child", |_, _| async move { Ok("old child".to_owned()) })
+            .orchestration("Main", |ctx, _| async move { Ok(ctx.schedule_wait("go").await) });
+        continued(&world, "i", EventKind::ExternalSubscribed { name: "go".to_owned() }).await;
+        world.mail(old_start("i::sub::2", "i")).await;
+        let runtime = world.run(node).await;
+        assert_eq!(world.end("i::sub::2").await.unwrap(), "old child");
+        world.raise("i", "go", "went").await;
+        assert_eq!(world.end("i").await.unwrap(), "went", "the answer was for another execution");
         runtime.shutdown(None).await;
     });
 }

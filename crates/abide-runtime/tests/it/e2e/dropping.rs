@@ -114,19 +114,58 @@ fn an_activity_that_is_dropped_where_it_was_scheduled_never_starts() {
 }
 
 #[test]
-fn a_child_that_is_started_and_dropped_at_once_never_exists_and_holds_nobody_up() {
+fn a_child_that_is_started_and_dropped_at_once_exists_as_cancelled_and_never_runs() {
     on_every_store(async |world: World| {
-        let node = Node::new().orchestration("Child", |_, _| async move { Ok(String::new()) }).orchestration(
-            "Main",
-            |ctx, input| async move {
-                drop(ctx.schedule_sub_orchestration("Child", ""));
+        let log = Log::new();
+        let runs = log.clone();
+        let node = Node::new()
+            .orchestration("Child", move |_, _| {
+                runs.write("ran");
+                async move { Ok(String::new()) }
+            })
+            .orchestration("Main", |ctx, input| async move {
+                drop(ctx.schedule_sub_orchestration("Child", "c"));
+                if input == "wait" {
+                    ctx.schedule_wait("go").await;
+                }
                 Ok(input)
-            },
-        );
+            });
         let runtime = world.run(node).await;
         assert_eq!(world.start_and_end("i", "Main", "1").await.unwrap(), "1");
-        assert_eq!(world.start_and_end("j", "Main", "2").await.unwrap(), "2");
-        assert!(world.history("i::sub::2").await.is_empty());
+        world.start("j", "Main", "wait").await;
+        for child in ["i::sub::2", "j::sub::2"] {
+            let reason = "parent dropped sub-orchestration future";
+            assert_eq!(world.end(child).await.unwrap_err(), format!("canceled: {reason}"));
+            assert_eq!(
+                world.trace(child).await,
+                [
+                    "1 OrchestrationStarted c".to_owned(),
+                    format!("2 OrchestrationCancelRequested {reason}"),
+                    format!("3 OrchestrationFailed canceled: {reason}"),
+                ]
+            );
+            let info = world.client().get_instance_info(child).await.unwrap();
+            assert_eq!(info.parent_instance_id.as_deref(), child.get(..1));
+        }
+        world.raise("j", "go", "").await;
+        assert_eq!(world.end("j").await.unwrap(), "wait");
+        assert_eq!(log.lines(), Vec::<String>::new());
+        world.is_drained().await;
+        runtime.shutdown(None).await;
+    });
+}
+
+#[test]
+fn a_child_that_is_dropped_at_once_ends_also_where_its_code_is_not_registered() {
+    on_every_store(async |world: World| {
+        let node = Node::new().orchestration("Main", |ctx, input| async move {
+            drop(ctx.schedule_sub_orchestration("Elsewhere", "c"));
+            Ok(input)
+        });
+        let runtime = world.run(node).await;
+        assert_eq!(world.start_and_end("i", "Main", "1").await.unwrap(), "1");
+        let ended = world.end("i::sub::2").await.unwrap_err();
+        assert_eq!(ended, "canceled: parent dropped sub-orchestration future");
         world.is_drained().await;
         runtime.shutdown(None).await;
     });

@@ -90,3 +90,26 @@ fn an_activity_that_is_stopped_and_one_that_does_not_stop_are_said_to_be() {
         assert_eq!(listener.count("the activity did not stop in time and is dropped"), 1);
     });
 }
+
+#[test]
+fn an_orchestration_that_waits_for_nothing_is_warned_about_once_and_can_be_cancelled() {
+    virtually(async |world: World| {
+        let listener = Listener::of_warnings();
+        let hearing = set_default(listener.clone());
+        let node = || Node::new().orchestration("Main", |_, _| futures::future::pending());
+        let runtime = world.run(node()).await;
+        world.start("i", "Main", "").await;
+        world.recorded("i", "OrchestrationStarted", 1).await;
+        world.raise("i", "anything", "").await;
+        world.recorded("i", "ExternalEvent", 1).await;
+        runtime.shutdown(None).await;
+        let runtime = world.run(node()).await;
+        world.raise("i", "anything", "").await;
+        world.recorded("i", "ExternalEvent", 2).await;
+        assert_eq!(listener.count("the orchestration waits for nothing"), 1, "{:#?}", listener.lines());
+        world.client().cancel_instance("i", "enough").await.unwrap();
+        assert_eq!(world.end("i").await.unwrap_err(), "canceled: enough");
+        runtime.shutdown(None).await;
+        drop(hearing);
+    });
+}

@@ -269,6 +269,41 @@ fn a_successor_whose_start_never_comes_is_poison_itself() {
     });
 }
 
+// A start from elsewhere does not begin a successor, so it must not stand for the one that was lost either.
+#[test]
+fn a_successor_that_fails_before_its_first_turn_has_its_start_and_tells_its_parent() {
+    on_every_store(async |world: World| {
+        world.start("i", "Main", "").await;
+        let scheduled = EventKind::SubOrchestrationScheduled {
+            name: "Main".to_owned(),
+            instance: "child".to_owned(),
+            input: String::new(),
+        };
+        world.write(Past::begins([scheduled])).await;
+        world.start("child", "Main", "").await;
+        let ended = EventKind::OrchestrationContinuedAsNew { input: "next".to_owned() };
+        world.write(Past::begins([ended]).child_of("i", 2).ended("ContinuedAsNew")).await;
+        world.start("child", "Main", "from elsewhere").await;
+        let node = Node::new()
+            .orchestration("Main", |ctx, _| async move {
+                ctx.schedule_sub_orchestration_with_id("Main", "child", "").await
+            })
+            .with(|options| options.max_attempts = 1);
+        let runtime = world.run(node).await;
+        let details = world.failure("i").await;
+        assert_eq!(details.category(), "poison");
+        let successor = world.history_of("child", 2).await;
+        assert_eq!(names(&successor), ["OrchestrationStarted", "OrchestrationFailed"]);
+        let EventKind::OrchestrationStarted { input, parent_instance, parent_id, .. } = &successor[0].kind
+        else {
+            panic!("{successor:?}")
+        };
+        assert_eq!(input, "", "what it was to begin with is lost");
+        assert_eq!((parent_instance.as_deref(), *parent_id), (Some("i"), Some(2)));
+        runtime.shutdown(None).await;
+    });
+}
+
 #[test]
 fn a_successor_without_code_is_poison_with_what_its_start_says() {
     virtually(async |world: World| {

@@ -56,6 +56,58 @@ fn many_activities_of_a_session_run_at_once_on_its_node() {
     });
 }
 
+/// A node without a name, with `slots` slots: `Fan` asks for six held activities of one session, `Beside` for one of
+/// another session and for one of none.
+fn nameless(slots: usize, log: &Log, gate: &Gate) -> Node {
+    Node::new()
+        .held("Held", log, gate)
+        .orchestration("Fan", |ctx, _| async move {
+            let all = (0..6).map(|n| ctx.schedule_activity_on_session("Held", n.to_string(), "s")).collect();
+            Ok(ctx.join(all).await.len().to_string())
+        })
+        .orchestration("Beside", |ctx, _| async move {
+            ctx.schedule_activity_on_session("Echo", "", "another").await?;
+            ctx.schedule_activity("Echo", "beside").await
+        })
+        .with(|options| options.worker_concurrency = slots)
+}
+
+#[test]
+fn without_a_node_id_the_activities_of_a_session_run_one_after_the_other() {
+    for slots in [2, 16] {
+        on_every_store(async |world: World| {
+            let (log, gate) = (Log::new(), Gate::closed());
+            let runtime = world.run(nameless(slots, &log, &gate)).await;
+            world.start("i", "Fan", "").await;
+            gate.waiting_for(1).await;
+            // Those that wait take no slot from others, and keep no other session from being served.
+            assert_eq!(world.start_and_end("j", "Beside", "").await.unwrap(), "beside");
+            assert_eq!(log.lines().len(), 1, "one at a time: {:?}", log.lines());
+            gate.open();
+            assert_eq!(world.end("i").await.unwrap(), "6");
+            assert_eq!(log.lines().len(), 6);
+            runtime.shutdown(None).await;
+        });
+    }
+}
+
+#[test]
+fn activities_that_wait_for_their_session_are_given_back_when_the_node_stops() {
+    on_every_store(async |world: World| {
+        let (log, gate) = (Log::new(), Gate::closed());
+        let stopped = world.run(nameless(16, &log, &gate)).await;
+        world.start("i", "Fan", "").await;
+        gate.waiting_for(1).await;
+        assert_eq!(world.start_and_end("j", "Beside", "").await.unwrap(), "beside");
+        stopped.shutdown(Some(100)).await;
+        gate.open();
+        let runtime = world.run(nameless(16, &log, &gate)).await;
+        assert_eq!(world.end("i").await.unwrap(), "6");
+        assert_eq!(log.lines().len(), 7, "one was interrupted, and no other had begun");
+        runtime.shutdown(None).await;
+    });
+}
+
 #[test]
 fn a_node_serves_no_more_sessions_at_once_than_it_may() {
     on_every_store(async |world: World| {

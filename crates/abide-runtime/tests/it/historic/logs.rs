@@ -67,6 +67,7 @@ async fn provoke(scene: &Scene) {
         client.raise_event("tells", "go", SECRET).await.unwrap();
         client.enqueue_event("tells", "q", SECRET).await.unwrap();
     }
+    client.cancel_instance("Foreign", "it waits for nothing").await.unwrap();
     for name in ["tells", "Panics", "Asks", "Foreign", "Nowhere"] {
         assert!(scene.end_of(name).await.is_err());
     }

@@ -9,7 +9,7 @@
 //! |---|---|
 //! | 3.1-1A | `orphans::lesson_03_01a_a_signal_to_a_typo_stops_nobody`, `abide-sqlite::lessons::defects::lesson_1a_a_signal_to_a_typo_stops_nobody` |
 //! | 3.1-1B | `orphans::lesson_03_01b_cancelling_what_is_missing_stops_nobody`, `abide-sqlite::lessons::defects::lesson_1b_cancelling_what_is_missing_stops_nobody` |
-//! | 3.1-1C | `orphans::lesson_03_01c_a_child_dropped_in_the_turn_that_asked_for_it_stops_nobody`, `abide-engine::lessons::endings::a_child_started_and_dropped_in_one_turn_is_neither_started_nor_cancelled`, `abide-sqlite::lessons::defects::lesson_1c_cancelling_a_child_that_never_started_stops_nobody` |
+//! | 3.1-1C | `orphans::lesson_03_01c_a_child_dropped_in_the_turn_that_asked_for_it_stops_nobody`, `abide-engine::lessons::endings::a_child_started_and_dropped_in_one_turn_is_cancelled_before_it_starts`, `abide-sqlite::lessons::defects::lesson_1c_cancelling_a_child_that_never_started_stops_nobody` |
 //! | 3.1-2 | `orphans::lesson_03_02_a_renewal_that_fails_once_costs_no_activity` |
 //! | 3.1-3a | `orphans::lesson_03_03a_a_parent_hears_of_a_child_that_broke_a_limit`, `abide-engine::lessons::endings::a_child_that_breaks_a_limit_tells_its_parent` |
 //! | 3.1-3b | `orphans::lesson_03_03b_a_parent_hears_of_a_child_whose_turn_is_refused` |

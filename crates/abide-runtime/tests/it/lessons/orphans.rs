@@ -47,10 +47,12 @@ fn lesson_03_01c_a_child_dropped_in_the_turn_that_asked_for_it_stops_nobody() {
         scene.node(hasty).await;
         assert_eq!(scene.run("hasty", "Hasty", "").await.unwrap(), "done");
         others_are_served(&scene).await;
-        // A child that was never started is not there, running or cancelled.
+        // The child exists, as canceled: the parent's history names it.
         let mut all = scene.client().list_all_instances().await.unwrap();
         all.sort();
-        assert_eq!(all, ["hasty", "normal"]);
+        assert_eq!(all, ["hasty", "hasty::sub::2", "normal"]);
+        let child = scene.client().get_instance_info("hasty::sub::2").await.unwrap();
+        assert_eq!(child.status, "Failed");
     });
 }
 
@@ -188,7 +190,8 @@ fn lesson_03_05_continue_as_new_cancels_what_its_execution_left_open() {
         let end = scene.end_of("earlier").await.unwrap_err();
         assert!(end.starts_with("canceled:"), "{end}");
         scene.until(|dump| dump.work.is_empty() && dump.messages.is_empty()).await;
-        assert!(!scene.world.memory.dump().instances.contains_key("same-turn"));
+        let end = scene.end_of("same-turn").await.unwrap_err();
+        assert_eq!(end, "canceled: parent continued as new", "it exists, and has never run");
         let asked = |kind: &EventKind| matches!(kind, EventKind::ActivityCancelRequested { .. });
         assert_eq!(scene.count("eternal", 1, asked).await, 1);
     });

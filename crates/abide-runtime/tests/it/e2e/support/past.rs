@@ -63,6 +63,30 @@ impl Past {
         self
     }
 
+    /// Its execution is a child that this event of the first execution of `parent` asked for.
+    pub(crate) fn child_of(mut self, parent: &str, event_id: u64) -> Self {
+        if let Some(EventKind::OrchestrationStarted {
+            parent_instance, parent_id, parent_execution_id, ..
+        }) = self.events.first_mut()
+        {
+            *parent_instance = Some(parent.to_owned());
+            *parent_id = Some(event_id);
+            *parent_execution_id = Some(1);
+        }
+        self
+    }
+
+    /// The events, as the first of an execution.
+    pub(crate) fn events_of(self, instance: &str, execution_id: u64) -> Vec<Event> {
+        let Self { stamp, events, .. } = self;
+        let recorded = (1..).zip(events).map(|(id, kind)| {
+            let mut event = Event::with_event_id(id, instance.to_owned(), execution_id, None, kind);
+            event.duroxide_version.clone_from(&stamp);
+            event
+        });
+        recorded.collect()
+    }
+
     pub(crate) fn ended(mut self, status: &'static str) -> Self {
         self.status = Some(status);
         self
