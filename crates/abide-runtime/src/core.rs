@@ -10,9 +10,11 @@ use tokio::sync::Notify;
 
 use crate::chances::Chances;
 use crate::crowd::Crowd;
+use crate::executor::Executor;
 use crate::health::Pulse;
 use crate::observability::MetricsProvider;
 use crate::registry::{ActivityRegistry, OrchestrationRegistry};
+use crate::reminders::Reminders;
 use crate::renewal::Renewals;
 use crate::settings::Settings;
 use crate::stop::Stop;
@@ -25,6 +27,7 @@ pub(crate) struct Core {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) entropy: Arc<dyn Entropy>,
     pub(crate) spawn: Arc<dyn Spawn>,
+    pub(crate) executor: Arc<Executor>,
     pub(crate) settings: Settings,
     pub(crate) orchestrations: OrchestrationRegistry,
     pub(crate) activities: ActivityRegistry,
@@ -34,6 +37,7 @@ pub(crate) struct Core {
     /// Of activities.
     pub(crate) crowd: Crowd,
     pub(crate) chances: Chances,
+    pub(crate) reminders: Reminders,
     pub(crate) stop: Stop,
     pub(crate) caller: Caller,
     /// Leases that were given to us, and those of them that are over.

@@ -25,7 +25,7 @@ impl Orchestrator {
                 return self.late_mail(held, who, abide_engine::Outcome::Running).await;
             }
         };
-        warn!(target: "abide::runtime", instance_id = %who.instance, attempt = held.lease.attempt,
+        debug!(target: "abide::runtime", instance_id = %who.instance, attempt = held.lease.attempt,
             "its messages were tried too often; the instance fails");
         let details = self.poisoned(
             &held.lease,
@@ -138,7 +138,7 @@ impl Orchestrator {
         let back = match hindrance {
             Hindrance::Unreadable(problem) => {
                 warn!(target: "abide::runtime", instance_id = %who.instance, %problem, "its history cannot be read");
-                GiveBack::tried(LOOK_AGAIN)
+                GiveBack::tried(LOOK_AGAIN.saturating_mul(held.lease.attempt.max(1)))
             }
             Hindrance::Incompatible { version } => {
                 warn!(target: "abide::runtime", instance_id = %who.instance, %version,

@@ -38,6 +38,7 @@ use crate::crowd::Served;
 use crate::dispatch::{GiveBack, Lane, Next, Slot, give_back};
 use crate::orchestrator::Orchestrator;
 use crate::renewal::{Lease, LeaseGuard, Leased};
+use crate::task_state::TaskState;
 
 /// So many finished activities per slot may wait for the store to take their result.
 const UNACKNOWLEDGED_PER_SLOT: usize = 4;
@@ -56,10 +57,9 @@ pub(crate) struct Worker {
 }
 
 /// Something leased from the queue of activities.
-#[expect(clippy::large_enum_variant, reason = "nearly all are activities")]
 pub(crate) enum Job {
     /// It has no ticket if its session is one too many.
-    Activity { activity: Activity, renewed: LeaseGuard, slot: Slot, ticket: Option<Ticket> },
+    Activity { activity: Arc<Activity>, renewed: LeaseGuard, slot: Slot, ticket: Option<Ticket> },
     /// It is no activity.
     Misrouted { lease: Box<WorkLease>, slot: Slot },
 }
@@ -92,7 +92,7 @@ impl Worker {
     /// One activity, from its lease to its result.
     async fn work(
         self: Arc<Self>,
-        activity: Activity,
+        activity: Arc<Activity>,
         renewed: LeaseGuard,
         slot: Slot,
         ticket: Option<Ticket>,
@@ -179,7 +179,7 @@ impl Lane for Worker {
 
     fn take_on(&self, Next { lease, granted, slot }: Next<WorkLease>) -> Job {
         let activity = match Activity::of(lease, granted) {
-            Ok(activity) => activity,
+            Ok(activity) => Arc::new(activity),
             Err(lease) => return Job::Misrouted { lease, slot },
         };
         let settings = &self.core.settings;
@@ -189,9 +189,17 @@ impl Lane for Worker {
             lasts: settings.worker_lock_timeout,
             interval: settings.worker_renewal_interval,
         };
-        let renewed = self.core.renewals.hold(keep, granted.by);
+        let task = TaskState::new(Arc::clone(&self.core.executor));
+        let renewed = self.core.renewals.hold(keep, granted.by, Arc::<Activity>::clone(&activity), task);
         let ticket = self.sessions.enter(activity.session.as_deref());
         Job::Activity { activity, renewed, slot, ticket }
+    }
+
+    fn task(job: &Job) -> Option<&Arc<TaskState>> {
+        match job {
+            Job::Activity { renewed, .. } => Some(renewed.task()),
+            Job::Misrouted { .. } => None,
+        }
     }
 
     async fn run(self: Arc<Self>, job: Job) -> Option<Next<WorkLease>> {
