@@ -10,9 +10,9 @@ use abide_host::SystemEntropy;
 use abide_model::{Clock, Entropy, Spawn, panic_text};
 use abide_provider::{Ability, Provider};
 use futures_util::FutureExt;
-use futures_util::future::{join, join4};
+use futures_util::future::{join, join5};
 use tokio::sync::Notify;
-use tracing::{info, warn};
+use tracing::{debug, info, warn};
 
 use crate::block_log::{BlockLog, Blocked};
 use crate::chances::Chances;
@@ -20,10 +20,12 @@ use crate::clock::TokioClock;
 use crate::core::Core;
 use crate::crowd::Crowd;
 use crate::dispatch::dispatch;
+use crate::executor::Executor;
 use crate::health::Pulse;
 use crate::observability::{InstrumentedProvider, ObservabilityHandle};
 use crate::orchestrator::Orchestrator;
 use crate::registry::{ActivityRegistry, OrchestrationRegistry};
+use crate::reminders::Reminders;
 use crate::renewal::{Renewals, renew_leases};
 use crate::runtime::Runtime;
 use crate::serving::NodeServing;
@@ -32,6 +34,7 @@ use crate::stop::Stop;
 use crate::store_call::Caller;
 use crate::supervise::supervise;
 use crate::tasks::TokioTasks;
+use crate::watchdog::keep_watch;
 use crate::worker::{Worker, keep_sessions, listen, watch};
 use crate::{InvalidOptions, ProblemPolicy, RuntimeOptions, housekeeping, nodes, retention, syscall};
 
@@ -170,14 +173,7 @@ impl RuntimeBuilder {
         let entropy = self.entropy.unwrap_or_else(|| Arc::new(SystemEntropy));
         let observability = ObservabilityHandle::init(&settings.observability)
             .map_err(|message| StartError::Observability { message })?;
-        info!(target: "abide::runtime", service_name = %settings.observability.service_name,
-            service_version = settings.observability.service_version.as_deref(),
-            "abide runtime ({}) starting with provider {} ({})",
-            abide_model::BUILD_VERSION, provider.name(), provider.version());
-        info!(target: "abide::runtime", supported_range = %format_args!("{}..={}",
-            settings.supported_replay_versions.min, settings.supported_replay_versions.max),
-            "Orchestration dispatcher capability filter configured");
-
+        let handlers = Handlers::of(&self.orchestrations, &self.activities);
         let metrics = Arc::clone(observability.metrics_provider());
         let measured =
             InstrumentedProvider::with_clock(provider, Some(Arc::clone(&metrics)), Arc::clone(&clock));
@@ -200,10 +196,12 @@ impl RuntimeBuilder {
             serving,
             blocks: BlockLog::default(),
             blocked: Blocked::default(),
+            executor: Executor::new(Arc::clone(&clock), Arc::clone(&spawn)),
             renewals: Arc::new(Renewals::default()),
             pulse: Pulse::new(clock.monotonic()),
             crowd: Crowd::default(),
             chances: Chances::default(),
+            reminders: Reminders::default(),
             id,
             new_mail: Notify::new(),
             new_work: Notify::new(),
@@ -217,11 +215,43 @@ impl RuntimeBuilder {
             stop,
             caller,
         });
+        introduce(&core, &handlers);
         start(&core, of_client);
         // From here on its tasks hold it.
         drop(alive);
         Ok(Runtime::new(core, observability))
     }
+}
+
+/// What is registered, for people.
+struct Handlers {
+    orchestrations: String,
+    activities: String,
+}
+
+impl Handlers {
+    fn of(orchestrations: &OrchestrationRegistry, activities: &ActivityRegistry) -> Self {
+        let versioned = |name: &String| {
+            let versions = orchestrations.list_versions(name);
+            versions.iter().map(|version| format!("{name} {version}")).collect::<Vec<_>>().join(", ")
+        };
+        let orchestrations: Vec<String> = orchestrations.list_names().iter().map(versioned).collect();
+        Self { orchestrations: orchestrations.join(", "), activities: activities.list_names().join(", ") }
+    }
+}
+
+/// Says in one line what runs where.
+fn introduce(core: &Core, handlers: &Handlers) {
+    let Core { settings, store, .. } = core;
+    let range = &settings.supported_replay_versions;
+    info!(target: "abide::runtime", service_name = %settings.observability.service_name,
+        service_version = settings.observability.service_version.as_deref(),
+        node_id = settings.worker_node_id.as_deref().unwrap_or(&core.id),
+        orchestrations = %handlers.orchestrations, activities = %handlers.activities,
+        "abide runtime ({}) starting with provider {} ({})",
+        abide_model::BUILD_VERSION, store.name(), store.version());
+    debug!(target: "abide::runtime", supported_range = %format_args!("{}..={}", range.min, range.max),
+        "Orchestration dispatcher capability filter configured");
 }
 
 /// Starts everything that runs for a runtime. What must be heard at once, whatever user code does, has threads of its own.
@@ -283,7 +313,9 @@ fn serve(core: &Arc<Core>, worker: &Arc<Worker>) {
         listen(Arc::clone(&of_listener), stolen)
     });
     let watch = supervise(Arc::clone(core), "running activities", move || watch(Arc::clone(&of_watch)));
-    let serve = join4(leases, sessions, hear, watch).map(|((), (), (), ())| ());
+    let of_dog = Arc::clone(core);
+    let dog = supervise(Arc::clone(core), "watchdog", move || keep_watch(Arc::clone(&of_dog)));
+    let serve = join5(leases, sessions, hear, watch, dog).map(|((), (), (), (), ())| ());
     let servants = &core.stop.servants;
     core.spawn.spawn_apart("abide-renewals", servants.track_future(serve).boxed());
     core.spawn.spawn("sentinel", servants.track_future(core.stop.sentinel()).boxed());

@@ -11,9 +11,11 @@ use tokio::sync::Notify;
 use crate::block_log::{BlockLog, Blocked};
 use crate::chances::Chances;
 use crate::crowd::Crowd;
+use crate::executor::Executor;
 use crate::health::Pulse;
 use crate::observability::MetricsProvider;
 use crate::registry::{ActivityRegistry, OrchestrationRegistry};
+use crate::reminders::Reminders;
 use crate::renewal::Renewals;
 use crate::serving::NodeServing;
 use crate::settings::Settings;
@@ -27,6 +29,7 @@ pub(crate) struct Core {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) entropy: Arc<dyn Entropy>,
     pub(crate) spawn: Arc<dyn Spawn>,
+    pub(crate) executor: Arc<Executor>,
     pub(crate) settings: Settings,
     pub(crate) orchestrations: OrchestrationRegistry,
     pub(crate) activities: ActivityRegistry,
@@ -39,6 +42,7 @@ pub(crate) struct Core {
     /// Of activities.
     pub(crate) crowd: Crowd,
     pub(crate) chances: Chances,
+    pub(crate) reminders: Reminders,
     pub(crate) stop: Stop,
     pub(crate) caller: Caller,
     /// Leases that were given to us, and those of them that are over.

@@ -17,6 +17,7 @@ use tracing::error;
 
 use crate::core::Core;
 use crate::dispatch::{GiveBack, Lane, Next, give_back};
+use crate::task_state::watched;
 
 /// A panic in the runtime's own code, or in a provider's, costs its lease this long.
 const AFTER_PANIC: Duration = Duration::from_secs(1);
@@ -149,7 +150,19 @@ async fn end<L: Lane>(
     lane: &Arc<L>,
     Begun { token, since, job }: Begun<L>,
 ) -> Option<Next<L::Lease>> {
-    let next = match AssertUnwindSafe(Arc::clone(lane).run(job)).catch_unwind().await {
+    let task = L::task(&job).cloned();
+    let work = async move {
+        match task {
+            // It waited too long for this poll, and the lease was given back.
+            Some(task) if !task.begin() => {
+                drop(job);
+                None
+            }
+            Some(task) => watched(&task, Arc::clone(lane).run(job)).await,
+            None => Arc::clone(lane).run(job).await,
+        }
+    };
+    let next = match AssertUnwindSafe(work).catch_unwind().await {
         Ok(next) => next,
         Err(payload) => {
             let _said = panic_text(payload);

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::future::poll_fn;
+use std::future::{pending, poll_fn};
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -21,9 +21,11 @@ use tracing::{error, warn};
 use crate::core::Core;
 use crate::crew::Crew;
 use crate::crowd::Served;
+use crate::executor::Answer;
 use crate::pacing::Backoff;
 use crate::store_call::{Called, PATIENCE};
 use crate::store_time::HandedOver;
+use crate::task_state::TaskState;
 
 /// Something that leases work and runs it.
 pub(crate) trait Lane: Send + Sync + 'static {
@@ -60,6 +62,9 @@ pub(crate) trait Lane: Send + Sync + 'static {
     /// Takes a lease on: from here on it is renewed, and its session counts. The dispatcher does it before it asks for more, on a thread
     /// that user code cannot block; of a lease that came with a commit, the task that committed does.
     fn take_on(&self, next: Next<Self::Lease>) -> Self::Job;
+
+    /// The task of what was taken on, if its lease is renewed.
+    fn task(job: &Self::Job) -> Option<&Arc<TaskState>>;
 
     /// Works on what was taken on. It may end with another lease.
     fn run(self: Arc<Self>, job: Self::Job) -> impl Future<Output = Option<Next<Self::Lease>>> + Send;
@@ -235,6 +240,10 @@ async fn one_round<L: Lane>(core: &Arc<Core>, crew: &Crew<L>, slots: &Slots, bac
         Either::Left((Some(permits), _)) => permits,
         Either::Left((None, _)) | Either::Right(_) => return,
     };
+    // What nobody can begin is left to other nodes.
+    if core.executor.is_here(&core.stop.ending).await == Answer::Ending {
+        return;
+    }
     let asked = core.clock.monotonic();
     let pulse = core.pulse.lane(L::QUEUE);
     pulse.asked();
@@ -256,6 +265,7 @@ async fn one_round<L: Lane>(core: &Arc<Core>, crew: &Crew<L>, slots: &Slots, bac
             let _ended = core.caller.pause(delay).await;
             return;
         }
+        Leased::Suspended => return pulse.answered(),
         Leased::Ending => return,
     };
     backoff.reset();
@@ -269,6 +279,9 @@ async fn one_round<L: Lane>(core: &Arc<Core>, crew: &Crew<L>, slots: &Slots, bac
     if leased.is_empty() {
         drop(permits);
         return wait_for_news::<L>(core, asked).await;
+    }
+    if core.executor.is_suspended() {
+        return give_all_back::<L>(core, Ok(leased)).await;
     }
     L::count_leased(core, u64::try_from(leased.len()).unwrap_or(u64::MAX));
     let mut too_many = Vec::new();
@@ -285,10 +298,12 @@ async fn one_round<L: Lane>(core: &Arc<Core>, crew: &Crew<L>, slots: &Slots, bac
 enum Leased<T> {
     /// With the time at which the poll began that brought it.
     Answer(Result<(Vec<T>, Duration), StoreError>),
+    /// The executor is not heard of: nothing is leased until it is.
+    Suspended,
     Ending,
 }
 
-/// Leases, unless the runtime ends first.
+/// Leases, unless the runtime ends first, or the executor falls silent while the call waits in the store.
 async fn lease<L: Lane>(core: &Arc<Core>, lane: &Arc<L>, limit: usize) -> Leased<L::Lease> {
     let wait = core.settings.dispatcher_long_poll_timeout;
     let of_late = Arc::clone(core);
@@ -299,14 +314,20 @@ async fn lease<L: Lane>(core: &Arc<Core>, lane: &Arc<L>, limit: usize) -> Leased
         move |(late, _)| async move { give_all_back::<L>(&of_late, late).await }.boxed(),
     );
     let mut call = Box::pin(call);
+    let _leasing = core.executor.leasing.token();
+    let gives_back_dropped_calls = core.abilities.has(Ability::Parking);
+    let suspended =
+        async { if gives_back_dropped_calls { core.executor.suspended().await } else { pending().await } };
+    let stopped = select(Box::pin(core.stop.ending.cancelled()), Box::pin(suspended));
     // The end first: once it has begun, nothing more is taken.
-    match select(Box::pin(core.stop.ending.cancelled()), &mut call).await {
-        Either::Left(_) => {}
+    match select(stopped, &mut call).await {
+        Either::Left((Either::Left(_), _)) => {}
+        Either::Left((Either::Right(_), _)) => return Leased::Suspended,
         Either::Right((called, _)) => return Leased::Answer(answer(called)),
     }
     // A store in which calls wait gives back what a dropped call was given. Of another nobody knows: it may hold a lease
     // for us, so we hear it out. But it may also wait for something to come, and then we do not.
-    if !core.abilities.has(Ability::Parking) {
+    if !gives_back_dropped_calls {
         let over = Box::pin(core.caller.pause_unless_given_up(LAST_ANSWER));
         if let Either::Left((called, _)) = select(call, over).await
             && let Ok((leased, _)) = answer(called)

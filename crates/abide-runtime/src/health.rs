@@ -32,6 +32,25 @@ pub struct Health {
     pub blocked: u64,
     /// The instance that has been blocked for the longest time.
     pub oldest_blocked: Option<String>,
+    /// For how long the executor has not run a task that was given to it, because code blocks its threads; `None` if it runs
+    /// tasks. A node leases nothing meanwhile.
+    pub executor_silent_for: Option<Duration>,
+    /// The turn or activity that has kept its thread for longest without yielding, if one has for 5 seconds.
+    pub longest_poll: Option<LongPoll>,
+}
+
+/// A turn or an activity that does not yield.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LongPoll {
+    /// The instance it belongs to.
+    pub instance: String,
+    /// The orchestration it belongs to; empty if the store does not say which asked for an activity.
+    pub orchestration: String,
+    /// The activity; `None` if it is a turn of the orchestration.
+    pub activity: Option<String>,
+    /// For how long it has not yielded.
+    pub lasts: Duration,
 }
 
 impl Health {
@@ -43,6 +62,9 @@ impl Health {
         }
         if self.renewal_lag > patience {
             return Some(Stalled::RenewalsLate { lag: self.renewal_lag });
+        }
+        if let Some(silent_for) = self.executor_silent_for.filter(|silent_for| *silent_for > patience) {
+            return Some(Stalled::ExecutorSilent { silent_for });
         }
         let waiting = self.oldest_ready_instance.max(self.oldest_ready_activity);
         let idle = self.since_last_commit.is_none_or(|since| since > patience);
@@ -66,6 +88,12 @@ pub enum Stalled {
         /// How late.
         lag: Duration,
     },
+    /// The executor runs no tasks: code blocks its threads.
+    #[error("the executor has run no task for {silent_for:?}: code blocks its threads")]
+    ExecutorSilent {
+        /// For how long.
+        silent_for: Duration,
+    },
     /// Something waits, and nothing was committed.
     #[error("something may have waited for {waiting:?}, and nothing was committed")]
     NothingCommitted {
@@ -74,7 +102,8 @@ pub enum Stalled {
     },
 }
 
-const NEVER: u64 = u64::MAX;
+/// A moment that has not come.
+pub(crate) const NEVER: u64 = u64::MAX;
 
 /// What the runtime notes while it works.
 #[derive(Debug)]
@@ -143,6 +172,9 @@ impl Pulse {
             storage_down_for: since(&self.down_since, now),
             blocked: 0,
             oldest_blocked: None,
+            // Neither is measured here.
+            executor_silent_for: None,
+            longest_poll: None,
         }
     }
 }
@@ -191,12 +223,18 @@ impl LanePulse {
     }
 }
 
-fn since(moment: &AtomicU64, now: Duration) -> Option<Duration> {
-    let moment = moment.load(Ordering::Relaxed);
-    (moment != NEVER).then(|| now.saturating_sub(Duration::from_nanos(moment)))
+fn since(of: &AtomicU64, now: Duration) -> Option<Duration> {
+    moment(of).map(|moment| now.saturating_sub(moment))
 }
 
-fn nanos(time: Duration) -> u64 {
+/// The monotonic time that is kept there, if any.
+pub(crate) fn moment(of: &AtomicU64) -> Option<Duration> {
+    let nanos = of.load(Ordering::Acquire);
+    (nanos != NEVER).then_some(Duration::from_nanos(nanos))
+}
+
+/// A monotonic time as it is kept.
+pub(crate) fn nanos(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(NEVER - 1)
 }
 

@@ -28,6 +28,9 @@ pub struct RuntimeOptions {
     pub orchestrator_lock_timeout: Duration,
     /// How long before its end such a lease is renewed at the latest. It is renewed after a third of its time if that is sooner.
     pub orchestrator_lock_renewal_buffer: Duration,
+    /// How long a turn may keep its thread. After that its lease is not renewed any more: another node takes the instance over, and
+    /// the turn counts as one that crashed.
+    pub max_turn_time: Duration,
     /// How long an activity is ours without a renewal; how soon another node takes over from one that crashed.
     pub worker_lock_timeout: Duration,
     /// How long before its end such a lease is renewed at the latest. It is renewed after a third of its time if that is sooner.
@@ -134,6 +137,7 @@ impl Default for RuntimeOptions {
             worker_concurrency: 512,
             orchestrator_lock_timeout: Duration::from_secs(5),
             orchestrator_lock_renewal_buffer: Duration::from_secs(2),
+            max_turn_time: Duration::from_secs(60),
             worker_lock_timeout: Duration::from_secs(30),
             worker_lock_renewal_buffer: Duration::from_secs(5),
             observability: ObservabilityConfig::default(),

@@ -8,7 +8,6 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -18,11 +17,13 @@ use futures_util::future::{BoxFuture, Either, FutureExt, select};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
-use tracing::debug;
+use tracing::{debug, warn};
 
 use crate::core::Core;
 use crate::pacing::some_of;
+use crate::reminders::Topic;
 use crate::store_call::Called;
+use crate::task_state::TaskState;
 
 /// What a lease is on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,11 +52,24 @@ pub(crate) struct Lease {
     pub(crate) interval: Duration,
 }
 
+/// What a lease is about, for people who read the log.
+pub(crate) trait Subject: Send + Sync {
+    fn instance(&self) -> &str;
+
+    /// The orchestration that the turn or the activity belongs to.
+    fn orchestration(&self) -> String;
+
+    /// The activity, if the lease is on one.
+    fn activity(&self) -> Option<&str>;
+}
+
 /// All leases that are held.
 #[derive(Default)]
 pub(crate) struct Renewals {
     held: Mutex<Held>,
     sooner: Notify,
+    /// A lease is held, and the watchdog had none to look at.
+    pub(crate) first: Notify,
     /// A lease was lost: whoever watches over work looks whose it was.
     pub(crate) losses: Notify,
 }
@@ -67,24 +81,47 @@ struct Held {
     leases: BTreeMap<u64, Box<Entry>>,
     /// When the loop will look again by itself.
     wakes_at: Option<Duration>,
+    /// The watchdog waits for a lease to look at.
+    watchdog_waits: bool,
 }
 
-struct Entry {
-    lease: Lease,
+/// A lease that is held.
+pub(crate) struct Entry {
+    pub(crate) lease: Lease,
+    pub(crate) subject: Arc<dyn Subject>,
+    pub(crate) granted: Duration,
+    /// The poll that people were last told of, by its beginning, and when they are told again.
+    pub(crate) told: Option<(Duration, Duration)>,
+    /// Its turn takes too long: it is left to run out.
+    pub(crate) runs_out: bool,
     renew_at: Duration,
     /// Until then it lasts, as far as we can tell from here.
     until: Duration,
     under_way: bool,
     failures: u32,
-    fate: Fate,
+    pub(crate) fate: Fate,
+}
+
+impl Entry {
+    /// Whether it waits for its next renewal.
+    const fn is_waiting(&self) -> bool {
+        !self.under_way && !self.runs_out
+    }
+}
+
+/// A lease whose renewal is due.
+struct Due {
+    id: u64,
+    lease: Lease,
+    subject: Arc<dyn Subject>,
 }
 
 /// What happens to a lease while it is held.
-#[derive(Debug, Clone, Default)]
-struct Fate {
-    lost: CancellationToken,
-    /// A renewal failed at some time: it may have run out.
-    in_doubt: Arc<AtomicBool>,
+#[derive(Clone)]
+pub(crate) struct Fate {
+    pub(crate) lost: CancellationToken,
+    /// Who works on it.
+    pub(crate) task: Arc<TaskState>,
 }
 
 /// Keeps a lease renewed until it is dropped.
@@ -101,34 +138,60 @@ impl fmt::Debug for LeaseGuard {
 }
 
 impl LeaseGuard {
-    /// Raised when the store says that the lease is not held any more.
+    /// The task that works on it.
+    pub(crate) const fn task(&self) -> &Arc<TaskState> {
+        &self.fate.task
+    }
+
+    /// Raised when the lease is not held any more: the store says so, or it was given back.
     pub(crate) const fn lost(&self) -> &CancellationToken {
         &self.fate.lost
     }
 
     /// Whether every renewal came through, as far as we know: then the lease should still be held.
     pub(crate) fn was_kept(&self) -> bool {
-        !self.fate.lost.is_cancelled() && !self.fate.in_doubt.load(Ordering::Relaxed)
+        !self.fate.lost.is_cancelled() && !self.fate.task.is_in_doubt()
     }
 }
 
 impl Drop for LeaseGuard {
     fn drop(&mut self) {
-        self.renewals.lock().leases.remove(&self.id);
+        self.fate.task.ended();
+        let entry = self.renewals.lock().leases.remove(&self.id);
+        // With the lock released: it may be the last to know what was leased.
+        drop(entry);
     }
 }
 
 impl Renewals {
-    /// Renews a lease that was granted at `granted` until the guard is dropped.
-    pub(crate) fn hold(self: &Arc<Self>, lease: Lease, granted: Duration) -> LeaseGuard {
+    /// Renews a lease that was granted at `granted` until the guard is dropped. `task` will work on it.
+    pub(crate) fn hold(
+        self: &Arc<Self>,
+        lease: Lease,
+        granted: Duration,
+        subject: Arc<dyn Subject>,
+        task: TaskState,
+    ) -> LeaseGuard {
         let renew_at = granted.saturating_add(lease.interval);
         let until = granted.saturating_add(lease.lasts);
-        let fate = Fate::default();
+        let fate = Fate { lost: CancellationToken::new(), task: Arc::new(task) };
         let mut held = self.lock();
         let id = held.next_id;
         held.next_id = held.next_id.wrapping_add(1);
-        let entry = Entry { lease, renew_at, until, under_way: false, failures: 0, fate: fate.clone() };
+        let entry = Entry {
+            lease,
+            subject,
+            granted,
+            told: None,
+            runs_out: false,
+            renew_at,
+            until,
+            under_way: false,
+            failures: 0,
+            fate: fate.clone(),
+        };
         held.leases.insert(id, Box::new(entry));
+        let is_first = std::mem::take(&mut held.watchdog_waits);
         let is_sooner = held.wakes_at.is_none_or(|wakes_at| renew_at < wakes_at);
         if is_sooner {
             held.wakes_at = Some(renew_at);
@@ -137,14 +200,30 @@ impl Renewals {
         if is_sooner {
             self.sooner.notify_one();
         }
+        if is_first {
+            self.first.notify_one();
+        }
         LeaseGuard { id, renewals: Arc::clone(self), fate }
     }
 
     /// How far the most belated renewal is behind its time.
     pub(crate) fn lag(&self, now: Duration) -> Duration {
         let held = self.lock();
-        let lags = held.leases.values().map(|entry| now.saturating_sub(entry.renew_at));
+        let renewed = held.leases.values().filter(|entry| !entry.runs_out);
+        let lags = renewed.map(|entry| now.saturating_sub(entry.renew_at));
         lags.max().unwrap_or_default()
+    }
+
+    /// Looks at every lease that is held. Those that `keeps` does not keep are held no longer.
+    pub(crate) fn retain(&self, mut keeps: impl FnMut(&mut Entry) -> Keep) {
+        self.lock().leases.retain(|_, entry| keeps(entry) == Keep::Yes);
+    }
+
+    /// Whether none is held; then [`Self::first`] tells of the next.
+    pub(crate) fn are_none(&self) -> bool {
+        let mut held = self.lock();
+        held.watchdog_waits = held.leases.is_empty();
+        held.watchdog_waits
     }
 
     fn lock(&self) -> MutexGuard<'_, Held> {
@@ -152,16 +231,16 @@ impl Renewals {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn take_due(&self, now: Duration) -> Vec<(u64, Lease)> {
+    fn take_due(&self, now: Duration) -> Vec<Due> {
         let mut held = self.lock();
         let mut due = Vec::new();
         for (id, entry) in &mut held.leases {
-            if !entry.under_way && entry.renew_at <= now {
+            if entry.is_waiting() && entry.renew_at <= now {
                 entry.under_way = true;
-                due.push((*id, entry.lease.clone()));
+                due.push(Due { id: *id, lease: entry.lease.clone(), subject: Arc::clone(&entry.subject) });
             }
         }
-        let waiting = held.leases.values().filter(|entry| !entry.under_way);
+        let waiting = held.leases.values().filter(|entry| entry.is_waiting());
         held.wakes_at = waiting.map(|entry| entry.renew_at).min();
         due
     }
@@ -190,7 +269,7 @@ impl Renewals {
             }
             Outcome::Failed => {
                 entry.failures = entry.failures.saturating_add(1);
-                entry.fate.in_doubt.store(true, Ordering::Relaxed);
+                entry.fate.task.doubt();
                 entry.renew_at = now.saturating_add(retry_delay(entry, now, chance));
             }
             Outcome::Lost => {
@@ -201,6 +280,13 @@ impl Renewals {
             }
         }
     }
+}
+
+/// Whether a lease is held further.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Keep {
+    Yes,
+    No,
 }
 
 /// What a renewal came to.
@@ -228,8 +314,8 @@ pub(crate) async fn renew_leases(core: Arc<Core>) {
     renewals.begin_anew();
     let mut under_way: FuturesUnordered<BoxFuture<'static, (u64, Outcome)>> = FuturesUnordered::new();
     while !over.is_cancelled() {
-        for (id, lease) in renewals.take_due(clock.monotonic()) {
-            under_way.push(renew(Arc::clone(&core), id, lease));
+        for due in renewals.take_due(clock.monotonic()) {
+            under_way.push(renew(Arc::clone(&core), due));
         }
         let next = async {
             match renewals.wakes_at() {
@@ -249,7 +335,7 @@ pub(crate) async fn renew_leases(core: Arc<Core>) {
     }
 }
 
-fn renew(core: Arc<Core>, id: u64, lease: Lease) -> BoxFuture<'static, (u64, Outcome)> {
+fn renew(core: Arc<Core>, Due { id, lease, subject }: Due) -> BoxFuture<'static, (u64, Outcome)> {
     let asked = core.clock.monotonic();
     async move {
         let store = Arc::clone(&core.store);
@@ -280,6 +366,7 @@ fn renew(core: Arc<Core>, id: u64, lease: Lease) -> BoxFuture<'static, (u64, Out
             Err(Failure::Passing(error)) => {
                 // A runtime that gives up hands back what it holds: nobody needs these leases any more.
                 if !core.stop.giving_up.is_cancelled() {
+                    tell_of_failure(&core, on, &*subject, &error);
                     core.store_failed(asked, &error);
                     core.chances.met_trouble();
                 }
@@ -289,6 +376,15 @@ fn renew(core: Arc<Core>, id: u64, lease: Lease) -> BoxFuture<'static, (u64, Out
         (id, outcome)
     }
     .boxed()
+}
+
+/// Tells of a renewal that failed and is tried again, once per instance and minute.
+fn tell_of_failure(core: &Core, on: Leased, subject: &dyn Subject, error: &StoreError) {
+    let topic = Topic::Renewal { instance: subject.instance().to_owned() };
+    if core.reminders.is_due(topic, core.clock.monotonic()) {
+        warn!(target: "abide::runtime", instance_id = %subject.instance(), activity_name = subject.activity(),
+            lease = on.label(), %error, "a lease could not be renewed; it is tried again until it is lost");
+    }
 }
 
 /// Why a lease was not renewed.

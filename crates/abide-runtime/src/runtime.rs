@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use abide_model::{EventKind, OrchestrationDescriptor};
 use abide_provider::{Operation, Provider};
-use futures_util::FutureExt;
 use futures_util::future::select;
 
 use crate::RuntimeOptions;
@@ -16,6 +15,7 @@ use crate::health::Health;
 use crate::observability::{MetricsSnapshot, ObservabilityHandle};
 use crate::registry::{ActivityRegistry, OrchestrationRegistry};
 use crate::store_call::{Called, PATIENCE};
+use crate::watchdog;
 
 /// How long a shutdown waits for what is under way, if it is not told.
 const DEFAULT_GRACE: Duration = Duration::from_secs(1);
@@ -89,37 +89,29 @@ impl Runtime {
     }
 
     /// Stops: fetches nothing more, finishes what was fetched, and hands back what is not finished after `timeout_ms`
-    /// (`None`: a second; 0: at once). Returns when nothing of this runtime is left.
+    /// (`None`: a second; 0: at once). Returns when nothing of this runtime is left, and at the latest 5 seconds after that time.
     ///
-    /// An activity that blocks its thread is waited for. Several calls may wait at once; the shortest patience counts. A
-    /// call that is dropped has still begun the shutdown.
+    /// Code that blocks its thread cannot be stopped. It is not waited for longer than that: a WARN names it, its lease
+    /// is handed back, and what it returns later is discarded. Several calls may wait at once; the shortest patience counts. A call
+    /// that is dropped has still begun the shutdown.
     pub async fn shutdown(self: Arc<Self>, timeout_ms: Option<u64>) {
-        let stop = self.core.stop.clone();
+        let (clock, stop) = (&self.core.clock, self.core.stop.clone());
         let grace = timeout_ms.map_or(DEFAULT_GRACE, Duration::from_millis);
         stop.ending.cancel();
         stop.tasks.close();
         stop.servants.close();
         if grace.is_zero() {
             stop.giving_up.cancel();
-        } else {
-            self.give_up_after(grace);
         }
-        stop.tasks.wait().await;
-        stop.servants.wait().await;
-        // What served the tasks may have made calls until the end.
-        stop.tasks.wait().await;
-    }
-
-    /// The patience is counted where tasks run: whoever waits for the shutdown may have no timers.
-    fn give_up_after(&self, grace: Duration) {
-        let (clock, stop) = (Arc::clone(&self.core.clock), self.core.stop.clone());
-        let task = async move {
-            let over = clock.sleep_until(clock.monotonic().saturating_add(grace));
-            let drained = stop.drained.clone();
-            let _either = select(over, Box::pin(drained.cancelled())).await;
-            stop.giving_up.cancel();
+        // The watchdog counts the time: whoever waits for the shutdown may have no timers, and the executor no free thread.
+        stop.deadline.set(clock.monotonic().saturating_add(grace));
+        let all = async {
+            stop.tasks.wait().await;
+            stop.servants.wait().await;
+            // What served the tasks may have made calls until the end.
+            stop.tasks.wait().await;
         };
-        self.core.spawn.spawn("shutdown", self.core.stop.servants.track_future(task).boxed());
+        let _either = select(Box::pin(all), Box::pin(stop.left_behind.cancelled())).await;
     }
 
     /// How it does: whether there is progress, not whether there is a process.
@@ -127,8 +119,12 @@ impl Runtime {
     pub fn health(&self) -> Health {
         let now = self.core.clock.monotonic();
         let (blocked, oldest) = self.core.blocked.summary();
-        let oldest_blocked = oldest.map(|blocked| blocked.instance);
-        Health { blocked, oldest_blocked, ..self.core.pulse.health(now, self.core.renewals.lag(now)) }
+        let mut health = self.core.pulse.health(now, self.core.renewals.lag(now));
+        health.executor_silent_for = watchdog::executor_silent_for(&self.core, now);
+        health.longest_poll = watchdog::longest_poll(&self.core, now);
+        health.blocked = blocked;
+        health.oldest_blocked = oldest.map(|blocked| blocked.instance);
+        health
     }
 
     /// What was counted so far.

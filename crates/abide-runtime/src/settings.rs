@@ -40,6 +40,7 @@ pub(crate) struct Settings {
     pub(crate) worker_concurrency: usize,
     pub(crate) orchestrator_lock_timeout: Duration,
     pub(crate) orchestrator_renewal_interval: Duration,
+    pub(crate) max_turn_time: Duration,
     pub(crate) worker_lock_timeout: Duration,
     pub(crate) worker_renewal_interval: Duration,
     pub(crate) session_lock_timeout: Duration,
@@ -82,6 +83,9 @@ pub enum InvalidOptions {
         /// What it is.
         value: Duration,
     },
+    /// No turn could be run.
+    #[error("max_turn_time is zero; it must be longer, or every turn counts as one that crashed")]
+    NoTurnTime,
     /// Something would be done all the time.
     #[error("{field} is zero; it must be longer, or the runtime would do nothing else")]
     ZeroInterval {
@@ -221,6 +225,7 @@ impl Settings {
                 options.orchestrator_lock_renewal_buffer,
             ),
             orchestrator_lock_timeout,
+            max_turn_time: options.max_turn_time.min(LONGEST),
             worker_renewal_interval: Self::renewal_interval(
                 worker_lock_timeout,
                 options.worker_lock_renewal_buffer,
@@ -286,6 +291,9 @@ fn check_times(options: &RuntimeOptions) -> Result<(), InvalidOptions> {
         if value.is_zero() {
             return Err(InvalidOptions::ZeroInterval { field });
         }
+    }
+    if options.max_turn_time.is_zero() {
+        return Err(InvalidOptions::NoTurnTime);
     }
     // We renew more often than this, but programs and their tests know the rule in these terms.
     let idle = options.session_idle_timeout;

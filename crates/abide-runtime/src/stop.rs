@@ -1,13 +1,15 @@
 //! Stopping: two signals, and the tasks that must be over before it is done.
 //!
 //! *Ending* means: fetch nothing more, finish what was fetched. *Giving up* means: drop what is not finished and hand it
-//! back. Whoever shuts down raises the first, waits as long as it has patience, raises the second, and waits for all tasks.
+//! back. A shutdown raises the first. The watchdog, which no user code can hold up, raises the second when the grace is over. The
+//! shutdown waits for all tasks, but not for those that do not hear: the watchdog names them and raises a third signal.
 
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use tokio::sync::Notify;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::TaskTracker;
 
@@ -18,7 +20,11 @@ pub(crate) struct Stop {
     pub(crate) ending: CancellationToken,
     /// Drop what is not finished.
     pub(crate) giving_up: CancellationToken,
-    /// The monotonic time at which somebody first saw that.
+    /// When the watchdog raises it, once a shutdown has begun.
+    pub(crate) deadline: Arc<Deadline>,
+    /// A shutdown does not wait for what has not stopped by now.
+    pub(crate) left_behind: CancellationToken,
+    /// The monotonic time at which somebody first saw that the runtime gives up.
     pub(crate) given_up_at: Arc<OnceLock<Duration>>,
     /// Everything that works for the runtime; what serves it goes on until all of this is over.
     pub(crate) tasks: TaskTracker,
@@ -30,6 +36,27 @@ pub(crate) struct Stop {
     pub(crate) fetching: TaskTracker,
     /// What serves the tasks: renewals, and hearing of leases taken away.
     pub(crate) servants: TaskTracker,
+}
+
+/// The monotonic time at which a runtime that ends gives up.
+#[derive(Debug, Default)]
+pub(crate) struct Deadline {
+    at: Mutex<Option<Duration>>,
+    pub(crate) is_set: Notify,
+}
+
+impl Deadline {
+    /// Of several shutdowns the shortest patience counts.
+    pub(crate) fn set(&self, at: Duration) {
+        let mut deadline = self.at.lock().unwrap_or_else(PoisonError::into_inner);
+        *deadline = Some(deadline.map_or(at, |earlier| earlier.min(at)));
+        drop(deadline);
+        self.is_set.notify_one();
+    }
+
+    pub(crate) fn get(&self) -> Option<Duration> {
+        *self.at.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Stop {

@@ -3,6 +3,9 @@
 //! Only a program may call it. The library logs through `tracing` and leaves it at that.
 
 #[cfg(feature = "logging")]
+use std::io::IsTerminal as _;
+
+#[cfg(feature = "logging")]
 use tracing_subscriber::EnvFilter;
 #[cfg(feature = "logging")]
 use tracing_subscriber::filter::LevelFilter;
@@ -14,7 +17,8 @@ use super::ObservabilityConfig;
 /// Writes logs to standard output, for the whole process, in the format and at the level of `config`.
 ///
 /// The environment variable `RUST_LOG` decides what is logged, if it is set. Otherwise it is what orchestrations and
-/// activities log at the level of `config`, and warnings of everything else.
+/// activities log at the level of `config`, what abide itself logs at `info`, and warnings of everything else. Lines have colours
+/// if standard output is a terminal and the environment variable `NO_COLOR` is not set.
 ///
 /// # Errors
 ///
@@ -22,7 +26,9 @@ use super::ObservabilityConfig;
 /// the feature `logging`.
 #[cfg(feature = "logging")]
 pub fn init_logging(config: &ObservabilityConfig) -> Result<(), String> {
-    let lines = tracing_subscriber::fmt().with_env_filter(filter(config)?);
+    let is_colourless = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let has_colours = std::io::stdout().is_terminal() && !is_colourless;
+    let lines = tracing_subscriber::fmt().with_env_filter(filter(config)?).with_ansi(has_colours);
     match config.log_format {
         LogFormat::Json => lines.json().try_init(),
         LogFormat::Pretty => lines.try_init(),
@@ -55,8 +61,24 @@ fn filter(config: &ObservabilityConfig) -> Result<EnvFilter, String> {
         Ok(text) if !text.is_empty() => EnvFilter::builder()
             .parse(&text)
             .map_err(|error| format!("RUST_LOG is {text:?}, which cannot be understood: {error}")),
-        Ok(_) | Err(_) => {
-            Ok(EnvFilter::new(format!("warn,abide::orchestration={level},abide::activity={level}")))
-        }
+        Ok(_) | Err(_) => Ok(EnvFilter::new(directives(level))),
+    }
+}
+
+/// What is shown if `RUST_LOG` does not say it.
+#[cfg(feature = "logging")]
+fn directives(level: LevelFilter) -> String {
+    format!("warn,abide=info,abide::orchestration={level},abide::activity={level}")
+}
+
+#[cfg(all(test, feature = "logging"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn abide_is_shown_at_info_and_user_code_at_its_own_level() {
+        let shown = directives(LevelFilter::ERROR);
+        assert_eq!(shown, "warn,abide=info,abide::orchestration=error,abide::activity=error");
+        assert!(EnvFilter::builder().parse(shown).is_ok());
     }
 }

@@ -37,7 +37,7 @@ impl Orchestrator {
         if self.core.settings.problem_policies.crashes == ProblemPolicy::Block {
             return self.quarantine(held, &who).await;
         }
-        warn!(target: "abide::runtime", instance_id = %who.instance, attempt = held.lease.attempt,
+        debug!(target: "abide::runtime", instance_id = %who.instance, attempt = held.lease.attempt,
             "its messages were tried too often; the instance fails");
         let details = self.poisoned(
             &held.lease,
@@ -199,7 +199,7 @@ impl Orchestrator {
             }
             Hindrance::Unreadable(problem) => {
                 warn!(target: "abide::runtime", instance_id = %who.instance, %problem, "its history cannot be read");
-                GiveBack::tried(LOOK_AGAIN)
+                GiveBack::tried(LOOK_AGAIN.saturating_mul(held.lease.attempt.max(1)))
             }
             Hindrance::Incompatible { version } => {
                 warn!(target: "abide::runtime", instance_id = %who.instance, %version,

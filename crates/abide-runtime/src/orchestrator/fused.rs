@@ -19,6 +19,7 @@ use super::prune::Promises;
 use super::{Decided, Orchestrator};
 use crate::insist::Told;
 use crate::store_time::StoreTime;
+use crate::task_state::TaskState;
 
 /// The only message there is has no number in the store.
 const THE_RESULT: MailId = MailId(0);
@@ -27,13 +28,14 @@ const THE_RESULT: MailId = MailId(0);
 const STEPS_UNFUSED: u32 = 16;
 
 /// An activity that has run, and whose lease is held.
-#[derive(Debug)]
 pub(crate) struct FinishedStep<'a> {
     pub(crate) instance: &'a str,
     pub(crate) execution_id: u64,
     pub(crate) activity_id: u64,
     pub(crate) token: &'a str,
     pub(crate) store_time: StoreTime,
+    /// The task of the activity, which runs the turn.
+    pub(crate) task: &'a TaskState,
 }
 
 /// What a fused step came to.
@@ -77,7 +79,10 @@ impl Orchestrator {
         crate::test_hooks::delay(&*self.core.clock, &who.instance).await;
         let mail = vec![Mail { id: THE_RESULT, item: result.clone() }];
         let now = resident.life.not_before_latest(step.store_time.now(&*self.core.clock));
-        let Ok(Step::Done(mut output)) = resident.execution.turn(mail, now) else { return Fused::No };
+        let in_turn = step.task.enter_turn();
+        let ran = resident.execution.turn(mail, now);
+        drop(in_turn);
+        let Ok(Step::Done(mut output)) = ran else { return Fused::No };
         // The result is told the plain way; the turn that takes it in finds the same obstacle, and has a lease to block.
         if Obstacle::of(&output, self.core.settings.problem_policies).is_some() {
             return Fused::No;

@@ -46,11 +46,12 @@ use self::prune::Promises;
 use crate::OrchestrationHandler;
 use crate::chances::Verdict;
 use crate::core::Core;
-use crate::dispatch::{Attempt, GiveBack, Lane, Next, give_back};
-use crate::renewal::{Lease, LeaseGuard, Leased};
+use crate::dispatch::{Attempt, GiveBack, Lane, Next, Slot, give_back};
+use crate::renewal::{Lease, LeaseGuard, Leased, Subject};
 use crate::serving::{ANOTHER_SUSPECT, SuspectAdmission};
-use crate::store_time::StoreTime;
+use crate::store_time::{HandedOver, StoreTime};
 use crate::tally::Tally;
+use crate::task_state::TaskState;
 
 /// What the store refuses now is asked for again after this time, and so is an incompatible or unreadable history.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
@@ -89,7 +90,9 @@ pub(crate) struct Held {
 /// A leased instance whose lease is renewed.
 #[derive(Debug)]
 pub(crate) struct Job {
-    next: Next<InstanceLease>,
+    lease: Arc<InstanceLease>,
+    granted: HandedOver,
+    slot: Slot,
     renewed: LeaseGuard,
 }
 
@@ -176,7 +179,8 @@ impl Orchestrator {
             }
             Stage::Over { who, outcome } => Box::pin(self.late_mail(&held, who, outcome)).await,
             Stage::Nothing { who } => {
-                warn!(target: "abide::runtime", instance_id = %who.instance, "mail for an instance that nothing starts is dropped");
+                warn!(target: "abide::runtime", instance_id = %who.instance, messages = lease.messages.len(),
+                    "mail for an instance that does not exist is dropped, and nothing is about to start it");
                 Box::pin(self.late_mail(&held, who, Outcome::Running)).await;
             }
         }
@@ -371,27 +375,32 @@ impl Lane for Orchestrator {
         async move { store.lease_instances(request).await }.boxed()
     }
 
-    fn take_on(&self, next: Next<InstanceLease>) -> Job {
-        let settings = &self.core.settings;
+    fn take_on(&self, Next { lease, granted, slot }: Next<InstanceLease>) -> Job {
+        let (settings, lease) = (&self.core.settings, Arc::new(lease));
         let keep = Lease {
             on: Leased::Instance,
-            token: next.lease.token.clone(),
+            token: lease.token.clone(),
             lasts: settings.orchestrator_lock_timeout,
             interval: settings.orchestrator_renewal_interval,
         };
-        let renewed = self.core.renewals.hold(keep, next.granted.by);
-        Job { next, renewed }
+        let task = TaskState::new(Arc::clone(&self.core.executor));
+        let renewed = self.core.renewals.hold(keep, granted.by, Arc::<InstanceLease>::clone(&lease), task);
+        Job { lease, granted, slot, renewed }
+    }
+
+    fn task(job: &Job) -> Option<&Arc<TaskState>> {
+        Some(job.renewed.task())
     }
 
     async fn run(self: Arc<Self>, job: Job) -> Option<Next<InstanceLease>> {
-        let Job { next: Next { lease, granted, slot }, renewed } = job;
+        let Job { lease, granted, slot, renewed } = job;
         let stage = Stage::of(&lease);
         let who = stage.who();
         let span = info_span!(target: "abide::runtime", "turn", instance_id = %who.instance,
             execution_id = who.execution_id, orchestration_name = %who.orchestration);
         let work = async move {
             let time = StoreTime::of_instance(&lease, granted);
-            let held = Held { lease: Arc::new(lease), time, lost: renewed.lost().clone() };
+            let held = Held { lease, time, lost: renewed.lost().clone() };
             crate::test_hooks::delay(&*self.core.clock, &held.lease.instance).await;
             if renewed.lost().is_cancelled() {
                 self.core.chances.spoiled(&held.lease.instance);
@@ -428,5 +437,19 @@ impl Lane for Orchestrator {
 
     fn count_worked(core: &Core, millis: u64) {
         core.metrics.record_orch_dispatcher_processing_duration(millis);
+    }
+}
+
+impl Subject for InstanceLease {
+    fn instance(&self) -> &str {
+        &self.instance
+    }
+
+    fn orchestration(&self) -> String {
+        Stage::of(self).who().orchestration.clone()
+    }
+
+    fn activity(&self) -> Option<&str> {
+        None
     }
 }

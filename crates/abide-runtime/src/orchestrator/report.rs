@@ -1,12 +1,16 @@
 //! Telling people what a committed turn did: the code's own lines, the engine's remarks, and the counters.
 
 use abide_engine::{Identity, LineLevel, LogLine, Notice, Outcome, TurnOutput};
-use abide_model::{ErrorDetails, Event, EventKind, ExecutionStatus, INITIAL_EVENT_ID, INITIAL_EXECUTION_ID};
+use abide_model::{
+    AppErrorKind, ConfigErrorKind, ErrorDetails, Event, EventKind, ExecutionStatus, INITIAL_EVENT_ID,
+    INITIAL_EXECUTION_ID,
+};
 use abide_provider::Committed;
 use tracing::{debug, error, info, trace, warn};
 
 use super::cache::{Answered, Life};
 use crate::core::Core;
+use crate::reminders::Topic;
 
 /// What is to be told once a turn is committed.
 #[derive(Debug)]
@@ -67,7 +71,7 @@ impl Told {
             print(who, line);
         }
         for notice in &self.notices {
-            remark(who, notice);
+            remark(core, who, notice);
         }
         if let Some(by) = self.started_by {
             core.metrics.record_orchestration_start(&who.orchestration, &who.version, by);
@@ -84,6 +88,7 @@ impl Told {
         }
         if let Some(ended) = &self.ended {
             count_end(core, who, ended);
+            tell_failure(who, ended);
         }
         if let Some(pruned) = &committed.pruned {
             core.metrics.record_executions_pruned(pruned.executions_deleted);
@@ -96,6 +101,32 @@ pub(crate) fn count_unreadable_end(core: &Core, who: &Identity, details: ErrorDe
     let ended =
         Ended { status: ExecutionStatus::Failed, details: Some(details), seconds: 0.0, turns: 0, events: 0 };
     count_end(core, who, &ended);
+    tell_failure(who, &ended);
+}
+
+/// An instance that fails is one line. A cancel is what somebody asked for, so it is no warning.
+///
+/// Errors are in the words of the code, or say what the runtime met. None repeats a payload but that of a mismatch, which shows
+/// both asks in full: it is left to the instance's status.
+fn tell_failure(who: &Identity, ended: &Ended) {
+    macro_rules! at {
+        ($print:ident, $details:ident $(, error = $error:expr)?; $what:literal) => {
+            $print!(target: "abide::runtime", instance_id = %who.instance, execution_id = who.execution_id,
+                orchestration_name = %who.orchestration, orchestration_version = %who.version,
+                kind = $details.category() $(, error = %$error)?, $what)
+        };
+    }
+    match &ended.details {
+        None => {}
+        Some(details @ ErrorDetails::Configuration { kind: ConfigErrorKind::Nondeterminism, .. }) => {
+            at!(error, details;
+                "the instance failed: its code does not do what its history says it did; its status says what differs");
+        }
+        Some(details @ ErrorDetails::Application { kind: AppErrorKind::Cancelled { .. }, .. }) => {
+            at!(info, details, error = details; "the instance was canceled");
+        }
+        Some(details) => at!(warn, details, error = details; "the instance failed"),
+    }
 }
 
 fn failure(end: &Event) -> Option<ErrorDetails> {
@@ -159,7 +190,7 @@ fn print(who: &Identity, line: &LogLine) {
 }
 
 /// Passes a remark of the engine on, as loud as it matters.
-fn remark(who: &Identity, notice: &Notice) {
+fn remark(core: &Core, who: &Identity, notice: &Notice) {
     macro_rules! at {
         ($print:ident) => {
             $print!(target: "abide::runtime", instance_id = %who.instance, execution_id = who.execution_id,
@@ -174,7 +205,11 @@ fn remark(who: &Identity, notice: &Notice) {
             at!(warn);
         }
         Notice::PanicAfterEnd { .. } => at!(error),
-        Notice::DuplicateStart { .. } | Notice::SignalWithoutWait { .. } => at!(info),
+        Notice::SignalWithoutWait { name } => {
+            let topic = Topic::Unwaited { name: name.clone() };
+            if core.reminders.is_due(topic, core.clock.monotonic()) { at!(warn) } else { at!(debug) }
+        }
+        Notice::DuplicateStart { .. } => at!(info),
         Notice::StaleMessage { .. }
         | Notice::DuplicateMessage { .. }
         | Notice::DroppedTimerFired { .. }

@@ -6,7 +6,9 @@ use tracing::{Span, info_span};
 
 use crate::chances::Tried;
 use crate::orchestrator::FinishedStep;
+use crate::renewal::Subject;
 use crate::store_time::{HandedOver, StoreTime};
+use crate::task_state::TaskState;
 
 /// An activity that is leased.
 #[derive(Debug)]
@@ -81,8 +83,9 @@ impl Activity {
     }
 
     /// What a turn may be committed by, once it has run.
-    pub(super) fn finished_step(&self) -> FinishedStep<'_> {
+    pub(super) fn finished_step<'a>(&'a self, task: &'a TaskState) -> FinishedStep<'a> {
         FinishedStep {
+            task,
             instance: &self.instance,
             execution_id: self.execution_id,
             activity_id: self.id,
@@ -122,6 +125,20 @@ impl Activity {
             session_id: self.session.clone(),
             tag: self.tag.clone(),
         }
+    }
+}
+
+impl Subject for Activity {
+    fn instance(&self) -> &str {
+        &self.instance
+    }
+
+    fn orchestration(&self) -> String {
+        self.orchestration_name.clone()
+    }
+
+    fn activity(&self) -> Option<&str> {
+        Some(&self.name)
     }
 }
 

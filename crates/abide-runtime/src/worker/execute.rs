@@ -43,12 +43,18 @@ pub(super) struct Signals<'run> {
 }
 
 impl Worker {
-    pub(super) async fn execute(&self, activity: Activity, renewed: LeaseGuard, slot: Slot, ticket: Ticket) {
+    pub(super) async fn execute(
+        &self,
+        activity: Arc<Activity>,
+        renewed: LeaseGuard,
+        slot: Slot,
+        ticket: Ticket,
+    ) {
         let Some((_, handler)) = self.core.activities.resolve_handler(&activity.name) else {
             Box::pin(self.unregistered(&activity)).await;
             return ticket.pass_on(Some(slot));
         };
-        let (activity, cancellation) = (Arc::new(activity), Cancellation::default());
+        let cancellation = Cancellation::default();
         let (number, place) = (slot.number(), Place::new(slot));
         let run = Arc::new(Run {
             activity: Arc::clone(&activity),
@@ -99,7 +105,7 @@ impl Worker {
         result: Result<String, String>,
     ) -> &'static str {
         let outcome = if result.is_ok() { "success" } else { "app_error" };
-        match self.finish_with(activity, result).await {
+        match self.finish_with(activity, signals.lease.task(), result).await {
             Taken::Yes => {
                 self.core.chances.forget(activity.key());
                 outcome

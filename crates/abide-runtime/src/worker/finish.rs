@@ -13,6 +13,7 @@ use super::activity::Activity;
 use crate::dispatch::GiveBack;
 use crate::insist::Told;
 use crate::orchestrator::Fused;
+use crate::task_state::TaskState;
 
 /// A result that the store will not take is tried again after this time.
 const AFTER_REFUSAL: Duration = Duration::from_secs(1);
@@ -33,10 +34,15 @@ pub(super) enum Taken {
 impl Worker {
     /// Tells the orchestration what its activity returned. If the store will never take that, the activity has failed: running
     /// it again would give the same.
-    pub(super) async fn finish_with(&self, activity: &Activity, result: Result<String, String>) -> Taken {
+    pub(super) async fn finish_with(
+        &self,
+        activity: &Activity,
+        task: &TaskState,
+        result: Result<String, String>,
+    ) -> Taken {
         let size = result.as_ref().map_or_else(String::len, String::len);
         let completion = activity.completion(result);
-        match self.turns.fuse(&activity.finished_step(), &completion).await {
+        match self.turns.fuse(&activity.finished_step(task), &completion).await {
             Fused::Done => return Taken::Yes,
             Fused::TooLate => return Taken::TooLate,
             Fused::GivenUp => return Box::pin(self.given_up(activity)).await,

@@ -41,6 +41,7 @@ use crate::dispatch::{GiveBack, Lane, Next, Slot, give_back};
 use crate::orchestrator::Orchestrator;
 use crate::renewal::{Lease, LeaseGuard, Leased};
 use crate::serving::{ANOTHER_SUSPECT, SuspectAdmission};
+use crate::task_state::TaskState;
 
 /// So many finished activities per slot may wait for the store to take their result.
 const UNACKNOWLEDGED_PER_SLOT: usize = 4;
@@ -59,10 +60,9 @@ pub(crate) struct Worker {
 }
 
 /// Something leased from the queue of activities.
-#[expect(clippy::large_enum_variant, reason = "nearly all are activities")]
 pub(crate) enum Job {
     /// An activity, and whether it may run.
-    Activity { activity: Activity, renewed: LeaseGuard, slot: Slot, admission: Admission },
+    Activity { activity: Arc<Activity>, renewed: LeaseGuard, slot: Slot, admission: Admission },
     /// It is no activity.
     Misrouted { lease: Box<WorkLease>, slot: Slot },
 }
@@ -95,7 +95,7 @@ impl Worker {
     /// One activity, from its lease to its result.
     async fn work(
         self: Arc<Self>,
-        activity: Activity,
+        activity: Arc<Activity>,
         renewed: LeaseGuard,
         slot: Slot,
         admission: Admission,
@@ -128,7 +128,7 @@ impl Worker {
 
     async fn admitted(
         &self,
-        activity: Activity,
+        activity: Arc<Activity>,
         renewed: LeaseGuard,
         (slot, ticket): (Slot, Ticket),
         verdict: Verdict,
@@ -227,7 +227,7 @@ impl Lane for Worker {
 
     fn take_on(&self, Next { lease, granted, slot }: Next<WorkLease>) -> Job {
         let activity = match Activity::of(lease, granted) {
-            Ok(activity) => activity,
+            Ok(activity) => Arc::new(activity),
             Err(lease) => return Job::Misrouted { lease, slot },
         };
         let settings = &self.core.settings;
@@ -237,9 +237,17 @@ impl Lane for Worker {
             lasts: settings.worker_lock_timeout,
             interval: settings.worker_renewal_interval,
         };
-        let renewed = self.core.renewals.hold(keep, granted.by);
+        let task = TaskState::new(Arc::clone(&self.core.executor));
+        let renewed = self.core.renewals.hold(keep, granted.by, Arc::<Activity>::clone(&activity), task);
         let admission = self.sessions.enter(activity.session.as_deref());
         Job::Activity { activity, renewed, slot, admission }
+    }
+
+    fn task(job: &Job) -> Option<&Arc<TaskState>> {
+        match job {
+            Job::Activity { renewed, .. } => Some(renewed.task()),
+            Job::Misrouted { .. } => None,
+        }
     }
 
     async fn run(self: Arc<Self>, job: Job) -> Option<Next<WorkLease>> {

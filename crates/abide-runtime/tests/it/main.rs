@@ -26,6 +26,7 @@ mod health;
 mod historic;
 mod instrumented;
 mod lessons;
+mod liveness;
 mod metrics;
 mod options;
 mod pruning;

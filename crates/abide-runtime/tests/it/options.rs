@@ -15,6 +15,7 @@ fn defaults() {
         worker_concurrency,
         orchestrator_lock_timeout,
         orchestrator_lock_renewal_buffer,
+        max_turn_time,
         worker_lock_timeout,
         worker_lock_renewal_buffer,
         observability,
@@ -45,6 +46,7 @@ fn defaults() {
     assert_eq!(dispatcher_long_poll_timeout, seconds(30));
     assert_eq!((orchestration_concurrency, worker_concurrency), (512, 512));
     assert_eq!((orchestrator_lock_timeout, orchestrator_lock_renewal_buffer), (seconds(5), seconds(2)));
+    assert_eq!(max_turn_time, seconds(60));
     assert_eq!((worker_lock_timeout, worker_lock_renewal_buffer), (seconds(30), seconds(5)));
     assert_eq!((unregistered_backoff.base_delay, unregistered_backoff.max_delay), (seconds(1), seconds(60)));
     assert_eq!(max_attempts, 10);

@@ -50,15 +50,16 @@ fn block_until(store: &FaultStore, operation: Operation, count: u64) {
 }
 
 #[test]
-fn activities_that_wait_for_a_thread_keep_their_leases() {
+fn an_activity_that_blocks_the_only_thread_keeps_its_lease_and_those_behind_it_go_back() {
     one_thread().block_on(async {
         let (store, runs) = (counted().await, Arc::new(AtomicU64::new(0)));
         let (of_handler, counts) = (store.clone(), runs.clone());
         let activities = ActivityRegistry::builder()
             .register("Blocks", move |_: ActivityContext, input: String| {
-                // The first holds the only thread until the leases of all have been renewed long enough to have run out.
+                // The first holds the only thread until its lease was renewed long enough to have run out.
                 if counts.fetch_add(1, Ordering::Relaxed) == 0 {
-                    block_until(&of_handler, Operation::RenewWorkItemLock, MANY * 5);
+                    block_until(&of_handler, Operation::RenewWorkItemLock, 5);
+                    block_until(&of_handler, Operation::AbandonWorkItem, MANY - 1);
                 }
                 async move { Ok(input) }
             })
@@ -81,7 +82,7 @@ fn activities_that_wait_for_a_thread_keep_their_leases() {
 }
 
 #[test]
-fn turns_that_wait_for_a_thread_keep_their_leases() {
+fn a_turn_that_blocks_the_only_thread_keeps_its_lease_and_those_behind_it_go_back() {
     one_thread().block_on(async {
         let (store, runs) = (counted().await, Arc::new(AtomicU64::new(0)));
         let (of_code, counts) = (store.clone(), runs.clone());
@@ -90,7 +91,8 @@ fn turns_that_wait_for_a_thread_keep_their_leases() {
                 let (store, counts) = (of_code.clone(), counts.clone());
                 async move {
                     if counts.fetch_add(1, Ordering::Relaxed) == 0 {
-                        block_until(&store, Operation::RenewOrchestrationItemLock, MANY * 5);
+                        block_until(&store, Operation::RenewOrchestrationItemLock, 5);
+                        block_until(&store, Operation::AbandonOrchestrationItem, MANY - 1);
                     }
                     Ok(input)
                 }

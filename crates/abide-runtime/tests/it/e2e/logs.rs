@@ -15,7 +15,12 @@ fn a_runtime_says_who_it_is_and_what_it_can_replay() {
         runtime.shutdown(None).await;
         drop(hearing);
         let version = abide_model::current_build_version();
-        assert_eq!(listener.count(&format!("abide runtime ({version}) starting with provider")), 1);
+        let introduction = format!("abide runtime ({version}) starting with provider");
+        assert_eq!(listener.count(&introduction), 1);
+        let line = listener.lines().into_iter().find(|line| line.contains(&introduction)).unwrap();
+        for part in ["node_id=", "orchestrations=", "activities="] {
+            assert!(line.contains(part), "{line}");
+        }
         assert_eq!(listener.count("Orchestration dispatcher capability filter configured"), 1);
         assert_eq!(listener.count(&format!("supported_range=0.0.0..={version}")), 1);
     });
@@ -109,6 +114,85 @@ fn an_orchestration_that_waits_for_nothing_is_warned_about_once_and_can_be_cance
         assert_eq!(listener.count("the orchestration waits for nothing"), 1, "{:#?}", listener.lines());
         world.client().cancel_instance("i", "enough").await.unwrap();
         assert_eq!(world.end("i").await.unwrap_err(), "canceled: enough");
+        runtime.shutdown(None).await;
+        drop(hearing);
+    });
+}
+
+#[test]
+fn an_instance_that_fails_is_one_warning_with_its_error_and_one_that_is_canceled_is_none() {
+    virtually(async |world: World| {
+        let node = Node::new()
+            .orchestration("Fails", |_, _| async move { Err("out of eggs".to_owned()) })
+            .orchestration("Waits", |ctx, _| async move { Ok(ctx.schedule_wait("go").await) });
+        let listener = Listener::of_warnings();
+        let hearing = set_default(listener.clone());
+        let runtime = world.run(node).await;
+        assert_eq!(world.start_and_end("i", "Fails", "secret").await.unwrap_err(), "out of eggs");
+        world.start("j", "Waits", "").await;
+        world.recorded("j", "ExternalSubscribed", 1).await;
+        world.client().cancel_instance("j", "why").await.unwrap();
+        world.end("j").await.unwrap_err();
+        runtime.shutdown(None).await;
+        drop(hearing);
+        let lines = listener.lines();
+        assert_eq!(lines.len(), 1, "{lines:#?}");
+        for part in ["the instance failed", "instance_id=i", "orchestration_name=Fails", "out of eggs"] {
+            assert!(lines[0].contains(part), "{lines:#?}");
+        }
+        assert!(!lines[0].contains("secret"));
+    });
+}
+
+#[test]
+fn code_that_differs_from_its_history_is_an_error() {
+    virtually(async |world: World| {
+        let before =
+            Node::new().orchestration("Main", |ctx, _| async move { Ok(ctx.schedule_wait("go").await) });
+        let after = Node::new()
+            .orchestration("Main", |ctx, _| async move { ctx.schedule_activity("Another", "").await });
+        let runtime = world.run(before).await;
+        world.start("i", "Main", "").await;
+        world.recorded("i", "ExternalSubscribed", 1).await;
+        runtime.shutdown(None).await;
+        let listener = Listener::of_warnings();
+        let hearing = set_default(listener.clone());
+        let runtime = world.run(after).await;
+        world.raise("i", "go", "").await;
+        assert!(world.end("i").await.unwrap_err().starts_with("nondeterministic"));
+        runtime.shutdown(None).await;
+        drop(hearing);
+        let told = "its code does not do what its history says it did";
+        assert_eq!(listener.count(told), 1, "{:#?}", listener.lines());
+    });
+}
+
+#[test]
+fn a_message_that_no_execution_waits_for_is_told_of_once_per_name_and_minute() {
+    virtually(async |world: World| {
+        let node =
+            Node::new().orchestration("Main", |ctx, _| async move { Ok(ctx.schedule_wait("go").await) });
+        let listener = Listener::of_warnings();
+        let hearing = set_default(listener.clone());
+        let runtime = world.run(node).await;
+        for instance in ["i", "j"] {
+            world.start(instance, "Main", "").await;
+            world.recorded(instance, "ExternalSubscribed", 1).await;
+        }
+        for count in 1..=3 {
+            for instance in ["i", "j"] {
+                world.raise(instance, "typo", "").await;
+                world.recorded(instance, "ExternalEvent", count).await;
+            }
+        }
+        assert_eq!(listener.count("signal 'typo' recorded"), 1, "{:#?}", listener.lines());
+        world.raise("i", "other", "").await;
+        world.recorded("i", "ExternalEvent", 4).await;
+        assert_eq!(listener.count("signal 'other' recorded"), 1);
+        world.pass(seconds(60)).await;
+        world.raise("i", "typo", "").await;
+        world.recorded("i", "ExternalEvent", 5).await;
+        assert_eq!(listener.count("signal 'typo' recorded"), 2);
         runtime.shutdown(None).await;
         drop(hearing);
     });

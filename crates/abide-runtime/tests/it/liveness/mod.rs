@@ -1,0 +1,9 @@
+//! Code that blocks its threads: what happens to leases, to the node and to its shutdown.
+//!
+//! `unpolled` has an executor in virtual time that stops polling. `blocking` blocks threads for real, on a clock that runs fast.
+//! `processes` has a process whose threads are all blocked, and one beside it.
+
+mod blocking;
+mod processes;
+mod support;
+mod unpolled;
