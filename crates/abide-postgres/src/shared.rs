@@ -14,6 +14,7 @@ use crate::horizon::Horizon;
 use crate::news::News;
 use crate::node::desk::Desk;
 use crate::node::outbox::{Outbox, Pace};
+use crate::node::removal::Removals;
 use crate::options::Settings;
 use crate::schema::Schema;
 use crate::statements::{Sql, Texts};
@@ -34,6 +35,7 @@ pub(crate) struct Shared {
     pub(crate) stolen: Listeners,
     pub(crate) changes: ChangeListeners,
     pub(crate) counts: Counts,
+    pub(crate) removals: Removals,
     pub(crate) is_unreachable: AtomicBool,
     /// A number for this node, by which its work is known.
     pub(crate) node: i64,
@@ -66,6 +68,7 @@ impl Shared {
             stolen: Listeners::default(),
             changes: ChangeListeners::default(),
             counts: Counts::default(),
+            removals: Removals::default(),
             is_unreachable: AtomicBool::new(false),
             is_listening: AtomicBool::new(false),
             held: Mutex::default(),

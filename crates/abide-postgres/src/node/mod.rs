@@ -19,13 +19,14 @@ pub(crate) mod look;
 mod notice;
 pub(crate) mod outbox;
 mod queues;
+pub(crate) mod removal;
 pub(crate) mod renew;
 pub(crate) mod worker;
 
 use std::sync::Arc;
 
 use futures_channel::oneshot;
-use futures_util::future::{join_all, join4};
+use futures_util::future::{join_all, join5};
 
 use crate::error::OpenError;
 use crate::hatch;
@@ -60,6 +61,7 @@ impl Node {
 impl Drop for Node {
     fn drop(&mut self) {
         self.shared.hatch.close();
+        self.shared.removals.close();
         self.shared.desk.close();
         self.shared.outbox.ring();
     }
@@ -71,6 +73,7 @@ struct Closing<'s>(&'s Shared);
 impl Drop for Closing<'_> {
     fn drop(&mut self) {
         self.0.hatch.close();
+        self.0.removals.close();
         self.0.desk.close();
         let now = self.0.settings.clock.monotonic();
         for place in [Place::Ordinary, Place::Renewals] {
@@ -90,5 +93,6 @@ async fn run(shared: &Arc<Shared>, ready: oneshot::Sender<()>) {
     let renewals = Box::pin(worker::work(shared, Place::Renewals, Begin::AtOnce));
     let notices = Box::pin(listener::listen(shared));
     let clearing = Box::pin(hatch::keep_clear(shared));
-    join4(join_all(ordinary), renewals, notices, clearing).await;
+    let removals = Box::pin(removal::remove(shared));
+    join5(join_all(ordinary), renewals, notices, clearing, removals).await;
 }

@@ -26,6 +26,7 @@ mod nodes;
 mod one_connection;
 mod opening;
 mod plans;
+mod removal;
 mod roles;
 mod support;
 mod texts;
