@@ -7,11 +7,12 @@
 --              p_before) or not there, and all is finished
 --
 -- outcome is 'ok'; 'unknown', 'child', 'running' or 'left behind', with the instances concerned; or 'spared' if it was not meant.
--- What may be deleted is decided under the locks of all that goes: if there is more than was locked, the call is to be repeated.
+-- p_rows and held: see abide.erase. What may be deleted is decided under the locks of all that goes: if there is more than was locked, the call is to be repeated.
 CREATE FUNCTION abide.delete_instances(
-    p_ids text[], p_scope text, p_force boolean, p_ends text[], p_before bigint,
+    p_ids text[], p_scope text, p_force boolean, p_ends text[], p_before bigint, p_rows bigint,
     OUT outcome text, OUT culprit text, OUT child text, OUT instances bigint, OUT executions bigint, OUT events bigint,
-    OUT items bigint, OUT stolen text[], OUT because text[], OUT gone text[], OUT wakes boolean, OUT due_at bigint
+    OUT items bigint, OUT stolen text[], OUT because text[], OUT gone text[], OUT wakes boolean, OUT due_at bigint,
+    OUT held bigint[]
 ) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
@@ -78,7 +79,7 @@ BEGIN
 
     outcome := 'ok';
     gone := ARRAY(SELECT i.id FROM abide.instance AS i WHERE i.no = ANY (v_doomed));
-    SELECT e.instances, e.executions, e.events, e.items, e.stolen, e.because, e.wakes, e.due_at
-    INTO instances, executions, events, items, stolen, because, wakes, due_at
-    FROM abide.erase(v_doomed, CASE WHEN p_scope = 'set' AND p_force THEN v_names ELSE gone END, v_now) AS e;
+    SELECT e.instances, e.executions, e.events, e.items, e.stolen, e.because, e.wakes, e.due_at, e.held
+    INTO instances, executions, events, items, stolen, because, wakes, due_at, held
+    FROM abide.erase(v_doomed, CASE WHEN p_scope = 'set' AND p_force THEN v_names ELSE gone END, v_now, p_rows) AS e;
 END $$;

@@ -1,10 +1,11 @@
 -- Deletes mailboxes, which are locked with the mailboxes of their unborn children, with everything they have: executions, mail, work,
 -- values, leases, dead letters; and children that were not yet born, which would come to life as orphans. p_ids are names to be
--- forgotten, also those that have no mailbox.
+-- forgotten, also those that have no mailbox. At most p_rows rows of history, mail and values are removed: mailboxes with more are held for
+-- the caller, who counts what they have, and leave a tombstone.
 CREATE FUNCTION abide.erase(
-    p_mailboxes bigint[], p_ids text[], p_now bigint,
+    p_mailboxes bigint[], p_ids text[], p_now bigint, p_rows bigint,
     OUT instances bigint, OUT executions bigint, OUT events bigint, OUT items bigint, OUT stolen text[], OUT because text[],
-    OUT wakes boolean, OUT due_at bigint
+    OUT wakes boolean, OUT due_at bigint, OUT held bigint[]
 ) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
@@ -15,6 +16,7 @@ DECLARE
     v_void bigint[];       -- those among them whose lease was to bring one to life
     v_count bigint;
     v_settled record;
+    v_small bigint[];      -- those that this call removes with all they have
 BEGIN
     SELECT g.stolen, g.because, g.sessions INTO stolen, because, v_sessions
     FROM abide.take_back(v_work, array_fill('deleted'::text, ARRAY[cardinality(v_work)]), p_now) AS g;
@@ -22,15 +24,21 @@ BEGIN
         PERFORM abide.hold_sessions(v_sessions);
         PERFORM abide.settle_lanes(v_sessions, NULL, p_now);
     END IF;
-    instances := (SELECT count(DISTINCT e.mailbox) FROM abide.execution AS e WHERE e.mailbox = ANY (p_mailboxes));
-    WITH gone AS (DELETE FROM abide.turn AS t WHERE t.mailbox = ANY (p_mailboxes) RETURNING t.length)
+    v_small := ARRAY(
+        SELECT m.no FROM (SELECT m.no, sum(m.size) OVER (ORDER BY m.size, m.no) AS rows
+                          FROM (SELECT m AS no, abide.size_of(m, p_rows + 1) AS size FROM unnest(p_mailboxes) AS m) AS m) AS m
+        WHERE m.rows <= p_rows);
+    held := ARRAY(SELECT m FROM unnest(p_mailboxes) AS m EXCEPT SELECT m FROM unnest(v_small) AS m);
+    INSERT INTO abide.tombstone (mailbox, held_until) SELECT h, p_now + 60000 FROM unnest(held) AS h;
+    instances := (SELECT count(DISTINCT e.mailbox) FROM abide.execution AS e WHERE e.mailbox = ANY (v_small));
+    WITH gone AS (DELETE FROM abide.turn AS t WHERE t.mailbox = ANY (v_small) RETURNING t.length)
     SELECT coalesce(sum(length), 0) INTO events FROM gone;
-    WITH gone AS (DELETE FROM abide.execution AS e WHERE e.mailbox = ANY (p_mailboxes) RETURNING 1)
+    WITH gone AS (DELETE FROM abide.execution AS e WHERE e.mailbox = ANY (v_small) RETURNING 1)
     SELECT count(*) INTO executions FROM gone;
-    DELETE FROM abide.kv_delta WHERE mailbox = ANY (p_mailboxes);
-    DELETE FROM abide.kv_store WHERE mailbox = ANY (p_mailboxes);
-    WITH visible AS (DELETE FROM abide.message AS m WHERE m.mailbox = ANY (p_mailboxes) AND m.place IS NOT NULL RETURNING 1),
-         hidden AS (DELETE FROM abide.message AS m WHERE m.mailbox = ANY (p_mailboxes) AND m.visible_at IS NOT NULL RETURNING 1)
+    DELETE FROM abide.kv_delta WHERE mailbox = ANY (v_small);
+    DELETE FROM abide.kv_store WHERE mailbox = ANY (v_small);
+    WITH visible AS (DELETE FROM abide.message AS m WHERE m.mailbox = ANY (v_small) AND m.place IS NOT NULL RETURNING 1),
+         hidden AS (DELETE FROM abide.message AS m WHERE m.mailbox = ANY (v_small) AND m.visible_at IS NOT NULL RETURNING 1)
     SELECT cardinality(v_work) + (SELECT count(*) FROM visible) + (SELECT count(*) FROM hidden) INTO items;
     DELETE FROM abide.mailbox WHERE no = ANY (p_mailboxes);
     DELETE FROM abide.instance WHERE no = ANY (p_mailboxes);

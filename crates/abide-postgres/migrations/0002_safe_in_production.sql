@@ -13,3 +13,11 @@ BEGIN
         EXECUTE 'DROP FUNCTION ' || v_function;
     END LOOP;
 END $$;
+
+-- Deletion by tombstone (docs/adr/0019-deletion-by-tombstone.md). A deleted mailbox with many rows leaves its number here. Nothing
+-- reads the rows of that number any more, and the nodes remove them a few at a time. The number goes when no row is left.
+CREATE TABLE abide.tombstone (
+    mailbox    bigint PRIMARY KEY,
+    held_until bigint NOT NULL    -- its rows stay until then, so that the caller of the deletion can count them
+);
+CREATE INDEX tombstone_due ON abide.tombstone (held_until);

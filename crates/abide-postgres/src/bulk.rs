@@ -144,15 +144,22 @@ impl PostgresProvider {
     ) -> Result<Option<DeleteInstanceResult>, StoreError> {
         let names: Vec<String> = ids.iter().map(|id| spelt(id)).collect();
         let (word, force, ends, before) = scope.values();
-        let values: Values =
-            vec![Box::new(names), Box::new(word), Box::new(force), Box::new(ends), Box::new(before)];
+        let rows = i64::from(self.shared.settings.removal_rows);
+        let values: Values = vec![
+            Box::new(names),
+            Box::new(word),
+            Box::new(force),
+            Box::new(ends),
+            Box::new(before),
+            Box::new(rows),
+        ];
         let row = self.one_row(operation, Sql::DeleteInstances, values).await?;
         let text = |column: &str| row.get::<_, Option<String>>(column).map(unspell).unwrap_or_default();
         let first = || ids.first().cloned().unwrap_or_default();
         let refusal = match row.get::<_, &str>("outcome") {
             "ok" => {
                 self.tell_of_deletion(&row);
-                return Ok(Some(deleted(&row)));
+                return self.count(operation, &row).await.map(Some);
             }
             "spared" => return Ok(None),
             "unknown" if matches!(scope, Scope::Roots { .. } | Scope::Orphans { .. }) => return Ok(None),
@@ -162,6 +169,20 @@ impl PostgresProvider {
             _ => AdminRefusal::ChildLeftBehind { parent: text("culprit"), child: text("child") },
         };
         Err(refusal.store_error(operation))
+    }
+
+    /// What a deletion deleted. The rows that are held for it are counted, and then given free.
+    async fn count(&self, operation: Operation, row: &Row) -> Result<DeleteInstanceResult, StoreError> {
+        let mut result = deleted(row);
+        let held: Vec<i64> = row.get("held");
+        if !held.is_empty() {
+            let counted = self.one_row(operation, Sql::CountDeleted, vec![Box::new(held.clone())]).await;
+            let released = self.rows(operation, Sql::ReleaseTombstones, vec![Box::new(held)]).await;
+            self.shared.removals.begin();
+            result.add(&deleted(&counted.map_err(uncounted)?));
+            released.map_err(uncounted)?;
+        }
+        Ok(result)
     }
 
     fn tell_of_deletion(&self, row: &Row) {
@@ -300,6 +321,15 @@ fn deleted(row: &Row) -> DeleteInstanceResult {
         events_deleted: number(row.get("events")),
         queue_messages_deleted: number(row.get("items")),
     }
+}
+
+/// What was to be deleted is, whatever became of the count.
+fn uncounted(mut error: StoreError) -> StoreError {
+    if error.kind == ErrorKind::NotApplied {
+        error.kind = ErrorKind::Unknown;
+    }
+    error.message = format!("it is deleted, but what it had was not counted: {}", error.message);
+    error
 }
 
 /// An error behind parts that are done: what is done stays done.

@@ -17,6 +17,9 @@ const CONNECTIONS: usize = 4;
 /// How often a node looks for work that nobody told it of.
 const SAFETY_POLL: Duration = Duration::from_secs(5);
 
+/// How many rows of deleted instances one transaction removes, unless a test wants fewer.
+const REMOVAL_ROWS: u32 = 2_048;
+
 /// A store to be opened. The defaults are right for almost everybody.
 ///
 /// ```no_run
@@ -42,6 +45,7 @@ pub struct PostgresBuilder {
     safety_poll: Duration,
     clock: Arc<dyn Clock>,
     entropy: Arc<dyn Entropy>,
+    removal_rows: u32,
 }
 
 /// What was chosen.
@@ -52,6 +56,8 @@ pub(crate) struct Settings {
     pub(crate) safety_poll: Duration,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) entropy: Arc<dyn Entropy>,
+    /// How many rows of deleted instances one transaction removes.
+    pub(crate) removal_rows: u32,
 }
 
 impl PostgresBuilder {
@@ -64,6 +70,7 @@ impl PostgresBuilder {
             safety_poll: SAFETY_POLL,
             clock: Arc::new(SystemClock::new()),
             entropy: Arc::new(SystemEntropy),
+            removal_rows: REMOVAL_ROWS,
         }
     }
 
@@ -105,6 +112,13 @@ impl PostgresBuilder {
         self
     }
 
+    /// How many rows of deleted instances one transaction removes. For tests.
+    #[doc(hidden)]
+    pub fn removal_rows(mut self, rows: u32) -> Self {
+        self.removal_rows = rows;
+        self
+    }
+
     /// Opens it. The schema is created, or brought up to date, if need be; if several nodes do that at once, one does it and the others wait.
     ///
     /// # Errors
@@ -127,8 +141,8 @@ impl PostgresBuilder {
             let reason = "looking all the time leaves no time for anything else";
             return Err(OpenError::Setting { setting: "safety_poll", value: "0".to_owned(), reason });
         }
-        let Self { connections, safety_poll, clock, entropy, .. } = self;
-        Ok(Settings { target, listen_target, connections, safety_poll, clock, entropy })
+        let Self { connections, safety_poll, clock, entropy, removal_rows, .. } = self;
+        Ok(Settings { target, listen_target, connections, safety_poll, clock, entropy, removal_rows })
     }
 }
 

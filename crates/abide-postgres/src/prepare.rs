@@ -25,6 +25,9 @@ const ABOUT_SERVER: &str =
     "SELECT current_setting('server_version_num')::int, current_setting('server_version'),
                                     current_setting('server_encoding'), current_setting('fsync')";
 
+/// Whether another node has left rows of deleted instances. Asked here, so that a node that begins sends nothing of its own for it.
+const ANY_REMOVAL: &str = "SELECT true FROM abide.tombstone AS t ORDER BY t.held_until LIMIT 1";
+
 /// Looks at the server and the schema, with an executor of its own: the caller's may be another, or none.
 pub(crate) fn prepare_here(shared: &Shared) -> Result<(), OpenError> {
     let runtime =
@@ -79,7 +82,13 @@ async fn prepare(shared: &Shared, was_there: &mut bool) -> Result<(), Unprepared
             let schema = shared.schema.name().to_owned();
             Unprepared::For(OpenError::Migration { schema, reason: error.message })
         }
-    })
+    })?;
+    let left = shared.schema.qualify(ANY_REMOVAL);
+    let asked = within(&**clock, PATIENCE, async { Ok(client.query_opt(&left, &[]).await?) });
+    if asked.await.map_err(Unprepared::Lost)?.is_some() {
+        shared.removals.begin();
+    }
+    Ok(())
 }
 
 /// A connection with its settings, once it is known that it has a session of its own.

@@ -14,6 +14,7 @@ use crate::horizon::Horizon;
 use crate::news::News;
 use crate::node::desk::Desk;
 use crate::node::outbox::{Outbox, Pace};
+use crate::node::removal::Removals;
 use crate::node::sessions::Sessions;
 use crate::options::Settings;
 use crate::schema::Schema;
@@ -36,6 +37,7 @@ pub(crate) struct Shared {
     pub(crate) changes: ChangeListeners,
     pub(crate) counts: Counts,
     pub(crate) sessions: Sessions,
+    pub(crate) removals: Removals,
     pub(crate) is_unreachable: AtomicBool,
     /// A number for this node, by which its work is known.
     pub(crate) node: i64,
@@ -70,6 +72,7 @@ impl Shared {
             changes: ChangeListeners::default(),
             counts: Counts::default(),
             sessions: Sessions::new(connections),
+            removals: Removals::default(),
             is_unreachable: AtomicBool::new(false),
             is_listening: AtomicBool::new(false),
             held: Mutex::default(),

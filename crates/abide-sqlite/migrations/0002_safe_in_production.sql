@@ -1,1 +1,9 @@
 -- Safe in production: what the stores of the first release lack. Released migrations are never edited.
+
+-- Deletion by tombstone (docs/adr/0019-deletion-by-tombstone.md). A deleted mailbox with many rows leaves its number here. Nothing
+-- reads the rows of that number any more, and the writer removes them a few at a time. The number goes when no row is left.
+CREATE TABLE tombstone (
+    mailbox    INTEGER PRIMARY KEY,
+    held_until INTEGER NOT NULL      -- its rows stay until then, so that the caller of the deletion can count them
+) STRICT;
+CREATE INDEX tombstone_due ON tombstone (held_until);

@@ -1,1 +1,3 @@
-SELECT count(*) FROM execution
+-- Without those of deleted mailboxes, whose rows are still being removed.
+SELECT (SELECT count(*) FROM execution)
+     - (SELECT count(*) FROM execution WHERE mailbox IN (SELECT mailbox FROM tombstone))

@@ -1,4 +1,4 @@
--- All that no valid lease holds, from the indexes alone; ?1 is the time.
+-- All that no valid lease holds, from the indexes alone; ?1 is the time. Work of deleted mailboxes is never leased, and not counted.
 -- Plan: work_ready, work_in_session, work_hidden, work_leased.
 SELECT (SELECT count(*) FROM work INDEXED BY work_ready
         WHERE visible_at = 0 AND lease IS NULL AND session IS NULL)
@@ -6,3 +6,4 @@ SELECT (SELECT count(*) FROM work INDEXED BY work_ready
         WHERE visible_at = 0 AND lease IS NULL AND session IS NOT NULL)
      + (SELECT count(*) FROM work INDEXED BY work_hidden WHERE visible_at > 0 AND lease IS NULL)
      + (SELECT count(*) FROM work INDEXED BY work_leased WHERE lease IS NOT NULL AND leased_until <= ?1)
+     - (SELECT count(*) FROM work WHERE mailbox IN (SELECT mailbox FROM tombstone))

@@ -110,7 +110,8 @@ impl ProviderAdmin for SqliteProvider {
         let operation = Operation::DeleteInstancesAtomic;
         let (ids, force) = (ids.to_vec(), Force::from(force));
         let kind = Kind::write(operation, Phase::Commit);
-        Ok(self.run(job(kind, move |tx| tx.delete_set(&ids, force, operation))).await?)
+        let erased = self.run(job(kind, move |tx| tx.delete_set(&ids, force, operation))).await?;
+        Ok(self.count(operation, erased).await?)
     }
 
     async fn get_instance_tree(&self, instance_id: &str) -> Result<InstanceTree, ProviderError> {
@@ -126,9 +127,7 @@ impl ProviderAdmin for SqliteProvider {
         instance_id: &str,
         force: bool,
     ) -> Result<DeleteInstanceResult, ProviderError> {
-        let (id, force) = (instance_id.to_owned(), Force::from(force));
-        let kind = Kind::write(Operation::DeleteInstance, Phase::Commit);
-        Ok(self.run(job(kind, move |tx| tx.delete_root(&id, force))).await?)
+        Ok(self.delete_tree(instance_id, Force::from(force)).await?)
     }
 
     async fn delete_instance_bulk(

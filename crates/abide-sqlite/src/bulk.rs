@@ -7,10 +7,11 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use abide_model::{PruneOptions, PruneResult};
-use abide_provider::{DeleteInstanceResult, ErrorKind, Operation, PRUNE_BATCH, Rejection, StoreError};
+use abide_provider::{DeleteInstanceResult, ErrorKind, Force, Operation, PRUNE_BATCH, Rejection, StoreError};
 use rusqlite::params;
 
 use crate::SqliteProvider;
+use crate::deletion::half_deleted;
 use crate::encode::column;
 use crate::job::{Kind, Phase, job};
 use crate::statements::{Sql, Statements};
@@ -149,13 +150,34 @@ impl SqliteProvider {
             match self.delete_part(operation, &mut candidates, &meant, left).await {
                 Ok(None) => break,
                 Ok(Some(deleted)) => {
-                    total.add(&deleted.result);
                     left = left.saturating_sub(deleted.candidates);
+                    let counted = self.count(operation, deleted.erased).await;
+                    total.add(&counted.map_err(|error| half_deleted(error, &total))?);
+                    if let Some(id) = deleted.too_large
+                        && self.thin_out_finished(operation, &id, &mut total).await?
+                    {
+                        candidates.put_back(std::iter::once(id));
+                    }
                 }
-                Err(error) => return Err(half_way(error, total.instances_deleted, "instances were deleted")),
+                Err(error) => return Err(half_deleted(error, &total)),
             }
         }
         Ok(total)
+    }
+
+    /// Deletes a large tree that is finished, from its leaves up, until one transaction can delete the rest. One that is not
+    /// finished is left alone. Says which it was.
+    async fn thin_out_finished(
+        &self,
+        operation: Operation,
+        id: &str,
+        total: &mut DeleteInstanceResult,
+    ) -> Result<bool, StoreError> {
+        match self.thin_out(operation, id, Force::No, total).await {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind == ErrorKind::Rejected(Rejection::Running) => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 
     /// Deals with the next few candidates; `None` if there are none.
@@ -260,7 +282,7 @@ fn is_not_found(error: &StoreError) -> bool {
 }
 
 /// An error behind parts that are done: what is done stays done.
-fn half_way(error: StoreError, done: u64, what: &str) -> StoreError {
+pub(crate) fn half_way(error: StoreError, done: u64, what: &str) -> StoreError {
     if done == 0 {
         return error;
     }

@@ -34,6 +34,9 @@ const DISK_FULL: &str = "the disk is full; free some space and try again";
 /// How long to wait for another process that is writing. A writer holds the lock for milliseconds.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// How large the log may stay, in bytes. It is copied when it has 4 MB, and grows meanwhile.
+const LOG_LIMIT: i64 = 32 * 1_024 * 1_024;
+
 /// SQLite before this version can corrupt a WAL database that has several connections.
 const SAFE_VERSION: i32 = 3_051_003;
 
@@ -112,6 +115,8 @@ impl Location {
         // A thread of its own copies the log, where there can be one.
         let pages = if several_connections_are_safe() { 0 } else { 1_000 };
         connection.pragma_update(None, "wal_autocheckpoint", pages)?;
+        // The log keeps the size that it once had, so one that grew behind a long read is cut when it is written from its start again.
+        connection.pragma_update(None, "journal_size_limit", LOG_LIMIT)?;
         Ok(())
     }
 

@@ -43,6 +43,7 @@ mod admin;
 mod bulk;
 mod checkpoint;
 mod connect;
+mod deletion;
 mod duroxide;
 mod encode;
 mod error;

@@ -36,6 +36,7 @@ pub(crate) struct Settings {
     pub(crate) durability: Durability,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) entropy: Arc<dyn Entropy>,
+    pub(crate) removal_rows: i64,
 }
 
 impl Default for Settings {
@@ -44,6 +45,7 @@ impl Default for Settings {
             durability: Durability::default(),
             clock: Arc::new(SystemClock::new()),
             entropy: Arc::new(SystemEntropy),
+            removal_rows: crate::store::removal::ROWS,
         }
     }
 }
@@ -68,6 +70,13 @@ impl SqliteBuilder {
     /// Where lease tokens and the names of lock files come from.
     pub fn entropy(mut self, entropy: Arc<dyn Entropy>) -> Self {
         self.settings.entropy = entropy;
+        self
+    }
+
+    /// How many rows of deleted instances one transaction removes. For tests.
+    #[doc(hidden)]
+    pub fn removal_rows(mut self, rows: u32) -> Self {
+        self.settings.removal_rows = i64::from(rows);
         self
     }
 

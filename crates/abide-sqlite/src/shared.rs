@@ -23,6 +23,8 @@ pub(crate) struct Shared {
     pub(crate) stolen: Listeners,
     pub(crate) changes: ChangeListeners,
     pub(crate) counts: Counts,
+    /// How many rows of deleted mailboxes one transaction removes.
+    pub(crate) removal_rows: i64,
     owner: AtomicI64,
     lock: Mutex<Option<OwnerLock>>,
 }
@@ -50,7 +52,7 @@ impl Count {
 
 impl Shared {
     pub(crate) fn new(location: Location, settings: Settings) -> Self {
-        let Settings { durability, clock, entropy } = settings;
+        let Settings { durability, clock, entropy, removal_rows } = settings;
         Self {
             files: OpenedFiles::of(&location),
             location,
@@ -60,6 +62,7 @@ impl Shared {
             stolen: Listeners::default(),
             changes: ChangeListeners::default(),
             counts: Counts::default(),
+            removal_rows,
             owner: AtomicI64::new(0),
             lock: Mutex::default(),
         }

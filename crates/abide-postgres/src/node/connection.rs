@@ -27,7 +27,8 @@ pub(crate) const LONG: Duration = Duration::from_secs(120);
 /// How long a statement may take before it is given up: while it is waited for, its connection serves nobody else.
 pub(crate) const fn patience(sql: Sql) -> Duration {
     match sql {
-        Sql::CountExecutions
+        Sql::CountDeleted
+        | Sql::CountExecutions
         | Sql::CountInstances
         | Sql::CountRunning
         | Sql::DeleteInstances
@@ -46,7 +47,8 @@ pub(crate) const fn patience(sql: Sql) -> Duration {
         | Sql::KvMerged
         | Sql::ReadCurrent
         | Sql::ReadExecution
-        | Sql::ReadLeased => MIDDLING,
+        | Sql::ReadLeased
+        | Sql::RemovePart => MIDDLING,
         Sql::AbandonInstances
         | Sql::AbandonWork
         | Sql::Alone
@@ -68,6 +70,7 @@ pub(crate) const fn patience(sql: Sql) -> Duration {
         | Sql::NextMailboxDue
         | Sql::NextWorkDue
         | Sql::ReadStatuses
+        | Sql::ReleaseTombstones
         | Sql::RenewInstances
         | Sql::RenewSessions
         | Sql::RenewWork

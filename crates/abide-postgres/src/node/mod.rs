@@ -19,6 +19,7 @@ pub(crate) mod look;
 mod notice;
 pub(crate) mod outbox;
 mod queues;
+pub(crate) mod removal;
 pub(crate) mod renew;
 pub(crate) mod sessions;
 pub(crate) mod worker;
@@ -30,7 +31,7 @@ use std::time::Duration;
 
 use abide_model::panic_text;
 use futures_channel::oneshot;
-use futures_util::future::{join_all, join4};
+use futures_util::future::{join_all, join5};
 use tokio::runtime::Runtime;
 
 use crate::error::OpenError;
@@ -127,6 +128,7 @@ impl Restarts {
 impl Drop for Node {
     fn drop(&mut self) {
         self.shared.hatch.close();
+        self.shared.removals.close();
         self.shared.desk.close();
         self.shared.outbox.ring();
     }
@@ -138,6 +140,7 @@ struct Closing<'s>(&'s Shared);
 impl Drop for Closing<'_> {
     fn drop(&mut self) {
         self.0.hatch.close();
+        self.0.removals.close();
         self.0.desk.close();
         let now = self.0.settings.clock.monotonic();
         for place in [Place::Ordinary, Place::Renewals] {
@@ -158,7 +161,8 @@ async fn run(shared: &Arc<Shared>, ready: Option<oneshot::Sender<()>>) {
     let renewals = Box::pin(worker::work(shared, Place::Renewals, Begin::AtOnce));
     let notices = Box::pin(listener::listen(shared));
     let clearing = Box::pin(hatch::keep_clear(shared));
-    join4(join_all(ordinary), renewals, notices, clearing).await;
+    let removals = Box::pin(removal::remove(shared));
+    join5(join_all(ordinary), renewals, notices, clearing, removals).await;
 }
 
 #[cfg(test)]

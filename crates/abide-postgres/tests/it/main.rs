@@ -29,6 +29,7 @@ mod one_connection;
 mod opening;
 mod plans;
 mod pooler;
+mod removal;
 mod roles;
 mod silent_server;
 mod stalled_commits;

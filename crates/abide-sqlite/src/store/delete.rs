@@ -1,6 +1,7 @@
 //! Deleting instances with everything they have.
 //!
-//! What may be deleted is checked here, in the transaction that deletes it.
+//! What may be deleted is checked here, in the transaction that deletes it. What it has goes in the same transaction if that is
+//! little, and later if it is much ([`removal`](super::removal)); either way it is gone for everybody at once.
 
 use std::collections::BTreeSet;
 
@@ -11,14 +12,18 @@ use rusqlite::params;
 use super::Tx;
 use super::mailbox::{Existence, Held, MailboxRow};
 use super::overview::Member;
+use super::removal::Erased;
 use super::work::RemovedWork;
 use crate::encode::{column, number};
 use crate::error::Failure;
-use crate::statements::Sql;
+use crate::statements::{Sql, Statements};
 use crate::text::Text;
 
 /// How many instances one part of a bulk deletion deletes, but for the last tree, which goes as a whole.
 const ENOUGH: u64 = 256;
+
+/// A tree with more instances, or more starts of children that were not yet born, is deleted in parts, from the leaves up.
+pub(crate) const TREE: usize = 1_024;
 
 /// Which candidates a bulk deletion means.
 #[derive(Debug, Clone)]
@@ -60,12 +65,36 @@ impl Before {
 /// What a part of a bulk deletion deleted.
 #[derive(Debug, Default)]
 pub(crate) struct Deleted {
-    pub(crate) result: DeleteInstanceResult,
+    pub(crate) erased: Erased,
     /// How many candidates were deleted.
     pub(crate) candidates: u32,
     /// How many were looked at; the others are for another transaction.
     pub(crate) looked_at: usize,
+    /// The last one that was looked at has too large a tree for one transaction.
+    pub(crate) too_large: Option<String>,
 }
+
+/// What became of a tree that was to be deleted.
+#[derive(Debug)]
+pub(crate) enum Tree {
+    Deleted(Erased),
+    /// It is too large for one transaction.
+    TooLarge,
+}
+
+/// What must be known of a tree that is deleted in parts.
+#[derive(Debug)]
+pub(crate) struct LargeTree {
+    /// Everything below the root, parents before children.
+    pub(crate) leaves: Vec<Text>,
+    /// One that is not finished, the root included.
+    pub(crate) running: Option<String>,
+    /// Those with starts of children that were not yet born, if there are many such starts.
+    pub(crate) with_unborn: Vec<Text>,
+}
+
+/// What one part of a deletion may still remove.
+struct Budget(i64);
 
 impl Tx<'_, '_> {
     /// Deletes these, if they may be deleted.
@@ -74,19 +103,22 @@ impl Tx<'_, '_> {
         ids: &[String],
         force: Force,
         operation: Operation,
-    ) -> Result<DeleteInstanceResult, Failure> {
+    ) -> Result<Erased, Failure> {
         let refused = |refusal: AdminRefusal| Failure::Refused(refusal.store_error(operation));
         let meant: BTreeSet<Text> = ids.iter().map(|id| Text::from(id.as_str())).collect();
-        let mut found = Vec::new();
+        let mut found: Vec<MailboxRow> = Vec::new();
+        let mut seen = BTreeSet::new();
         for id in ids {
-            if let Some(mailbox) = self.mailbox_by_id(id)? {
+            if let Some(mailbox) = self.mailbox_by_id(id)?
+                && seen.insert(mailbox.no)
+            {
                 found.push(mailbox);
             }
         }
         let instances: Vec<&MailboxRow> = found.iter().filter(|mailbox| mailbox.is_instance()).collect();
         if force == Force::No {
             for mailbox in &instances {
-                if !self.is_finished(mailbox.no, mailbox.status)? {
+                if !self.sql.is_finished(mailbox.no, mailbox.status)? {
                     return Err(refused(AdminRefusal::Running { instance: mailbox.id.clone() }));
                 }
             }
@@ -102,19 +134,19 @@ impl Tx<'_, '_> {
             Force::No => Ok(self.erase(&members(found.into_iter().filter(MailboxRow::is_instance)))?),
             Force::Yes => {
                 let doomed = members(found.into_iter());
-                let mut result = self.erase(&doomed)?;
+                let mut erased = self.erase(&doomed)?;
                 // Names that have nothing themselves may still have something in other places.
                 let nameless = meant.iter().filter(|id| doomed.iter().all(|member| member.id != **id));
                 for id in nameless {
-                    result.queue_messages_deleted += self.erase_left_behind(id)?;
+                    erased.result.queue_messages_deleted += self.erase_left_behind(id)?;
                 }
-                Ok(result)
+                Ok(erased)
             }
         }
     }
 
     /// Deletes a root with everything below it.
-    pub(crate) fn delete_root(&self, id: &str, force: Force) -> Result<DeleteInstanceResult, Failure> {
+    pub(crate) fn delete_root(&self, id: &str, force: Force) -> Result<Tree, Failure> {
         let operation = Operation::DeleteInstance;
         let refused = |refusal: AdminRefusal| Failure::Refused(refusal.store_error(operation));
         let root = self.mailbox_by_id(id)?.filter(MailboxRow::is_instance);
@@ -122,17 +154,54 @@ impl Tx<'_, '_> {
         if root.parent.is_some() {
             return Err(refused(AdminRefusal::IsChild { instance: id.to_owned() }));
         }
-        let root = Member::of(root);
-        let below = self.sql.descendants(&root.id)?;
-        let tree: Vec<Member> = [root].into_iter().chain(below).collect();
+        let Some(tree) = self.small_tree(Member::of(root))? else { return Ok(Tree::TooLarge) };
         if force == Force::No {
             for member in &tree {
-                if !self.is_finished(member.no, member.status)? {
+                if !self.sql.is_finished(member.no, member.status)? {
                     return Err(refused(AdminRefusal::Running { instance: member.id.lossy() }));
                 }
             }
         }
-        Ok(self.erase(&tree)?)
+        Ok(Tree::Deleted(self.erase(&tree)?))
+    }
+
+    /// Deletes instances that have nothing below them, with the starts of children that were not yet born; passes over others.
+    pub(crate) fn delete_leaves(
+        &self,
+        leaves: &[Text],
+        force: Force,
+        operation: Operation,
+    ) -> Result<Erased, Failure> {
+        let mut doomed = Vec::new();
+        for id in leaves {
+            let mailbox = self.sql.row(Sql::MailboxById, [id], MailboxRow::read)?;
+            let Some(mailbox) = mailbox.filter(MailboxRow::is_instance) else { continue };
+            if self.sql.row(Sql::AnyChild, [id], |_| Ok(()))?.is_some() {
+                continue;
+            }
+            if force == Force::No && !self.sql.is_finished(mailbox.no, mailbox.status)? {
+                let refusal = AdminRefusal::Running { instance: mailbox.id };
+                return Err(Failure::Refused(refusal.store_error(operation)));
+            }
+            doomed.push(Member::of(mailbox));
+        }
+        Ok(self.erase(&doomed)?)
+    }
+
+    /// Removes some starts of children that were not yet born. Says how many messages went.
+    pub(crate) fn delete_some_unborn(&self, parent: &Text) -> rusqlite::Result<u64> {
+        self.erase_unborn(parent, TREE)
+    }
+
+    /// An instance with everything below it, if one transaction can delete that.
+    fn small_tree(&self, root: Member) -> rusqlite::Result<Option<Vec<Member>>> {
+        let Some(below) = self.sql.descendants_up_to(&root.id, TREE)? else { return Ok(None) };
+        let tree: Vec<Member> = [root].into_iter().chain(below).collect();
+        let mut unborn = 0;
+        for member in &tree {
+            unborn += self.sql.unborn_children(&member.id, TREE)?.len();
+        }
+        Ok((unborn < TREE).then_some(tree))
     }
 
     /// Deletes those candidates that are meant and finished, each with everything below it; at most `limit`.
@@ -143,16 +212,23 @@ impl Tx<'_, '_> {
         limit: u32,
     ) -> rusqlite::Result<Deleted> {
         let mut deleted = Deleted::default();
+        let mut budget = Budget(self.removal_rows);
         for id in candidates {
-            if deleted.candidates >= limit || deleted.result.instances_deleted >= ENOUGH {
+            let is_enough = deleted.erased.result.instances_deleted >= ENOUGH || budget.0 <= 0;
+            if deleted.candidates >= limit || is_enough {
                 break;
             }
             deleted.looked_at += 1;
             let Some(mailbox) = self.mailbox_by_id(id)?.filter(MailboxRow::is_instance) else { continue };
-            if self.is_meant(&mailbox, meant)?
-                && let Some(tree) = self.finished_tree(mailbox)?
-            {
-                deleted.result.add(&self.erase(&tree)?);
+            if !self.is_meant(&mailbox, meant)? || !self.sql.is_finished(mailbox.no, mailbox.status)? {
+                continue;
+            }
+            let Some(tree) = self.small_tree(Member::of(mailbox))? else {
+                deleted.too_large = Some(id.clone());
+                break;
+            };
+            if self.are_finished(&tree)? {
+                deleted.erased.add(self.erase_within(&tree, &mut budget)?);
                 deleted.candidates += 1;
             }
         }
@@ -177,71 +253,68 @@ impl Tx<'_, '_> {
         }
     }
 
-    /// Whether nothing will happen any more unless somebody wants it.
-    fn is_finished(&self, no: i64, status: Option<ExecutionStatus>) -> rusqlite::Result<bool> {
-        match status {
-            Some(ExecutionStatus::Completed | ExecutionStatus::Failed) => Ok(true),
-            Some(ExecutionStatus::ContinuedAsNew) => {
-                Ok(self.sql.row(Sql::HasSuccessor, [no], |_| Ok(()))?.is_none())
+    fn are_finished(&self, tree: &[Member]) -> rusqlite::Result<bool> {
+        for member in tree {
+            if !self.sql.is_finished(member.no, member.status)? {
+                return Ok(false);
             }
-            Some(ExecutionStatus::Running) | None => Ok(false),
         }
-    }
-
-    /// An instance with everything below it, if all of that is finished.
-    fn finished_tree(&self, root: MailboxRow) -> rusqlite::Result<Option<Vec<Member>>> {
-        if !self.is_finished(root.no, root.status)? {
-            return Ok(None);
-        }
-        let mut tree = vec![Member::of(root)];
-        for member in self.sql.descendants(&tree[0].id)? {
-            if !self.is_finished(member.no, member.status)? {
-                return Ok(None);
-            }
-            tree.push(member);
-        }
-        Ok(Some(tree))
+        Ok(true)
     }
 
     /// What they have goes with them: executions, mail, work, values, leases, and children that were not yet born.
-    fn erase(&self, doomed: &[Member]) -> rusqlite::Result<DeleteInstanceResult> {
-        let mut result = DeleteInstanceResult::default();
+    fn erase(&self, doomed: &[Member]) -> rusqlite::Result<Erased> {
+        self.erase_within(doomed, &mut Budget(self.removal_rows))
+    }
+
+    /// The same; the rows of what does not fit the budget follow later.
+    fn erase_within(&self, doomed: &[Member], budget: &mut Budget) -> rusqlite::Result<Erased> {
+        let mut erased = Erased::default();
         for member in doomed {
             self.tell_changed(member.id.lossy());
-            let no = [member.no];
-            let events = self.sql.row(Sql::CountEventsOfInstance, no, |row| row.get::<_, i64>(0))?;
-            result.events_deleted = result.events_deleted.saturating_add(events.map_or(0, number));
-            self.sql.execute(Sql::DeleteAllTurns, no)?;
-            let executions = self.sql.execute(Sql::DeleteAllExecutions, no)?;
-            result.executions_deleted += count(executions);
-            result.instances_deleted += u64::from(executions > 0);
-            for sql in [Sql::KvEmptyDelta, Sql::KvEmptyStore, Sql::DeleteCustomStatus, Sql::DeleteMailbox] {
-                self.sql.execute(sql, no)?;
+            let size = self.size_of(member.no, budget.0)?;
+            if size <= budget.0 {
+                self.erase_rows(member, &mut erased.result)?;
+            } else {
+                erased.result.queue_messages_deleted += self.entomb(member)?;
+                erased.held.push(member.no);
             }
-            result.queue_messages_deleted += count(self.sql.execute(Sql::DeleteMessages, no)?);
-            let removed = self
-                .sql
-                .rows(Sql::DeleteAllWork, no, |row| RemovedWork::read(row, (member.no, row.get(5)?)))?;
-            self.tell_removed(&removed, |_| StolenBecause::InstanceDeleted)?;
-            result.queue_messages_deleted += count(removed.len());
+            budget.0 = budget.0.saturating_sub(size).max(0);
         }
         for member in doomed {
-            result.queue_messages_deleted += self.erase_left_behind(&member.id)?;
+            erased.result.queue_messages_deleted += self.erase_left_behind(&member.id)?;
         }
-        Ok(result)
+        Ok(erased)
+    }
+
+    fn erase_rows(&self, member: &Member, result: &mut DeleteInstanceResult) -> rusqlite::Result<()> {
+        let no = [member.no];
+        let events = self.sql.row(Sql::CountEventsOfInstance, no, |row| row.get::<_, i64>(0))?;
+        result.events_deleted = result.events_deleted.saturating_add(events.map_or(0, number));
+        self.sql.execute(Sql::DeleteAllTurns, no)?;
+        let executions = self.sql.execute(Sql::DeleteAllExecutions, no)?;
+        result.executions_deleted += count(executions);
+        result.instances_deleted += u64::from(executions > 0);
+        for sql in [Sql::KvEmptyDelta, Sql::KvEmptyStore, Sql::DeleteCustomStatus, Sql::DeleteMailbox] {
+            self.sql.execute(sql, no)?;
+        }
+        result.queue_messages_deleted += count(self.sql.execute(Sql::DeleteMessages, no)?);
+        let removed =
+            self.sql.rows(Sql::DeleteAllWork, no, |row| RemovedWork::read(row, (member.no, row.get(5)?)))?;
+        self.tell_removed(&removed, |_| StolenBecause::InstanceDeleted)?;
+        result.queue_messages_deleted += count(removed.len());
+        Ok(())
     }
 
     /// What a name leaves in other places: dead letters, and children that were not yet born.
     fn erase_left_behind(&self, id: &Text) -> rusqlite::Result<u64> {
         self.sql.execute(Sql::DeleteDeadLetters, [id])?;
-        self.erase_unborn(id)
+        self.erase_unborn(id, usize::MAX)
     }
 
     /// Children of a deleted parent whose start is still in the queue would come to life as orphans.
-    fn erase_unborn(&self, parent: &Text) -> rusqlite::Result<u64> {
-        let unborn: Vec<[i64; 3]> = self
-            .sql
-            .rows(Sql::UnbornChildren, [parent], |row| Ok([row.get(0)?, row.get(1)?, row.get(2)?]))?;
+    fn erase_unborn(&self, parent: &Text, most: usize) -> rusqlite::Result<u64> {
+        let unborn = self.sql.unborn_children(parent, most)?;
         let mut deleted = count(unborn.len());
         for at @ [mailbox, _, number] in &unborn {
             self.sql.execute(Sql::DeleteMessageAt, *at)?;
@@ -268,6 +341,39 @@ impl Tx<'_, '_> {
             }
             (Some(_), Existence::MailboxOnly | Existence::Instance) => Ok(()),
         }
+    }
+}
+
+impl Statements<'_> {
+    /// Looks at a tree that is to be deleted in parts.
+    pub(crate) fn look_at_tree(&self, root: &Text) -> rusqlite::Result<LargeTree> {
+        let mailbox = self.row(Sql::MailboxById, [root], MailboxRow::read)?;
+        let below = self.descendants(root)?;
+        let mut tree = LargeTree { leaves: Vec::new(), running: None, with_unborn: Vec::new() };
+        let mut unborn = 0;
+        for member in mailbox.map(Member::of).iter().chain(&below) {
+            if tree.running.is_none() && !self.is_finished(member.no, member.status)? {
+                tree.running = Some(member.id.lossy());
+            }
+            let starts = self.unborn_children(&member.id, TREE)?.len();
+            if starts > 0 {
+                unborn += starts;
+                tree.with_unborn.push(member.id.clone());
+            }
+        }
+        if unborn < TREE {
+            tree.with_unborn.clear();
+        }
+        tree.leaves = below.into_iter().map(|member| member.id).collect();
+        Ok(tree)
+    }
+
+    /// Where the starts of children that were not yet born are: mailbox, time, number.
+    fn unborn_children(&self, parent: &Text, most: usize) -> rusqlite::Result<Vec<[i64; 3]>> {
+        let most = i64::try_from(most).unwrap_or(i64::MAX);
+        self.rows(Sql::UnbornChildren, params![parent, most], |row| {
+            Ok([row.get(0)?, row.get(1)?, row.get(2)?])
+        })
     }
 }
 

@@ -19,6 +19,7 @@ pub(crate) mod owner;
 pub(crate) mod promote;
 pub(crate) mod prune;
 pub(crate) mod read;
+pub(crate) mod removal;
 pub(crate) mod session;
 pub(crate) mod status;
 pub(crate) mod work;
@@ -31,6 +32,7 @@ use std::time::Duration;
 use abide_model::{Entropy, Timestamp};
 use abide_provider::{ChangeListeners, StolenLease};
 
+use self::promote::More;
 use crate::encode::column;
 use crate::statements::{Sql, Statements};
 use crate::token::{LeaseChange, WorkKey, WorkToken};
@@ -50,6 +52,20 @@ pub(crate) struct Tx<'a, 'c> {
     changed: RefCell<Changed>,
     /// Leases on activities that begin or end; `None` if nobody wants to know.
     leases: RefCell<Option<Vec<LeaseChange>>>,
+    /// How many rows of deleted mailboxes one transaction removes.
+    pub(crate) removal_rows: i64,
+    removal: Cell<Removal>,
+    /// How much work of deleted instances the current lease call has met.
+    dead_work_met: Cell<usize>,
+    /// Whether a lease call has left something for the next transaction.
+    pub(crate) more_to_lease: Cell<More>,
+}
+
+/// Whether there may be more to remove, or something may be removed earlier, than the writer knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Removal {
+    AsBefore,
+    Changed,
 }
 
 /// What is to be told after the commit.
@@ -58,6 +74,7 @@ pub(crate) struct News {
     pub(crate) stolen: Vec<StolenLease>,
     pub(crate) changed: Changed,
     pub(crate) leases: Option<Vec<LeaseChange>>,
+    pub(crate) removal: Removal,
 }
 
 /// Instances that those who look at them may find changed.
@@ -105,7 +122,16 @@ impl<'a, 'c> Tx<'a, 'c> {
             stolen: RefCell::default(),
             changed: RefCell::new(Changed::Something),
             leases: RefCell::new(None),
+            removal_rows: removal::ROWS,
+            removal: Cell::new(Removal::AsBefore),
+            dead_work_met: Cell::new(0),
+            more_to_lease: Cell::new(More::No),
         })
+    }
+
+    /// The same, with another bound on what one transaction removes.
+    pub(crate) fn removing_at_most(self, rows: i64) -> Self {
+        Self { removal_rows: rows, ..self }
     }
 
     /// The same, for somebody who listens: with a list of what changes.
@@ -128,6 +154,7 @@ impl<'a, 'c> Tx<'a, 'c> {
             stolen: self.stolen.into_inner(),
             changed: self.changed.into_inner(),
             leases: self.leases.into_inner(),
+            removal: self.removal.get(),
         })
     }
 
@@ -160,6 +187,10 @@ impl<'a, 'c> Tx<'a, 'c> {
 
     fn time(&self) -> Timestamp {
         Timestamp::from_millis(crate::encode::number(self.now))
+    }
+
+    fn removal_changed(&self) {
+        self.removal.set(Removal::Changed);
     }
 
     fn tell_stolen(&self, lease: StolenLease) {

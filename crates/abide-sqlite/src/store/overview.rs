@@ -116,21 +116,45 @@ impl Statements<'_> {
     }
 
     pub(crate) fn children(&self, id: &Text) -> rusqlite::Result<Vec<Member>> {
-        self.rows(Sql::Children, [id], Member::read)
+        self.children_up_to(id, usize::MAX)
+    }
+
+    fn children_up_to(&self, id: &Text, most: usize) -> rusqlite::Result<Vec<Member>> {
+        self.rows(Sql::Children, params![id, i64::try_from(most).unwrap_or(i64::MAX)], Member::read)
     }
 
     /// Everything below an instance, parents before children.
     pub(crate) fn descendants(&self, id: &Text) -> rusqlite::Result<Vec<Member>> {
+        Ok(self.descendants_up_to(id, usize::MAX)?.unwrap_or_default())
+    }
+
+    /// The same; `None` if there are `most` or more.
+    pub(crate) fn descendants_up_to(&self, id: &Text, most: usize) -> rusqlite::Result<Option<Vec<Member>>> {
         let mut seen = BTreeSet::from([id.clone()]);
         let mut found: Vec<Member> = Vec::new();
         let mut next = 0;
         let mut parent = Some(id.clone());
         while let Some(id) = parent {
             // Links that form a ring, by damage, must not be followed for ever.
-            found.extend(self.children(&id)?.into_iter().filter(|child| seen.insert(child.id.clone())));
+            let children = self.children_up_to(&id, most)?;
+            found.extend(children.into_iter().filter(|child| seen.insert(child.id.clone())));
+            if found.len() >= most {
+                return Ok(None);
+            }
             parent = found.get(next).map(|member| member.id.clone());
             next += 1;
         }
-        Ok(found)
+        Ok(Some(found))
+    }
+
+    /// Whether nothing will happen to an instance any more unless somebody wants it.
+    pub(crate) fn is_finished(&self, no: i64, status: Option<ExecutionStatus>) -> rusqlite::Result<bool> {
+        match status {
+            Some(ExecutionStatus::Completed | ExecutionStatus::Failed) => Ok(true),
+            Some(ExecutionStatus::ContinuedAsNew) => {
+                Ok(self.row(Sql::HasSuccessor, [no], |_| Ok(()))?.is_none())
+            }
+            Some(ExecutionStatus::Running) | None => Ok(false),
+        }
     }
 }

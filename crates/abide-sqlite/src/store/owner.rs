@@ -18,6 +18,8 @@ impl Tx<'_, '_> {
         let work = self.sql.rows(Sql::WorkOfOwner, [no], PromotedWork::read)?;
         self.free_work(&work)?;
         self.sql.execute(Sql::ForgetOwner, [no])?;
+        // It may have left deleted mailboxes whose rows nobody removes.
+        self.removal_changed();
         Ok(())
     }
 }

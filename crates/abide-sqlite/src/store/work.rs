@@ -213,7 +213,15 @@ pub(crate) struct RemovedWork {
 }
 
 impl RemovedWork {
-    /// Reads what `revoke_work`, `work_of_executions` and `delete_all_work` return.
+    pub(crate) fn new(key: WorkKey, tag: Text, session: Option<Text>, lease: Option<i64>) -> Self {
+        Self { key, tag, session, lease }
+    }
+
+    pub(crate) fn key(&self) -> WorkKey {
+        self.key
+    }
+
+    /// Reads what `revoke_work`, `work_of_executions`, `delete_all_work` and `remove_work` return.
     pub(crate) fn read(row: &Row<'_>, (mailbox, execution): (i64, i64)) -> rusqlite::Result<Self> {
         Ok(Self {
             key: WorkKey { mailbox, execution, activity: row.get(0)?, no: row.get(1)? },

@@ -10,10 +10,14 @@ use abide_provider::{LeaseWork, SessionFetchConfig, TagFilter, WorkLease};
 use rusqlite::{Row, params};
 
 use super::Tx;
+use super::promote::More;
 use crate::encode::tag_column;
 use crate::statements::Sql;
 use crate::text::{Text, lossy, lossy_or_null};
 use crate::token::{Affinity, WorkKey, WorkToken};
+
+/// A lease call removes so much work of deleted instances that it meets, and then lets the others have their turn.
+const DEAD_WORK: usize = 256;
 
 /// Work that can be leased, as read.
 pub(crate) struct WorkRow {
@@ -59,7 +63,13 @@ impl Tx<'_, '_> {
         let holder =
             request.session.as_ref().map(|config| Holder { config, column: format!("={}", config.owner_id) });
         let mut leases = Vec::new();
+        self.dead_work_met.set(0);
         while leases.len() < request.limit {
+            if self.dead_work_met.get() >= DEAD_WORK {
+                // Others wait, too: what is behind it is looked at in the next transaction, which follows at once.
+                self.more_to_lease.set(More::Maybe);
+                break;
+            }
             let wanted = request.limit - leases.len();
             let plain = self.plain_candidates(&request.tags, wanted)?;
             let taken = match &holder {
@@ -102,7 +112,7 @@ impl Tx<'_, '_> {
         let mut taken = 0;
         let mut candidates = candidates.into_iter();
         let mut oldest = self.oldest_lane(&request.tags, holder)?;
-        while leases.len() < request.limit {
+        while leases.len() < request.limit && self.dead_work_met.get() < DEAD_WORK {
             let is_next = |lane: &&Lane| match candidates.as_slice().first() {
                 Some(plain) => lane.head < plain.key.no,
                 None => behind == Behind::Nothing,
@@ -203,6 +213,10 @@ impl Tx<'_, '_> {
 
     /// Leases a row, or sets it aside if it cannot be read.
     fn take(&self, work: WorkRow, request: &LeaseWork) -> rusqlite::Result<Option<WorkLease>> {
+        if self.remove_dead_work(&work)? {
+            self.dead_work_met.set(self.dead_work_met.get() + 1);
+            return Ok(None);
+        }
         if work.item.is_none() {
             self.set_work_aside(&work)?;
             return Ok(None);

@@ -183,6 +183,7 @@ impl<'a, 'c> WriterGround<'a, 'c> {
         self.statements.execute(Sql::Begin, [])?;
         self.shared.counts.transactions.one();
         let tx = Tx::begin(self.statements, self.now(), self.shared.owner(), &*self.shared.entropy)?;
+        let tx = tx.removing_at_most(self.shared.removal_rows);
         let tx = if self.shared.changes.is_empty() { tx } else { tx.listened_to() };
         Ok(if self.shared.watches_leases() { tx.watched() } else { tx })
     }

@@ -13,7 +13,7 @@ use crate::error::{is_broken, may_be_one_job};
 use crate::job::{Durable, Job, JobError, Ran};
 use crate::statements::{Sql, Statements};
 use crate::store::promote::More;
-use crate::store::{News, Tx};
+use crate::store::{News, Removal, Tx};
 use crate::token::LeaseChange;
 
 /// What became of a group.
@@ -29,11 +29,20 @@ pub(crate) struct Outcome {
     pub(crate) broken: bool,
     /// Whether anything was committed.
     pub(crate) committed: bool,
+    /// Whether what is to be removed, or when, has changed.
+    pub(crate) removal: Removal,
 }
 
 impl Outcome {
     const fn nothing_yet() -> Self {
-        Self { stolen: Vec::new(), leases: Some(Vec::new()), again: false, broken: false, committed: false }
+        Self {
+            stolen: Vec::new(),
+            leases: Some(Vec::new()),
+            again: false,
+            broken: false,
+            committed: false,
+            removal: Removal::AsBefore,
+        }
     }
 
     fn add_leases(&mut self, changes: Option<Vec<LeaseChange>>) {
@@ -146,7 +155,7 @@ fn run_jobs(tx: &Tx<'_, '_>, jobs: &mut [Box<dyn Job>], parked: &mut [LeaseCall]
             exhausted.push(need);
         }
     }
-    Ok(more)
+    Ok(if tx.more_to_lease.get() == More::Maybe { More::Maybe } else { more })
 }
 
 /// Commits, and answers everybody.
@@ -172,6 +181,9 @@ fn settle(
     }
     outcome.committed |= done.changed;
     outcome.again |= done.more == More::Maybe;
+    if done.news.removal == Removal::Changed {
+        outcome.removal = Removal::Changed;
+    }
     outcome.stolen.extend(done.news.stolen);
     outcome.add_leases(done.news.leases);
     for job in jobs {

@@ -17,6 +17,7 @@ pub(crate) mod group;
 mod held;
 pub(crate) mod lease_call;
 mod neighbours;
+mod removal;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -29,6 +30,7 @@ use ground::{Disk, WriterGround};
 use group::Outcome;
 use lease_call::LeaseCall;
 use neighbours::Neighbours;
+use removal::{Committed, Idle, Removals};
 
 use crate::checkpoint::Checkpoints;
 use crate::connect::several_connections_are_safe;
@@ -36,6 +38,7 @@ use crate::error::OpenError;
 use crate::job::{Job, JobError, Kind, Phase, job};
 use crate::shared::Shared;
 use crate::statements::Statements;
+use crate::store::Removal;
 
 /// How long to wait before a broken database is opened again.
 const REOPEN_AFTER: Duration = Duration::from_millis(100);
@@ -191,16 +194,21 @@ impl Thread {
         };
         let mut neighbours = Neighbours::new();
         neighbours.listen(&ground);
+        let mut removals = Removals::new(&ground);
         // What was committed before an error may not have been told of.
         shared.changes.tell_all();
         loop {
             self.backlog.extend(neighbours.look(&ground));
             neighbours.watch(&ground);
-            let taken = self.take(&ground, &mut neighbours);
+            let taken = self.take(&ground, &mut neighbours, &removals);
             if taken.closed {
                 self.finish(&ground);
                 return Left::Closed;
             }
+            let idle = if taken.reason_to_run { Idle::No } else { Idle::Yes };
+            let part = removals.part(&ground, idle);
+            let taken = Taken { reason_to_run: taken.reason_to_run || part.is_some(), ..taken };
+            self.backlog.extend(part);
             if !taken.reason_to_run || (self.backlog.is_empty() && !self.anything_to_lease(&ground)) {
                 self.give_up_waiting();
                 continue;
@@ -208,6 +216,10 @@ impl Thread {
             let outcome = self.group(&ground, &mut neighbours);
             if outcome.broken {
                 return Left::Broken;
+            }
+            removals.rest(&ground, if outcome.committed { Committed::Yes } else { Committed::No });
+            if outcome.removal == Removal::Changed {
+                removals.look(&ground);
             }
             if outcome.committed {
                 checkpoints.after_commit(&statements, &shared.counts);
@@ -245,7 +257,12 @@ impl Thread {
     }
 
     /// Collects what is there; waits if there is nothing to do.
-    fn take(&mut self, ground: &WriterGround<'_, '_>, neighbours: &mut Neighbours) -> Taken {
+    fn take(
+        &mut self,
+        ground: &WriterGround<'_, '_>,
+        neighbours: &mut Neighbours,
+        removals: &Removals,
+    ) -> Taken {
         let mut taken = Taken { closed: false, reason_to_run: !self.backlog.is_empty() };
         while self.backlog.len() < GROUP_LIMIT {
             match self.requests.try_recv() {
@@ -256,7 +273,7 @@ impl Thread {
         if taken.closed || taken.reason_to_run {
             return taken;
         }
-        match self.wait(ground, neighbours) {
+        match self.wait(ground, neighbours, removals.patience(ground)) {
             Ok(request) => self.accept(request, ground, neighbours, &mut taken),
             Err(RecvTimeoutError::Timeout) => {
                 taken.reason_to_run = neighbours.have_written(ground) || neighbours.is_due(ground.now());
@@ -293,13 +310,14 @@ impl Thread {
         &self,
         ground: &WriterGround<'_, '_>,
         neighbours: &mut Neighbours,
+        until_removal: Option<Duration>,
     ) -> Result<Request, RecvTimeoutError> {
         let deadline = self.parked.iter().map(|call| call.deadline).min();
         let for_parked = deadline.map(|deadline| {
             let until_deadline = deadline.saturating_sub(self.shared.clock.monotonic());
             until_deadline.min(neighbours.patience(ground, &self.wanted()))
         });
-        match for_parked.into_iter().chain(neighbours.attention(ground)).min() {
+        match for_parked.into_iter().chain(neighbours.attention(ground)).chain(until_removal).min() {
             None => self.requests.recv().map_err(|_| RecvTimeoutError::Disconnected),
             Some(patience) => self.requests.recv_timeout(patience),
         }

@@ -33,6 +33,7 @@ struct Opened {
     clock: ManualClock,
     entropy: Arc<SeededEntropy>,
     folder: Option<Folder>,
+    removal_rows: u32,
 }
 
 impl Opened {
@@ -41,7 +42,8 @@ impl Opened {
         let builder = SqliteProvider::builder(url.as_deref().unwrap_or("sqlite::memory:"))
             .durability(Durability::Normal)
             .clock(Arc::new(self.clock.clone()))
-            .entropy(Arc::<SeededEntropy>::clone(&self.entropy));
+            .entropy(Arc::<SeededEntropy>::clone(&self.entropy))
+            .removal_rows(self.removal_rows);
         self.provider = Some(block_on(builder.open()).unwrap());
     }
 }
@@ -69,6 +71,8 @@ impl Subject for Sqlite {
             // Not that of the model: tokens differ.
             entropy: Arc::new(SeededEntropy::new(!seed)),
             folder: seed.is_multiple_of(ON_FILE).then(|| Folder::new("differential")),
+            // Every other store removes hardly anything at once: most deletions leave rows for later.
+            removal_rows: if seed.is_multiple_of(2) { 2 } else { 2_048 },
         });
         opened.open();
     }

@@ -22,6 +22,11 @@ const MAY_SCAN: &[(&str, &str)] = &[
     ("mailboxes_of_owner", "only leased mailboxes are in this index, and only when a process has died"),
     ("work_of_owner", "only leased work is in this index, and only when a process has died"),
     ("held_work", "only leased work is in this index, and only when somebody begins to listen"),
+    (
+        "leased_work_of",
+        "only leased work is in this index, and only when an instance with much work is deleted",
+    ),
+    ("next_removal", "stops at the first entry, which is in the order of time"),
     ("list_owners", "as many rows as processes have the file open"),
     ("forget_sessions", "housekeeping: who asks for it wants every session looked at"),
     ("list_newest", "who asks for it wants every instance; pages are for those who do not"),

@@ -15,7 +15,7 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, NoTls, Row, SimpleQueryMessage, Statement};
 
 /// Every table that a store fills.
-const TABLES: [&str; 12] = [
+const TABLES: [&str; 13] = [
     "instance",
     "mailbox",
     "execution",
@@ -28,6 +28,7 @@ const TABLES: [&str; 12] = [
     "kv_delta",
     "request",
     "dead_letter",
+    "tombstone",
 ];
 
 /// A schema, and a connection of the test's own to it.

@@ -88,7 +88,7 @@ impl Reader<'_> {
     fn messages(&self, mailboxes: &Mailboxes) -> BTreeMap<u64, MessageDump> {
         let rows = self
             .database
-            .rows("SELECT no, mailbox, class, visible_at, attempts, item FROM abide.message", &[]);
+            .rows(&alive("SELECT no, mailbox, class, visible_at, attempts, item FROM abide.message"), &[]);
         let message = |row: &Row| {
             let no = number(row, 0);
             let void_leases = u32::from(mailboxes.void.contains(&no));
@@ -130,7 +130,7 @@ impl Reader<'_> {
     fn executions(&self, names: &BTreeMap<i64, String>) -> BTreeMap<(String, u64), ExecutionDump> {
         let mut executions = BTreeMap::new();
         let query = "SELECT mailbox, no, status, output, pin, started_at, completed_at FROM abide.execution";
-        for row in self.database.rows(query, &[]) {
+        for row in self.database.rows(&alive(query), &[]) {
             let execution = ExecutionDump {
                 status: row.get(2),
                 output: some_text(&row, 3),
@@ -141,9 +141,8 @@ impl Reader<'_> {
             };
             executions.insert((names[&row.get::<_, i64>(0)].clone(), number(&row, 1)), execution);
         }
-        let query =
-            "SELECT mailbox, execution, first_event, last_event, events FROM abide.turn ORDER BY first_event";
-        for row in self.database.rows(query, &[]) {
+        let query = alive("SELECT mailbox, execution, first_event, last_event, events FROM abide.turn");
+        for row in self.database.rows(&format!("{query} ORDER BY first_event"), &[]) {
             let key = (names[&row.get::<_, i64>(0)].clone(), number(&row, 1));
             let execution: &mut ExecutionDump = executions.get_mut(&key).expect("a turn has an execution");
             let events: String = row.get(4);
@@ -169,11 +168,15 @@ impl Reader<'_> {
     }
 
     fn add_kv(&self, dump: &mut Dump, names: &BTreeMap<i64, String>) {
-        for row in self.database.rows("SELECT mailbox, key, value, updated_at FROM abide.kv_store", &[]) {
+        for row in
+            self.database.rows(&alive("SELECT mailbox, key, value, updated_at FROM abide.kv_store"), &[])
+        {
             let key = (names[&row.get::<_, i64>(0)].clone(), text(&row, 1));
             dump.kv_store.insert(key, (text(&row, 2), number(&row, 3)));
         }
-        for row in self.database.rows("SELECT mailbox, key, value, updated_at FROM abide.kv_delta", &[]) {
+        for row in
+            self.database.rows(&alive("SELECT mailbox, key, value, updated_at FROM abide.kv_delta"), &[])
+        {
             let key = (names[&row.get::<_, i64>(0)].clone(), text(&row, 1));
             dump.kv_delta.insert(key, some_text(&row, 2).map(|value| (value, number(&row, 3))));
         }
@@ -184,6 +187,11 @@ impl Reader<'_> {
         let seen = rows.iter().map(|row| (row.get(0), number(row, 1)));
         seen.filter(|(_, seen_at)| seen_at + HOUR_MS > self.now).collect()
     }
+}
+
+/// Without the rows of deleted mailboxes, which nothing reads any more.
+fn alive(query: &str) -> String {
+    format!("{query} WHERE mailbox NOT IN (SELECT t.mailbox FROM abide.tombstone AS t)")
 }
 
 /// What is said of an instance and of nothing else. Columns: [`Reader::mailboxes`].

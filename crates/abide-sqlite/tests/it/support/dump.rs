@@ -84,7 +84,7 @@ impl Reader<'_> {
 
     fn messages(&self, mailboxes: &Mailboxes) -> Result<BTreeMap<u64, MessageDump>> {
         let mut messages = BTreeMap::new();
-        self.each("SELECT no, mailbox, class, visible_at, attempts, item FROM message", |row| {
+        self.each(&alive("SELECT no, mailbox, class, visible_at, attempts, item FROM message"), |row| {
             let no = number(row, 0)?;
             let void_leases = u32::from(mailboxes.void.contains(&no));
             let message = MessageDump {
@@ -105,7 +105,7 @@ impl Reader<'_> {
         let query =
             "SELECT no, mailbox, execution, activity, session, tag, visible_at, attempts, leased_until, item
                      FROM work";
-        self.each(query, |row| {
+        self.each(&alive(query), |row| {
             let no = number(row, 0)?;
             let tag: String = row.get(5)?;
             let work = WorkDump {
@@ -129,7 +129,7 @@ impl Reader<'_> {
     fn executions(&self, names: &BTreeMap<i64, String>) -> Result<BTreeMap<(String, u64), ExecutionDump>> {
         let mut executions = BTreeMap::new();
         let query = "SELECT mailbox, no, status, output, pin, started_at, completed_at FROM execution";
-        self.each(query, |row| {
+        self.each(&alive(query), |row| {
             let execution = ExecutionDump {
                 status: row.get(2)?,
                 output: row.get(3)?,
@@ -141,9 +141,8 @@ impl Reader<'_> {
             executions.insert((names[&row.get(0)?].clone(), number(row, 1)?), execution);
             Ok(())
         })?;
-        let query =
-            "SELECT mailbox, execution, first_event, last_event, events FROM turn ORDER BY first_event";
-        self.each(query, |row| {
+        let query = alive("SELECT mailbox, execution, first_event, last_event, events FROM turn");
+        self.each(&format!("{query} ORDER BY first_event"), |row| {
             let key = (names[&row.get(0)?].clone(), number(row, 1)?);
             let execution: &mut ExecutionDump = executions.get_mut(&key).expect("a turn has an execution");
             let text: String = row.get(4)?;
@@ -171,12 +170,12 @@ impl Reader<'_> {
     }
 
     fn add_kv(&self, dump: &mut Dump, names: &BTreeMap<i64, String>) -> Result<()> {
-        self.each("SELECT mailbox, key, value, updated_at FROM kv_store", |row| {
+        self.each(&alive("SELECT mailbox, key, value, updated_at FROM kv_store"), |row| {
             let key = (names[&row.get(0)?].clone(), row.get(1)?);
             dump.kv_store.insert(key, (row.get(2)?, number(row, 3)?));
             Ok(())
         })?;
-        self.each("SELECT mailbox, key, value, updated_at FROM kv_delta", |row| {
+        self.each(&alive("SELECT mailbox, key, value, updated_at FROM kv_delta"), |row| {
             let key = (names[&row.get(0)?].clone(), row.get(1)?);
             let updated_at = number(row, 3)?;
             dump.kv_delta.insert(key, row.get::<_, Option<String>>(2)?.map(|value| (value, updated_at)));
@@ -213,6 +212,11 @@ impl Reader<'_> {
     fn still_to_come(&self, visible_at: u64) -> Option<u64> {
         (visible_at > self.now).then_some(visible_at)
     }
+}
+
+/// Without the rows of deleted mailboxes, which nothing reads any more.
+fn alive(query: &str) -> String {
+    format!("{query} WHERE mailbox NOT IN (SELECT mailbox FROM tombstone)")
 }
 
 /// What is said of an instance and of nothing else. Columns: [`Reader::mailboxes`].

@@ -66,6 +66,36 @@ impl Store {
         Self { provider, clock, folder: Some(folder) }
     }
 
+    /// In memory, removing so many rows of deleted instances in one transaction.
+    pub(crate) fn removing(rows: u32) -> Self {
+        let clock = ManualClock::at(BEGIN);
+        let provider = open_removing("sqlite::memory:", &clock, rows);
+        Self { provider, clock, folder: None }
+    }
+
+    /// The same on a file.
+    pub(crate) fn on_file_removing(rows: u32) -> Self {
+        let clock = ManualClock::at(BEGIN);
+        let folder = Folder::new("store");
+        let provider = open_removing(database_in(&folder).to_str().unwrap(), &clock, rows);
+        Self { provider, clock, folder: Some(folder) }
+    }
+
+    /// On a file, by the machine's clock.
+    pub(crate) fn on_file_in_real_time() -> Self {
+        let folder = Folder::new("store");
+        let url = database_in(&folder).to_str().unwrap().to_owned();
+        let provider = block_on(SqliteProvider::builder(&url).open()).unwrap();
+        Self { provider, clock: ManualClock::at(BEGIN), folder: Some(folder) }
+    }
+
+    /// How many bytes the log has.
+    pub(crate) fn log_size(&self) -> u64 {
+        let database = database_in(self.folder.as_ref().expect("only a file has a log"));
+        let log = database.with_file_name("store.db-wal");
+        std::fs::metadata(log).map_or(0, |log| log.len())
+    }
+
     /// The same file, closed and opened again.
     pub(crate) fn reopened(self) -> Self {
         let Self { provider, clock, folder } = self;
@@ -270,6 +300,11 @@ pub(crate) fn database_in(folder: &Folder) -> PathBuf {
 pub(crate) fn open(url: &str, clock: &ManualClock) -> SqliteProvider {
     let clock: Arc<dyn Clock> = Arc::new(clock.clone());
     block_on(SqliteProvider::builder(url).clock(clock).open()).unwrap()
+}
+
+fn open_removing(url: &str, clock: &ManualClock, rows: u32) -> SqliteProvider {
+    let clock: Arc<dyn Clock> = Arc::new(clock.clone());
+    block_on(SqliteProvider::builder(url).clock(clock).removal_rows(rows).open()).unwrap()
 }
 
 fn all_rows(connection: &Connection) -> rusqlite::Result<Rows> {

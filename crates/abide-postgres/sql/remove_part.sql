@@ -1,0 +1,1 @@
+SELECT after_ms FROM abide.remove_part($1)

@@ -1,0 +1,96 @@
+//! Deleting instances that have much: gone at once, removed in parts, by whichever node is there.
+
+use abide_provider::{Provider as _, ProviderAdmin as _};
+use futures::executor::block_on;
+
+use crate::support::database::{Database, wait_until};
+use crate::support::items::start;
+
+/// How many rows one transaction removes here.
+const ROWS: u32 = 64;
+
+/// Many times that: an execution and a turn each.
+const EXECUTIONS: u64 = 2_000;
+
+/// An instance with so many executions that ended; with two events each.
+fn put_large(database: &Database, id: &str, mailbox: i64) {
+    database.run(&format!(
+        "INSERT INTO abide.instance (no, id, name, status, created_at, completed_at, has_past)
+             VALUES ({mailbox}, '{id}', 'Order', 'Completed', 1, 1, true);
+         INSERT INTO abide.mailbox (no, id, execution, last_event, status)
+             VALUES ({mailbox}, '{id}', {EXECUTIONS}, 2, 'Completed');
+         INSERT INTO abide.execution (mailbox, no, status, started_at, completed_at)
+             SELECT {mailbox}, i, CASE WHEN i = {EXECUTIONS} THEN 'Completed' ELSE 'ContinuedAsNew' END, i, i
+             FROM generate_series(1, {EXECUTIONS}) AS i;
+         INSERT INTO abide.turn (mailbox, execution, first_event, last_event, length, events)
+             SELECT {mailbox}, i, 1, 2, 2, '[]' FROM generate_series(1, {EXECUTIONS}) AS i;
+         INSERT INTO abide.message (mailbox, class, item) VALUES ({mailbox}, 0, '{{}}');
+         INSERT INTO abide.kv_store (mailbox, key, value, updated_at) VALUES ({mailbox}, 'k', 'v', 1);"
+    ));
+}
+
+fn dead_rows(database: &Database) -> i64 {
+    let tables = ["turn", "execution", "message", "work", "kv_store", "kv_delta"].map(|table| {
+        format!("(SELECT count(*) FROM abide.{table} WHERE mailbox NOT IN (SELECT no FROM abide.mailbox))")
+    });
+    database.number(&format!("SELECT {}", tables.join(" + ")))
+}
+
+#[test]
+fn a_large_instance_is_gone_at_once_and_its_rows_go_in_parts() {
+    let Some(database) = Database::new() else { return };
+    let store = block_on(database.builder().removal_rows(ROWS).open()).unwrap();
+    put_large(&database, "large", 1_000_000);
+
+    let deleted = block_on(store.delete_instance("large", false)).unwrap();
+
+    assert_eq!(deleted.instances_deleted, 1);
+    assert_eq!(deleted.executions_deleted, EXECUTIONS);
+    assert_eq!(deleted.events_deleted, 2 * EXECUTIONS);
+    assert_eq!(deleted.queue_messages_deleted, 1);
+    assert!(block_on(store.read("large")).unwrap().is_empty());
+    let metrics = block_on(store.get_system_metrics()).unwrap();
+    assert_eq!((metrics.total_instances, metrics.total_executions, metrics.total_events), (0, 0, 0));
+    assert_eq!(block_on(store.get_queue_depths()).unwrap().orchestrator_queue, 0);
+    // The name is free while the rows of its predecessor are being removed.
+    block_on(store.enqueue_for_orchestrator(start("large"), None)).unwrap();
+    assert_eq!(block_on(store.get_queue_depths()).unwrap().orchestrator_queue, 1);
+
+    wait_until(|| database.number("SELECT count(*) FROM abide.tombstone") == 0);
+
+    assert_eq!(dead_rows(&database), 0);
+    let parts =
+        store.statements_sent().iter().find(|(name, _)| *name == "remove_part").map(|(_, sent)| *sent);
+    let rows = 2 * EXECUTIONS + 2;
+    assert!(parts >= Some(rows / u64::from(ROWS)), "{rows} rows went in {parts:?} parts");
+}
+
+#[test]
+fn another_node_goes_on_with_a_removal() {
+    let Some(database) = Database::new() else { return };
+    let first = block_on(database.builder().removal_rows(1).open()).unwrap();
+    put_large(&database, "large", 1_000_000);
+    block_on(first.delete_instance("large", false)).unwrap();
+    drop(first);
+    assert!(dead_rows(&database) > 0, "the removal was over before its node ended");
+    let _second = block_on(database.builder().removal_rows(ROWS).open()).unwrap();
+    wait_until(|| database.number("SELECT count(*) FROM abide.tombstone") == 0);
+    assert_eq!(dead_rows(&database), 0);
+}
+
+#[test]
+fn rows_that_nobody_counted_stay_for_a_while() {
+    let Some(database) = Database::new() else { return };
+    drop(block_on(database.builder().open()).unwrap());
+    put_large(&database, "large", 1_000_000);
+    database.run(
+        "INSERT INTO abide.tombstone (mailbox, held_until) VALUES (1000000, abide.now() + 3600000);
+         DELETE FROM abide.mailbox WHERE no = 1000000; DELETE FROM abide.instance WHERE no = 1000000;",
+    );
+    assert_eq!(database.number("SELECT coalesce(abide.remove_part(10), 0)") / 1_000, 3_599);
+    let rows = i64::try_from(2 * EXECUTIONS + 2).unwrap();
+    assert_eq!(dead_rows(&database), rows);
+    database.run("UPDATE abide.tombstone SET held_until = abide.now()");
+    assert_eq!(database.number("SELECT coalesce(abide.remove_part(10), -1)"), 0);
+    assert_eq!(dead_rows(&database), rows - 10);
+}

@@ -1,0 +1,1 @@
+INSERT INTO tombstone (mailbox, held_until) VALUES (?1, ?2)

@@ -1,0 +1,1 @@
+SELECT 1 FROM tombstone WHERE mailbox = ?1
