@@ -25,6 +25,18 @@ impl<Key: Ord> Tally<Key> {
         self.add_times(key, 1)
     }
 
+    /// Counts once more; says how often now, or `beyond` for a key that there is no room to remember. Unlike
+    /// [`add`](Self::add), it forgets no other key.
+    pub(crate) fn add_if_room(&self, key: Key, beyond: u32) -> u32 {
+        let mut counts = self.lock();
+        if counts.len() >= REMEMBERED && !counts.contains_key(&key) {
+            return beyond;
+        }
+        let count = counts.entry(key).or_default();
+        *count = count.saturating_add(1);
+        *count
+    }
+
     /// Counts so many times more; says how often now.
     pub(crate) fn add_times(&self, key: Key, times: u32) -> u32 {
         let mut counts = self.lock();

@@ -15,6 +15,7 @@ use super::plan::{Stage, mail_of};
 use super::{AFTER_CONFLICT, Held, LOOK_AGAIN, Orchestrator, report};
 use crate::ProblemPolicy;
 use crate::dispatch::{Attempt, GiveBack};
+use crate::pacing::some_of;
 
 /// Whether an execution has a history.
 #[derive(Debug, Clone, Copy)]
@@ -251,9 +252,10 @@ impl Orchestrator {
         let attempt = if waits { Attempt::DoesNotCount } else { attempt };
         let tries = match attempt {
             Attempt::Counts => lease.attempt,
-            Attempt::DoesNotCount => self.misses.add(who.instance.clone()),
+            // Beyond what is remembered, the longest delay: instances must not reset each other's.
+            Attempt::DoesNotCount => self.misses.add_if_room(who.instance.clone(), u32::MAX),
         };
-        let delay = self.core.settings.unregistered_backoff.delay(tries);
+        let delay = some_of(self.core.settings.unregistered_backoff.delay(tries), &*self.core.entropy);
         let near = self.core.orchestrations.nearest_name(&who.orchestration);
         warn!(target: "abide::runtime", instance_id = %who.instance, orchestration_name = %who.orchestration,
             version = %who.version, did_you_mean = near.as_deref(), retry_in = ?delay,

@@ -22,6 +22,7 @@ use super::start::Handler;
 use crate::ProblemPolicy;
 use crate::cancellation::{Cancellation, CancellationReason};
 use crate::dispatch::{Attempt, GiveBack, Slot};
+use crate::pacing::some_of;
 use crate::renewal::LeaseGuard;
 
 /// How a run ended.
@@ -190,12 +191,17 @@ impl Worker {
 
     /// No handler of that name here: perhaps elsewhere, or later.
     async fn unregistered(&self, activity: &Activity) {
-        let delay = self.core.settings.unregistered_backoff.delay(activity.attempt);
         let near = self.core.activities.nearest_name(&activity.name);
         // Work of a session waits for the owner of the session, who may be the one without the handler: no reason to fail.
         let waits = self.core.settings.problem_policies.missing == ProblemPolicy::Block;
         let attempt =
             if waits || activity.session.is_some() { Attempt::DoesNotCount } else { Attempt::Counts };
+        let tries = match attempt {
+            Attempt::Counts => activity.attempt,
+            Attempt::DoesNotCount => self.misses.add_if_room(activity.key(), u32::MAX),
+        };
+        // Some of it, so that a node that has the handler gets its turn.
+        let delay = some_of(self.core.settings.unregistered_backoff.delay(tries), &*self.core.entropy);
         warn!(target: "abide::runtime", instance_id = %activity.instance, activity_name = %activity.name,
             did_you_mean = near.as_deref(), retry_in = ?delay,
             "activity is not registered here; {}",

@@ -34,13 +34,14 @@ pub(crate) use self::session::keep_sessions;
 use self::session::{Admission, Room, Sessions, Ticket, Turn};
 pub(crate) use self::watch::{listen, watch};
 use crate::ProblemPolicy;
-use crate::chances::Verdict;
+use crate::chances::{Tried, Verdict};
 use crate::core::Core;
 use crate::crowd::Served;
 use crate::dispatch::{GiveBack, Lane, Next, Slot, give_back};
 use crate::orchestrator::Orchestrator;
 use crate::renewal::{Lease, LeaseGuard, Leased};
 use crate::serving::{ANOTHER_SUSPECT, SuspectAdmission};
+use crate::tally::Tally;
 use crate::task_state::TaskState;
 
 /// So many finished activities per slot may wait for the store to take their result.
@@ -54,6 +55,8 @@ pub(crate) struct Worker {
     turns: Arc<Orchestrator>,
     client: Client,
     pub(crate) sessions: Sessions,
+    /// How often in a row activities could not be run here, because their handler is not registered.
+    misses: Tally<Tried>,
     running: Running,
     unacknowledged: Arc<Semaphore>,
     node: String,
@@ -76,6 +79,7 @@ impl Worker {
             client,
             sessions: Sessions::new(&core.settings, Arc::clone(&core.clock)),
             running: Running::default(),
+            misses: Tally::default(),
             unacknowledged: Arc::new(Semaphore::new(slots.saturating_mul(UNACKNOWLEDGED_PER_SLOT).max(1))),
             node,
             core,

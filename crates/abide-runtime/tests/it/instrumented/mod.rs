@@ -81,6 +81,15 @@ async fn call_everything(store: &dyn Provider, wait: Duration) -> Vec<String> {
         text(store.next_due(Lane::Work).await),
         text(store.stolen_leases().is_some()),
     ]);
+    answers.extend([
+        text(store.block_instance(samples::block()).await),
+        text(store.hold_work(samples::hold()).await),
+        text(store.retry_blocked("i").await),
+        text(store.read_blocks("i").await),
+        text(store.announce_node(samples::announcement()).await),
+        text(store.forget_node("n").await),
+        text(store.nodes().await),
+    ]);
     answers
 }
 

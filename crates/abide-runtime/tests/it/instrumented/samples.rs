@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use abide_model::{Event, EventKind, WorkItem};
+use abide_model::{Event, EventKind, Timestamp, WorkItem};
 use abide_provider::{
-    Authority, Consumed, Enqueue, FinishedWork, InstanceLease, LeaseInstances, LeaseWork, OrchestrationItem,
-    Position, RequestKey, SessionFetchConfig, TagFilter, Turn, TurnCommit, WorkLease,
+    Authority, Block, BlockInstance, BlockKind, BlockedInstance, Consumed, Enqueue, FinishedWork, HoldWork,
+    InstanceLease, LeaseInstances, LeaseWork, Node, NodeAnnouncement, OrchestrationItem, Position,
+    RequestKey, SessionFetchConfig, TagFilter, Turn, TurnCommit, WorkLease,
 };
 
 pub(super) const fn seconds(count: u64) -> Duration {
@@ -111,4 +112,47 @@ pub(super) fn lease_work(wait: Duration) -> LeaseWork {
         tags: TagFilter::Any,
         serving: None,
     }
+}
+
+pub(super) fn block() -> BlockInstance {
+    BlockInstance {
+        token: "token".to_owned(),
+        kind: BlockKind::Panic,
+        detail: "why".to_owned(),
+        build: "b".to_owned(),
+        event_id: Some(3),
+        retry_after: Some(seconds(60)),
+    }
+}
+
+pub(super) fn hold() -> HoldWork {
+    HoldWork { token: "token".to_owned(), detail: "why".to_owned(), build: "b".to_owned() }
+}
+
+pub(super) fn blocked() -> BlockedInstance {
+    let block = Block {
+        kind: BlockKind::Panic,
+        since: Timestamp::from_millis(1),
+        detail: "why".to_owned(),
+        build: "b".to_owned(),
+        event_id: None,
+        holds_activity: false,
+    };
+    BlockedInstance { instance: "i".to_owned(), orchestration_name: "Main".to_owned(), block }
+}
+
+pub(super) fn announcement() -> NodeAnnouncement {
+    NodeAnnouncement {
+        id: "n".to_owned(),
+        build: "b".to_owned(),
+        orchestrations: Vec::new(),
+        activities: vec!["Echo".to_owned()],
+        orchestration_slots: 1,
+        worker_slots: 2,
+    }
+}
+
+pub(super) fn node() -> Node {
+    let (started, last_seen) = (Timestamp::from_millis(1), Timestamp::from_millis(2));
+    Node { announcement: announcement(), started, last_seen }
 }

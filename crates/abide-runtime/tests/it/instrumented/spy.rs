@@ -10,10 +10,10 @@ use abide_model::{
     WorkItem,
 };
 use abide_provider::{
-    Abilities, Ability, Changes, Committed, DispatcherCapabilityFilter, Enqueue, ExecutionMetadata,
-    FinishedWork, InstanceLease, Lane, LeaseInstances, LeaseWork, Operation, OrchestrationItem, Provider,
-    ProviderAdmin, ProviderError, Rejection, SessionFetchConfig, Start, StolenLeases, StoreError, TagFilter,
-    TurnCommit, WorkLease,
+    Abilities, Ability, BlockInstance, BlockedInstance, Changes, Committed, DispatcherCapabilityFilter,
+    Enqueue, ExecutionMetadata, FinishedWork, HoldWork, InstanceLease, Lane, LeaseInstances, LeaseWork, Node,
+    NodeAnnouncement, Operation, OrchestrationItem, Provider, ProviderAdmin, ProviderError, Rejection,
+    SessionFetchConfig, Start, StolenLeases, StoreError, TagFilter, TurnCommit, WorkLease,
 };
 use async_trait::async_trait;
 use futures::stream;
@@ -327,6 +327,41 @@ impl Provider for Spy {
     fn stolen_leases(&self) -> Option<StolenLeases> {
         self.called("stolen_leases", ());
         Some(Box::pin(stream::empty()))
+    }
+
+    async fn block_instance(&self, block: BlockInstance) -> Result<(), StoreError> {
+        self.called("block_instance", block);
+        self.store_answer((), ())
+    }
+
+    async fn hold_work(&self, hold: HoldWork) -> Result<(), StoreError> {
+        self.called("hold_work", hold);
+        self.store_answer((), ())
+    }
+
+    async fn retry_blocked(&self, instance: &str) -> Result<bool, StoreError> {
+        self.called("retry_blocked", instance);
+        self.store_answer(true, false)
+    }
+
+    async fn read_blocks(&self, instance: &str) -> Result<Vec<BlockedInstance>, StoreError> {
+        self.called("read_blocks", instance);
+        self.store_answer(vec![samples::blocked()], vec![])
+    }
+
+    async fn announce_node(&self, node: NodeAnnouncement) -> Result<(), StoreError> {
+        self.called("announce_node", node);
+        self.store_answer((), ())
+    }
+
+    async fn forget_node(&self, id: &str) -> Result<(), StoreError> {
+        self.called("forget_node", id);
+        self.store_answer((), ())
+    }
+
+    async fn nodes(&self) -> Result<Vec<Node>, StoreError> {
+        self.called("nodes", ());
+        self.store_answer(vec![samples::node()], vec![])
     }
 }
 
