@@ -446,7 +446,10 @@ mod tests {
             refusal(|options| options.dispatcher_long_poll_timeout = Duration::ZERO),
             refusal(|options| options.session_cleanup_interval = Duration::ZERO),
             refusal(|options| options.observability.gauge_poll_interval = Duration::ZERO),
-            refusal(|options| options.orchestration_concurrency = 0),
+            refusal(|options| {
+                (options.orchestration_concurrency, options.worker_concurrency) = (0, 0);
+            }),
+            refusal(|options| options.build_id = Some(String::new())),
             refusal(|options| options.orchestration_concurrency = usize::MAX),
             refusal(|options| options.worker_concurrency = 100_001),
             refusal(|options| options.max_attempts = 0),
@@ -459,7 +462,8 @@ mod tests {
             dispatcher_long_poll_timeout is zero; it must be longer, or the runtime would do nothing else
             session_cleanup_interval is zero; it must be longer, or the runtime would do nothing else
             observability.gauge_poll_interval is zero; it must be longer, or the runtime would do nothing else
-            orchestration_concurrency is 0; it must be at least 1. A program that only starts and queries orchestrations needs a client, not a runtime
+            orchestration_concurrency and worker_concurrency are both 0; at least one must be above. A program that only starts and queries orchestrations needs a client, not a runtime
+            build_id is empty; it must name this build of the program, or be None
             orchestration_concurrency is 18446744073709551615; it must be at most 100000
             worker_concurrency is 100001; it must be at most 100000
             max_attempts is 0; it must be at least 1, or everything counts as poison before it is tried

@@ -255,7 +255,9 @@ impl Orchestrator {
             // Beyond what is remembered, the longest delay: instances must not reset each other's.
             Attempt::DoesNotCount => self.misses.add_if_room(who.instance.clone(), u32::MAX),
         };
-        let delay = some_of(self.core.settings.unregistered_backoff.delay(tries), &*self.core.entropy);
+        let delay = self.core.settings.unregistered_backoff.delay(tries);
+        // Some of it, so that a node that has the code gets its turn.
+        let delay = if waits { some_of(delay, &*self.core.entropy) } else { delay };
         let near = self.core.orchestrations.nearest_name(&who.orchestration);
         warn!(target: "abide::runtime", instance_id = %who.instance, orchestration_name = %who.orchestration,
             version = %who.version, did_you_mean = near.as_deref(), retry_in = ?delay,

@@ -200,8 +200,9 @@ impl Worker {
             Attempt::Counts => activity.attempt,
             Attempt::DoesNotCount => self.misses.add_if_room(activity.key(), u32::MAX),
         };
+        let delay = self.core.settings.unregistered_backoff.delay(tries);
         // Some of it, so that a node that has the handler gets its turn.
-        let delay = some_of(self.core.settings.unregistered_backoff.delay(tries), &*self.core.entropy);
+        let delay = if waits { some_of(delay, &*self.core.entropy) } else { delay };
         warn!(target: "abide::runtime", instance_id = %activity.instance, activity_name = %activity.name,
             did_you_mean = near.as_deref(), retry_in = ?delay,
             "activity is not registered here; {}",
