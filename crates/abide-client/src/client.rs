@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use abide_host::{SystemClock, SystemEntropy};
+use abide_model::limits::DEFAULT_MAX_PAYLOAD_BYTES;
 use abide_model::{Clock, Entropy};
 use abide_provider::Provider;
 
@@ -34,6 +35,7 @@ impl Client {
             bulk_timeout: Duration::from_secs(60),
             retry_for: Duration::from_secs(10),
             safety_net: Duration::from_secs(5),
+            max_payload_bytes: DEFAULT_MAX_PAYLOAD_BYTES,
         }
     }
 
@@ -68,6 +70,10 @@ impl Client {
     pub(crate) fn safety_net(&self) -> Duration {
         self.shared.safety_net
     }
+
+    pub(crate) fn max_payload_bytes(&self) -> usize {
+        self.shared.max_payload_bytes
+    }
 }
 
 impl fmt::Debug for Client {
@@ -99,6 +105,7 @@ pub struct ClientBuilder {
     bulk_timeout: Duration,
     retry_for: Duration,
     safety_net: Duration,
+    max_payload_bytes: usize,
 }
 
 impl ClientBuilder {
@@ -114,8 +121,9 @@ impl ClientBuilder {
         self
     }
 
-    /// How long one call of the store may take: five seconds unless told. A store that is silent for longer counts as one
-    /// whose answer was lost.
+    /// How long one call of the store may take: five seconds unless told, and a second more for each mebibyte
+    /// that is sent. A store that is silent for longer counts as one whose answer was lost. Raise it where
+    /// outputs of many mebibytes are read over a slow connection.
     pub fn call_timeout(mut self, timeout: Duration) -> Self {
         self.call_timeout = timeout;
         self
@@ -145,6 +153,14 @@ impl ClientBuilder {
         self
     }
 
+    /// Sets the largest payload that is sent: an input, an event, a message. 64 MiB unless told. A larger one
+    /// is refused with [`ClientError::InvalidInput`](crate::ClientError::InvalidInput), and nothing is
+    /// stored. Nodes have the same option for what orchestrations and activities store.
+    pub fn max_payload_bytes(mut self, limit: usize) -> Self {
+        self.max_payload_bytes = limit;
+        self
+    }
+
     /// Makes it.
     #[must_use]
     pub fn build(self) -> Client {
@@ -160,6 +176,7 @@ impl fmt::Debug for ClientBuilder {
             .field("bulk_timeout", &self.bulk_timeout)
             .field("retry_for", &self.retry_for)
             .field("safety_net", &self.safety_net)
+            .field("max_payload_bytes", &self.max_payload_bytes)
             .finish_non_exhaustive()
     }
 }

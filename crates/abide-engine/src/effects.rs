@@ -45,6 +45,8 @@ impl Effects {
                     self.removed_timers.push(id);
                 }
             }
+            // Refused because of the size of its input: never started.
+            Family::Child if ask.child.is_empty() => {}
             Family::Child => {
                 if self.outgoing.remove(&id).is_none() {
                     let instance = build_child_instance_id(&who.instance, &ask.child);

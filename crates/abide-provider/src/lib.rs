@@ -24,6 +24,7 @@ mod error;
 mod filter;
 
 mod ability;
+mod deadline;
 mod listeners;
 
 mod admin;
@@ -42,6 +43,7 @@ pub use ability::{Abilities, Ability};
 pub use admin::ProviderAdmin;
 pub use admin_refusal::AdminRefusal;
 pub use cleanup::{DEFAULT_BULK, Force, InvalidOrphanStatus, OrphanFilter, Retention};
+pub use deadline::transfer_time;
 pub use error::{ErrorKind, Operation, ProviderError, Rejection, StoreError};
 pub use filter::{DispatcherCapabilityFilter, TagFilter};
 pub use item::{ExecutionMetadata, OrchestrationItem, SessionFetchConfig};

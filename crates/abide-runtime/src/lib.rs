@@ -32,6 +32,7 @@ mod health;
 mod housekeeping;
 mod insist;
 mod pacing;
+mod payload_size;
 mod renewal;
 mod retention;
 mod store_call;

@@ -55,6 +55,8 @@ pub(crate) struct Settings {
     pub(crate) worker_node_id: Option<String>,
     pub(crate) worker_tag_filter: TagFilter,
     pub(crate) instance_cache_bytes: usize,
+    /// At least 1.
+    pub(crate) max_payload_bytes: usize,
     pub(crate) auto_prune: AutoPruneConfig,
     pub(crate) retention: Option<RetentionConfig>,
     pub(crate) observability: ObservabilityConfig,
@@ -100,6 +102,9 @@ pub enum InvalidOptions {
     /// Everything would be poison.
     #[error("max_attempts is 0; it must be at least 1, or everything counts as poison before it is tried")]
     NoAttempts,
+    /// Nothing could be stored.
+    #[error("max_payload_bytes is 0; it must be at least 1, or every request with an input fails")]
+    NoPayload,
     /// A session would be taken for idle while an activity keeps it.
     #[error(
         "session_idle_timeout ({}s) must be greater than worker lock renewal interval ({}s): it is by renewing their \
@@ -232,6 +237,7 @@ impl TryFrom<RuntimeOptions> for Settings {
             worker_node_id: options.worker_node_id,
             worker_tag_filter: options.worker_tag_filter,
             instance_cache_bytes: options.instance_cache_bytes,
+            max_payload_bytes: options.max_payload_bytes,
             auto_prune: options.auto_prune,
             retention: options
                 .retention
@@ -287,6 +293,9 @@ fn check_counts(options: &RuntimeOptions) -> Result<(), InvalidOptions> {
         if value > MOST_SLOTS {
             return Err(InvalidOptions::TooManySlots { field, value });
         }
+    }
+    if options.max_payload_bytes == 0 {
+        return Err(InvalidOptions::NoPayload);
     }
     if options.max_attempts == 0 {
         return Err(InvalidOptions::NoAttempts);
@@ -418,6 +427,7 @@ mod tests {
             refusal(|options| options.orchestration_concurrency = 0),
             refusal(|options| options.orchestration_concurrency = usize::MAX),
             refusal(|options| options.worker_concurrency = 100_001),
+            refusal(|options| options.max_payload_bytes = 0),
             refusal(|options| options.max_attempts = 0),
             refusal(|options| options.worker_node_id = Some(String::new())),
         ];
@@ -431,6 +441,7 @@ mod tests {
             orchestration_concurrency is 0; it must be at least 1. A program that only starts and queries orchestrations needs a client, not a runtime
             orchestration_concurrency is 18446744073709551615; it must be at most 100000
             worker_concurrency is 100001; it must be at most 100000
+            max_payload_bytes is 0; it must be at least 1, or every request with an input fails
             max_attempts is 0; it must be at least 1, or everything counts as poison before it is tried
             worker_node_id is empty; it must be a name that no other node has, or None"#]]
         .assert_eq(&texts.join("\n"));

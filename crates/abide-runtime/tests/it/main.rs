@@ -27,6 +27,7 @@ mod instrumented;
 mod lessons;
 mod metrics;
 mod options;
+mod payloads;
 mod pruning;
 mod registry;
 mod silence;

@@ -30,6 +30,7 @@ fn defaults() {
         worker_node_id,
         worker_tag_filter,
         instance_cache_bytes,
+        max_payload_bytes,
         auto_prune,
         retention,
     } = RuntimeOptions::default();
@@ -50,6 +51,7 @@ fn defaults() {
     assert_eq!(worker_node_id, None);
     assert_eq!(worker_tag_filter, TagFilter::DefaultOnly);
     assert_eq!(instance_cache_bytes, 256 << 20);
+    assert_eq!(max_payload_bytes, 64 << 20);
     assert!(auto_prune.enabled && auto_prune.default_policy.is_none() && auto_prune.overrides.is_empty());
     assert_eq!(retention, None);
 
