@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use abide_host::{SystemClock, SystemEntropy};
+use abide_model::limits::DEFAULT_MAX_PAYLOAD_BYTES;
 use abide_model::{Clock, Entropy};
 use abide_provider::Provider;
 
@@ -35,6 +36,7 @@ impl Client {
             retry_for: Duration::from_secs(10),
             safety_net: Duration::from_secs(5),
             blocks_end_waits: false,
+            max_payload_bytes: DEFAULT_MAX_PAYLOAD_BYTES,
         }
     }
 
@@ -73,6 +75,10 @@ impl Client {
     pub(crate) fn blocks_end_waits(&self) -> bool {
         self.shared.blocks_end_waits
     }
+
+    pub(crate) fn max_payload_bytes(&self) -> usize {
+        self.shared.max_payload_bytes
+    }
 }
 
 impl fmt::Debug for Client {
@@ -105,6 +111,7 @@ pub struct ClientBuilder {
     retry_for: Duration,
     safety_net: Duration,
     blocks_end_waits: bool,
+    max_payload_bytes: usize,
 }
 
 impl ClientBuilder {
@@ -127,8 +134,9 @@ impl ClientBuilder {
         self
     }
 
-    /// How long one call of the store may take: five seconds unless told. A store that is silent for longer counts as one
-    /// whose answer was lost.
+    /// How long one call of the store may take: five seconds unless told, and a second more for each mebibyte
+    /// that is sent. A store that is silent for longer counts as one whose answer was lost. Raise it where
+    /// outputs of many mebibytes are read over a slow connection.
     pub fn call_timeout(mut self, timeout: Duration) -> Self {
         self.call_timeout = timeout;
         self
@@ -158,6 +166,14 @@ impl ClientBuilder {
         self
     }
 
+    /// Sets the largest payload that is sent: an input, an event, a message. 64 MiB unless told. A larger one
+    /// is refused with [`ClientError::InvalidInput`](crate::ClientError::InvalidInput), and nothing is
+    /// stored. Nodes have the same option for what orchestrations and activities store.
+    pub fn max_payload_bytes(mut self, limit: usize) -> Self {
+        self.max_payload_bytes = limit;
+        self
+    }
+
     /// Makes it.
     #[must_use]
     pub fn build(self) -> Client {
@@ -173,6 +189,7 @@ impl fmt::Debug for ClientBuilder {
             .field("bulk_timeout", &self.bulk_timeout)
             .field("retry_for", &self.retry_for)
             .field("safety_net", &self.safety_net)
+            .field("max_payload_bytes", &self.max_payload_bytes)
             .finish_non_exhaustive()
     }
 }

@@ -32,6 +32,7 @@ mod client;
 
 mod call;
 mod retry;
+mod validate;
 
 mod signal;
 mod start;

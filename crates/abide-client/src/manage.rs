@@ -37,8 +37,14 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// [`ClientError::ManagementNotAvailable`]; if the store fails.
+    /// [`ClientError::InvalidInput`] if there is no such status; [`ClientError::ManagementNotAvailable`]; if
+    /// the store fails.
     pub async fn list_instances_by_status(&self, status: &str) -> Result<Vec<String>, ClientError> {
+        let known = status.parse::<ExecutionStatus>();
+        known.map_err(|unknown| {
+            let names = ExecutionStatus::ALL.map(ExecutionStatus::as_str).join(", ");
+            ClientError::invalid(&format_args!("{unknown}; use one of {names}"))
+        })?;
         self.ask_much(self.admin()?.list_instances_by_status(status)).await
     }
 
@@ -74,22 +80,25 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// [`ClientError::ManagementNotAvailable`]; a permanent error of the store if there is no such instance.
+    /// [`ClientError::InstanceNotFound`]; [`ClientError::ManagementNotAvailable`]; if the store fails.
     pub async fn get_instance_info(&self, instance: &str) -> Result<InstanceInfo, ClientError> {
-        self.ask(self.admin()?.get_instance_info(instance)).await
+        let answer = self.ask(self.admin()?.get_instance_info(instance)).await;
+        self.or_not_found(instance, answer).await
     }
 
     /// What is known about one execution.
     ///
     /// # Errors
     ///
-    /// [`ClientError::ManagementNotAvailable`]; a permanent error of the store if there is no such execution.
+    /// [`ClientError::InstanceNotFound`]; a permanent error of the store if the instance has no such
+    /// execution; [`ClientError::ManagementNotAvailable`]; if the store fails.
     pub async fn get_execution_info(
         &self,
         instance: &str,
         execution_id: u64,
     ) -> Result<ExecutionInfo, ClientError> {
-        self.ask(self.admin()?.get_execution_info(instance, execution_id)).await
+        let answer = self.ask(self.admin()?.get_execution_info(instance, execution_id)).await;
+        self.or_not_found(instance, answer).await
     }
 
     /// The executions of an instance, ascending; empty for an unknown one.
@@ -101,7 +110,7 @@ impl Client {
         self.ask(self.admin()?.list_executions(instance)).await
     }
 
-    /// The history of one execution.
+    /// The history of one execution; empty for an unknown one.
     ///
     /// # Errors
     ///
@@ -197,13 +206,14 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// [`ClientError::ManagementNotAvailable`]; a permanent error of the store if there is no such instance.
+    /// [`ClientError::InstanceNotFound`]; [`ClientError::ManagementNotAvailable`]; if the store fails.
     pub async fn prune_executions(
         &self,
         instance_id: &str,
         options: PruneOptions,
     ) -> Result<PruneResult, ClientError> {
-        self.ask_much(self.admin()?.prune_executions(instance_id, options)).await
+        let answer = self.ask_much(self.admin()?.prune_executions(instance_id, options)).await;
+        self.or_not_found(instance_id, answer).await
     }
 
     /// Deletes finished executions of many instances, also of such that run.
@@ -217,6 +227,28 @@ impl Client {
         options: PruneOptions,
     ) -> Result<PruneResult, ClientError> {
         self.ask_much(self.admin()?.prune_executions_bulk(filter, options)).await
+    }
+}
+
+impl Client {
+    /// Replaces a refusal with [`ClientError::InstanceNotFound`] if there is no such instance. A refusal does
+    /// not say so in a form that all stores share, so the store is asked.
+    async fn or_not_found<T>(
+        &self,
+        instance: &str,
+        answer: Result<T, ClientError>,
+    ) -> Result<T, ClientError> {
+        match answer {
+            Err(ClientError::Provider(refusal)) if !refusal.is_retryable() => {
+                match self.list_executions(instance).await {
+                    Ok(executions) if executions.is_empty() => {
+                        Err(ClientError::InstanceNotFound { instance_id: instance.to_owned() })
+                    }
+                    Ok(_) | Err(_) => Err(ClientError::Provider(refusal)),
+                }
+            }
+            answer => answer,
+        }
     }
 }
 

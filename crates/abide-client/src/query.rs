@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use abide_model::{OrchestrationStatus, SystemStats};
+use abide_model::{OrchestrationStatus, SystemStats, decode_error};
 use serde::de::DeserializeOwned;
 
 use crate::{Client, ClientError};
@@ -37,7 +37,7 @@ impl Client {
         key: &str,
     ) -> Result<Option<T>, ClientError> {
         let value = self.get_kv_value(instance, key).await?;
-        value.map(|text| decode_kv(&text)).transpose()
+        value.map(|text| decode_kv(instance, key, &text)).transpose()
     }
 
     /// All values that the code of an instance keeps.
@@ -60,7 +60,14 @@ impl Client {
 }
 
 /// The value of a text that was kept: plain JSON, unlike inputs and outputs.
-pub(crate) fn decode_kv<T: DeserializeOwned>(text: &str) -> Result<T, ClientError> {
-    serde_json::from_str(text)
-        .map_err(|error| ClientError::invalid(&format_args!("KV deserialization error: {error}")))
+pub(crate) fn decode_kv<T: DeserializeOwned>(
+    instance: &str,
+    key: &str,
+    text: &str,
+) -> Result<T, ClientError> {
+    serde_json::from_str(text).map_err(|error| {
+        let what = format_args!("value of key '{key}' of '{instance}'");
+        let problem = decode_error::not_a::<T>(&what, &error);
+        ClientError::invalid(&format_args!("KV deserialization error: {problem}"))
+    })
 }

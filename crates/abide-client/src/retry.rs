@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use abide_model::{Entropy, WorkItem};
-use abide_provider::{Ability, Enqueue, ErrorKind, ProviderError, RequestKey, StoreError};
+use abide_provider::{Ability, Enqueue, ErrorKind, ProviderError, RequestKey, StoreError, transfer_time};
 
 use crate::call::Silence;
 use crate::{Client, ClientError};
@@ -14,8 +14,9 @@ use crate::{Client, ClientError};
 impl Client {
     /// Sends a message to an instance.
     pub(crate) async fn send(&self, item: WorkItem) -> Result<(), ClientError> {
+        let bytes = self.check(&item)?;
         let request = Enqueue { item, delay: None, key: self.fresh_key() };
-        self.persist(self.lost_answers(&[Ability::KeyedRequests]), || {
+        self.persist(self.lost_answers(&[Ability::KeyedRequests]), bytes, || {
             self.store().enqueue_once(request.clone())
         })
         .await
@@ -38,10 +39,12 @@ impl Client {
         }
     }
 
-    /// Makes a call again and again until it is answered, refused, or the budget is used up.
+    /// Makes a call that sends so many bytes, again and again until it is answered, refused, or the budget is
+    /// used up.
     pub(crate) async fn persist<T, F>(
         &self,
         lost_answer: LostAnswer,
+        bytes: usize,
         call: impl Fn() -> F,
     ) -> Result<T, ClientError>
     where
@@ -49,7 +52,8 @@ impl Client {
     {
         let give_up_at = self.now().saturating_add(self.retry_for());
         let mut backoff = Backoff::new();
-        let mut limit = self.call_timeout();
+        let patience = self.call_timeout().saturating_add(transfer_time(bytes));
+        let mut limit = patience;
         loop {
             let failure = match self.within(limit, call()).await {
                 Ok(Ok(answer)) => return Ok(answer),
@@ -62,7 +66,7 @@ impl Client {
             }
             self.clock().sleep_until(next).await;
             // Only the first attempt may outlast the budget: one call is always made in full.
-            limit = self.call_timeout().min(give_up_at.saturating_sub(self.now()));
+            limit = patience.min(give_up_at.saturating_sub(self.now()));
         }
     }
 }

@@ -10,7 +10,8 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// If the store fails. That there is no such instance is no error.
+    /// [`ClientError::InvalidInput`] if the id or the name is empty or too long, or the payload too large. If
+    /// the store fails. That there is no such instance is no error.
     pub async fn raise_event(
         &self,
         instance: impl Into<String>,
@@ -40,7 +41,8 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// If the store fails. That there is no such instance is no error.
+    /// [`ClientError::InvalidInput`] if the id or the name is empty or too long, or the payload too large. If
+    /// the store fails. That there is no such instance is no error.
     pub async fn enqueue_event(
         &self,
         instance: impl Into<String>,
@@ -85,7 +87,8 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// If the store fails. That there is no such instance, or that it has ended, is no error.
+    /// [`ClientError::InvalidInput`] if the id is empty or too long, or the reason too large. If the store
+    /// fails. That there is no such instance, or that it has ended, is no error.
     pub async fn cancel_instance(
         &self,
         instance: impl Into<String>,

@@ -12,7 +12,8 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// [`ClientError::InvalidInput`] if the id is reserved for children.
+    /// [`ClientError::InvalidInput`] if the id or the name is empty or too long, the id is reserved for
+    /// children, or the input is too large.
     pub async fn start_orchestration(
         &self,
         instance: impl Into<String>,
@@ -27,7 +28,8 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// [`ClientError::InvalidInput`] if the id is reserved for children.
+    /// [`ClientError::InvalidInput`] if the id or the name is empty or too long, the id is reserved for
+    /// children, or the input is too large.
     pub async fn start_orchestration_versioned(
         &self,
         instance: impl Into<String>,
@@ -43,7 +45,8 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// [`ClientError::InvalidInput`] if the id is reserved for children, or the input has no JSON form.
+    /// [`ClientError::InvalidInput`] if the id or the name is empty or too long, the id is reserved for
+    /// children, or the input is too large or has no JSON form.
     pub async fn start_orchestration_typed<In: Serialize>(
         &self,
         instance: impl Into<String>,
@@ -58,7 +61,8 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// [`ClientError::InvalidInput`] if the id is reserved for children, or the input has no JSON form.
+    /// [`ClientError::InvalidInput`] if the id or the name is empty or too long, the id is reserved for
+    /// children, or the input is too large or has no JSON form.
     pub async fn start_orchestration_versioned_typed<In: Serialize>(
         &self,
         instance: impl Into<String>,

@@ -8,6 +8,7 @@ use abide_provider::{Ability, Enqueue, Start as Answer};
 use serde::Serialize;
 
 use crate::start::{Start, encode};
+use crate::validate::check_delay;
 use crate::{Client, ClientError, StartError};
 
 impl Client {
@@ -101,16 +102,21 @@ impl StartRequest {
     /// # Errors
     ///
     /// [`StartError::AlreadyExists`] if [`or_refuse`](Self::or_refuse) was said and there is one.
-    /// [`ClientError::InvalidInput`] if the id is reserved for children, or the input has no JSON form. A retryable error or
+    /// [`ClientError::InvalidInput`] if the id or the name is empty or too long, the id is reserved for
+    /// children, the delay is longer than a hundred years, the input is too large or has no JSON form. A
+    /// retryable error or
     /// [`ClientError::Timeout`] if nobody can say whether it was started.
     pub async fn send(self) -> Result<Started, StartError> {
         let Self { client, instance, orchestration, input, version, delay, if_exists } = self;
         let instance_id = instance.clone();
         let item = Start::new(instance, orchestration)?.item(version, input?)?;
+        check_delay(delay)?;
+        let bytes = client.check(&item)?;
         let request = Enqueue { item, delay, key: client.fresh_key() };
         // Without atomic starts, a repetition would find what it started itself and take it for somebody else's.
         let lost_answer = client.lost_answers(&[Ability::KeyedRequests, Ability::AtomicStarts]);
-        let answer = client.persist(lost_answer, || client.store().start_once(request.clone())).await?;
+        let answer =
+            client.persist(lost_answer, bytes, || client.store().start_once(request.clone())).await?;
         match (answer, if_exists) {
             (Answer::Created, IfExists::Accept | IfExists::Refuse) => Ok(Started::Created),
             (Answer::Exists, IfExists::Accept) => Ok(Started::AlreadyExisted),

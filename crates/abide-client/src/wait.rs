@@ -10,7 +10,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::time::Duration;
 
-use abide_model::{Clock, ErrorDetails, OrchestrationStatus, codec};
+use abide_model::{Clock, ErrorDetails, OrchestrationStatus, codec, decode_error};
 use abide_provider::{Changes, ProviderError};
 use futures_util::StreamExt as _;
 use futures_util::future::{Either, FutureExt as _, select};
@@ -79,9 +79,10 @@ impl Client {
             result => result?,
         };
         match result {
-            Ok(output) => codec::decode(&output)
-                .map(Ok)
-                .map_err(|error| ClientError::invalid(&format_args!("decode failed: {error}"))),
+            Ok(output) => codec::decode(&output).map(Ok).map_err(|error| {
+                let problem = decode_error::not_a::<Out>(&format_args!("output of '{instance}'"), &error);
+                ClientError::invalid(&format_args!("decode failed: {problem}"))
+            }),
             Err(details) => Ok(Err(details.display_message())),
         }
     }
@@ -134,7 +135,7 @@ impl Client {
         key: &str,
         timeout: Duration,
     ) -> Result<T, ClientError> {
-        decode_kv(&self.wait_for_kv_value(instance, key, timeout).await?)
+        decode_kv(instance, key, &self.wait_for_kv_value(instance, key, timeout).await?)
     }
 
     /// Looks until something is found or the time is over.

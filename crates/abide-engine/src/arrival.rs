@@ -79,6 +79,10 @@ impl Execution {
         {
             return Err(fault::foreign(what));
         }
+        if let Some((id, failure)) = self.take_refused() {
+            self.record_arrival(Entry::about(id, failure))?;
+            return Ok(Progress::Again);
+        }
         while self.host_calls.front().is_some_and(|(id, _)| !self.ledger.is_awaited(*id)) {
             self.host_calls.pop_front();
         }
@@ -90,6 +94,17 @@ impl Execution {
             return Ok(Progress::Again);
         }
         self.take_mail()
+    }
+
+    /// Takes the oldest refused ask that the code still waits for, with its failure.
+    fn take_refused(&mut self) -> Option<(EventId, EventKind)> {
+        let live = self.live.as_mut()?;
+        while let Some((id, failure)) = live.refused.pop_front() {
+            if self.ledger.is_awaited(id) {
+                return Some((id, failure));
+            }
+        }
+        None
     }
 
     /// Records something that arrived, then delivers it.

@@ -51,6 +51,8 @@ impl Effects {
                     self.removed_timers.push(id);
                 }
             }
+            // Refused because of the size of its input: never started.
+            Family::Child if ask.child.is_empty() => {}
             Family::Child => {
                 let instance = build_child_instance_id(&who.instance, &ask.child);
                 let cancel = WorkItem::CancelInstance { instance, reason: reason.to_owned() };

@@ -9,7 +9,7 @@ use abide_model::reason::{
 };
 use abide_model::{AppErrorKind, ErrorDetails, Event, EventId, EventKind, INITIAL_EXECUTION_ID, WorkItem};
 
-use crate::ask::Family;
+use crate::ask::{Family, payload};
 use crate::cancel::cancellation;
 use crate::execution::{Execution, Progress};
 use crate::fault::{self, Fault};
@@ -101,6 +101,38 @@ impl Ending {
                 EventKind::OrchestrationContinuedAsNew { input: next.input.clone() }
             }
         }
+    }
+
+    /// What the code ended with, and what it is called in a message; nothing for a cancellation.
+    fn payload(&self) -> Option<(&'static str, &str)> {
+        match &self.verdict {
+            Verdict::Completed(output) => Some(("output of the orchestration", output)),
+            Verdict::Failed(ErrorDetails::Application { message, .. }) => {
+                Some(("error of the orchestration", message))
+            }
+            Verdict::ContinuedAsNew(next) => Some(("input of the next execution", &next.input)),
+            Verdict::Failed(
+                ErrorDetails::Infrastructure { .. }
+                | ErrorDetails::Configuration { .. }
+                | ErrorDetails::Poison { .. },
+            )
+            | Verdict::Cancelled { .. } => None,
+        }
+    }
+
+    /// Whether the recorded failure is that this end was too large.
+    fn was_refused(&self, recorded: &ErrorDetails) -> bool {
+        self.payload().is_some_and(|(what, text)| payload::end_was_refused(what, text, recorded))
+    }
+
+    /// Fails instead, if what the code ended with is too large to be recorded.
+    fn within(self, limit: usize) -> Self {
+        let limit = match self.verdict {
+            Verdict::Failed(_) => limit.max(payload::LEAST_ERROR_BYTES),
+            Verdict::Completed(_) | Verdict::Cancelled { .. } | Verdict::ContinuedAsNew(_) => limit,
+        };
+        let violation = self.payload().and_then(|(what, text)| payload::end_violation(what, text, limit));
+        violation.map_or(self, |message| Self::failed(ErrorDetails::orchestration_failed(message)))
     }
 
     /// The reason recorded for activities and children that the end cancels, and the one children are told.
@@ -241,6 +273,8 @@ impl Execution {
             ),
             // The engine gave up then, for a reason that replay cannot see (foreign asynchrony).
             (Some(_), Outcome::Failed { details: ErrorDetails::Configuration { .. } }) => true,
+            // What the code ended with was too large then.
+            (Some(ending), Outcome::Failed { details }) if ending.was_refused(details) => true,
             (Some(ending), recorded) => ending.outcome() == *recorded,
             // An execution can be failed from outside (poison, a commit that could not be made), but nobody
             // else completes or continues it.
@@ -267,7 +301,8 @@ impl Execution {
     /// If not even the end fits into the history, everybody is told all the same.
     fn record_end(&mut self) {
         let Some(live) = &mut self.live else { return };
-        let Some(mut ending) = self.ending.take() else { return };
+        let Some(ending) = self.ending.take() else { return };
+        let mut ending = ending.within(self.max_payload_bytes);
         let (recorded_reason, told_reason) = ending.reasons();
         let mut written = Ok(());
         for (id, ask) in self.ledger.close_all() {

@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::sync::Arc;
 
-use abide_model::limits::MAX_SELF_WAKES_PER_ARRIVAL;
+use abide_model::limits::{DEFAULT_MAX_PAYLOAD_BYTES, MAX_SELF_WAKES_PER_ARRIVAL};
 use abide_model::{ErrorDetails, Event, EventId, EventKind, KvEntry, PruneOptions, PruneResult, Timestamp};
 
 use crate::effects::Effects;
@@ -71,6 +71,7 @@ pub struct Execution {
     /// requests without taking what they give, would otherwise hold the turn for ever.
     idle_polls: u32,
     program_polls: u64,
+    pub(crate) max_payload_bytes: usize,
 }
 
 /// What a turn in progress holds: only then can anything be written.
@@ -82,6 +83,10 @@ pub(crate) struct Live {
     pub(crate) effects: Effects,
     pub(crate) custom_status: Option<StatusUpdate>,
     pub(crate) prune: Option<PruneOptions>,
+    /// What the asks of this turn hold together, in bytes.
+    pub(crate) payload_bytes: usize,
+    /// Asks whose input was too large, and that fail for it, oldest first.
+    pub(crate) refused: VecDeque<(EventId, EventKind)>,
 }
 
 impl Live {
@@ -93,6 +98,8 @@ impl Live {
             effects: Effects::default(),
             custom_status: None,
             prune: None,
+            payload_bytes: 0,
+            refused: VecDeque::new(),
         }
     }
 }
@@ -162,7 +169,17 @@ impl Execution {
             live: None,
             idle_polls: 0,
             program_polls: 0,
+            max_payload_bytes: DEFAULT_MAX_PAYLOAD_BYTES,
         }
+    }
+
+    /// Sets the largest payload that this execution may record: an input, an output. 64 MiB unless told.
+    ///
+    /// Only turns obey it, a replay does not: what is recorded stays right under every limit.
+    #[must_use]
+    pub const fn with_max_payload_bytes(mut self, limit: usize) -> Self {
+        self.max_payload_bytes = limit;
+        self
     }
 
     /// Re-lives recorded events: the whole history of a cold execution, or what others committed since.

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use abide_model::{Event, EventId, EventKind, Timestamp};
+use abide_model::{ErrorDetails, Event, EventId, EventKind, Timestamp};
 
 use crate::fault::{self, Fault};
 use crate::policy::{Leniency, Policy};
@@ -41,6 +41,13 @@ impl Journal {
     /// Whether what is unread holds the end of the execution. Looked for from behind, where it is.
     pub(crate) fn ends(&self) -> bool {
         self.unread.iter().rev().any(Event::is_terminal)
+    }
+
+    /// The failure that what is unread ends with, if it does.
+    pub(crate) fn failure(&self) -> Option<&ErrorDetails> {
+        self.unread.iter().rev().find_map(|event| {
+            if let EventKind::OrchestrationFailed { details } = &event.kind { Some(details) } else { None }
+        })
     }
 
     /// Takes the next recorded event, if it can follow the one before.

@@ -15,7 +15,7 @@ pub(crate) struct OpenAsk {
     pub(crate) family: Family,
     /// The future that waits; `None` once it was dropped.
     pub(crate) token: Option<Token>,
-    /// The instance of a child, as recorded; empty for the others.
+    /// The instance of a child, as recorded; empty for the others, and for a child that was refused.
     pub(crate) child: String,
 }
 

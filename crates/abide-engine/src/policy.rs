@@ -39,7 +39,8 @@ pub(crate) enum Leniency {
     ///    order of a hash map.
     ClearOrder = 8,
     /// 9. Typed payloads are encoded as the reference did: a string is always stored bare, although some
-    ///    strings then decode to something else.
+    ///    strings then decode to something else. The error about a payload that cannot be decoded is serde's
+    ///    text alone, because code may have recorded it.
     LossyCodec = 9,
     /// 10. The ids an event repeats (instance, execution) are not compared with the execution's own.
     EventIdentity = 10,

@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use abide_model::reason::DROPPED_FUTURE;
-use abide_model::{Action, Event, EventId, EventKind, PruneOptions};
+use abide_model::{Action, Event, EventId, EventKind, PayloadTooLarge, PruneOptions};
 
+use crate::ask::payload::Admission;
 use crate::ask::record::{Place, record};
-use crate::ask::{Ask, Family, compare, effect, limit};
+use crate::ask::{Ask, Family, compare, effect, limit, payload};
 use crate::cancel::{CHILD_DROPPED, cancellation};
 use crate::execution::Execution;
 use crate::fault::{self, Fault};
@@ -28,6 +29,13 @@ pub(crate) struct Pending {
     unbound: BTreeMap<Token, Family>,
     /// Drops that may be recorded, but need not be (see [`Leniency::AdditionalDrop`]).
     tolerated: BTreeMap<EventId, Family>,
+}
+
+/// Whether an ask set anything in motion.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Started {
+    Yes,
+    No,
 }
 
 /// How far step 1 came.
@@ -198,11 +206,19 @@ impl Execution {
             self.pending.clear();
             return Ok(true);
         }
-        if let Some(message) = self.pending.asks.front().and_then(limit::violation) {
+        if let Some(message) = self.pending.asks.front().and_then(|ask| self.refused_then(ask)) {
             self.break_limit(message);
             return Ok(true);
         }
         self.journal.peek().map_or(Ok(false), |event| Err(self.unrecorded(event)))
+    }
+
+    /// Why the end that history goes on with was decided by this ask, if so.
+    fn refused_then(&self, ask: &Ask) -> Option<String> {
+        limit::violation(ask, &self.who.instance).or_else(|| {
+            let recorded = self.journal.failure()?;
+            payload::ended_by(ask, recorded).then(|| recorded.display_message())
+        })
     }
 
     fn unrecorded(&self, event: &Event) -> Fault {
@@ -221,11 +237,19 @@ impl Execution {
     /// Writes everything that is pending: asks in the order they were made, then drops, ascending.
     fn record_asks(&mut self) -> Result<(), Fault> {
         while let Some(ask) = self.pending.asks.pop_front() {
-            if let Some(message) = limit::violation(&ask) {
+            if let Some(message) = limit::violation(&ask, &self.who.instance) {
                 self.break_limit(message);
                 return Ok(());
             }
-            self.record_ask(ask)?;
+            let turn_bytes = self.live.as_ref().map_or(0, |live| live.payload_bytes);
+            match payload::admit(&ask, self.max_payload_bytes, turn_bytes) {
+                Admission::Admitted => self.record_ask(ask)?,
+                Admission::Refused(too_large) => self.record_refused(ask, &too_large)?,
+                Admission::FailsExecution(message) => {
+                    self.break_limit(message);
+                    return Ok(());
+                }
+            }
         }
         for (id, family) in std::mem::take(&mut self.pending.drops) {
             self.record_drop(id, family)?;
@@ -237,6 +261,7 @@ impl Execution {
         let Some(live) = &mut self.live else { return Err(fault::internal("an ask outside of a turn")) };
         let place = Place { execution_id: self.who.execution_id, id: self.journal.next_id()?, now: live.now };
         let token = ask.token;
+        live.payload_bytes = live.payload_bytes.saturating_add(payload::bytes(&ask));
         let recorded = record(ask, place);
         if let Some(work) = effect::work(&recorded, place.id, &self.who) {
             live.effects.set_in_motion(place.id, work);
@@ -246,6 +271,23 @@ impl Execution {
         }
         let event = self.journal.compose(&self.who, live.now, Entry::new(recorded.kind))?;
         self.open(token, &event);
+        self.journal.keep(event);
+        Ok(())
+    }
+
+    /// Records an ask whose input is too large: with a placeholder for the input, and nothing is set in
+    /// motion. It fails as soon as everything else that the code asked for in this poll is recorded.
+    fn record_refused(&mut self, mut ask: Ask, too_large: &PayloadTooLarge) -> Result<(), Fault> {
+        let Some(live) = &mut self.live else { return Err(fault::internal("an ask outside of a turn")) };
+        let Some((family, _)) = ask.waits_for() else {
+            return Err(fault::internal("a refused ask without an answer"));
+        };
+        let place = Place { execution_id: self.who.execution_id, id: self.journal.next_id()?, now: live.now };
+        live.refused.push_back((place.id, payload::failure(family, too_large)));
+        payload::refuse(&mut ask, too_large);
+        let token = ask.token;
+        let event = self.journal.compose(&self.who, live.now, Entry::new(record(ask, place).kind))?;
+        self.open_as(token, &event, Started::No);
         self.journal.keep(event);
         Ok(())
     }
@@ -263,7 +305,13 @@ impl Execution {
 
     /// Opens a recorded ask: from here on an answer for it can arrive.
     fn open(&mut self, token: Token, event: &Event) {
+        self.open_as(token, event, Started::Yes);
+    }
+
+    fn open_as(&mut self, token: Token, event: &Event, started: Started) {
         let Role::Ask(Asked::Opens(family, child)) = role(event) else { return };
+        // A child that was never started is not cancelled either.
+        let child = if started == Started::Yes { child } else { "" };
         let id = EventId::new(event.event_id);
         let dropped = self.pending.unbound.remove(&token).is_some();
         let waiting = (!dropped).then_some(token);

@@ -69,16 +69,44 @@ pub fn encode<T: Serialize + ?Sized>(value: &T) -> Result<String, Error> {
 
 /// The value of a text, by whichever rule it was stored.
 ///
+/// A `T` that does not accept a string is also read from the text inside a JSON string. Programs return
+/// `serde_json::to_string(&receipt)` from a typed handler, whose result is that text as a string, and read a
+/// `Receipt` on the other side. A `T` that accepts a string, such as a `String` or a `Value`, gets the
+/// string:
+///
+/// ```
+/// use abide_model::codec::{decode, encode};
+///
+/// let text = serde_json::to_string(&[1, 2])?;
+/// let stored = encode(&text)?;
+/// assert_eq!(decode::<String>(&stored)?, text);
+/// assert_eq!(decode::<[u8; 2]>(&stored)?, [1, 2]);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+///
 /// # Errors
 ///
-/// If the text is neither JSON for a `T` nor, taken as a string, a `T`. The error says why it is not the first.
+/// If the text is none of JSON for a `T`, a `T` when taken as a string, and a JSON string with JSON for a `T`
+/// inside. The error says why it is not the first; why it is not the last, if the string holds an array or
+/// object.
 pub fn decode<T: DeserializeOwned>(text: &str) -> Result<T, Error> {
     serde_json::from_str(text).or_else(|error| {
         if is_unreadable_structure(text, &error) {
             return Err(error);
         }
-        serde_json::from_value(Value::String(text.to_owned())).map_err(|_| error)
+        let as_string = serde_json::from_value(Value::String(text.to_owned()));
+        as_string.or_else(|_| decode_inside_string(text, error))
     })
+}
+
+/// Reads a `T` from the text inside a JSON string. One level only: a program that encodes twice decodes once
+/// itself.
+fn decode_inside_string<T: DeserializeOwned>(text: &str, outer: Error) -> Result<T, Error> {
+    if !text.trim_start().starts_with('"') {
+        return Err(outer);
+    }
+    let Ok(inside) = serde_json::from_str::<String>(text) else { return Err(outer) };
+    serde_json::from_str(&inside).map_err(|inner| if is_structure(&inside) { inner } else { outer })
 }
 
 /// Whether the text is an array or object that the reader wanted, but that is beyond it: nested too deeply, or
@@ -86,7 +114,12 @@ pub fn decode<T: DeserializeOwned>(text: &str) -> Result<T, Error> {
 ///
 /// A reader that takes anything would otherwise be given the text of the structure as a string, and nobody would notice.
 fn is_unreadable_structure(text: &str, error: &Error) -> bool {
-    error.classify() == Category::Syntax && text.trim_start().starts_with(['[', '{']) && is_json(text)
+    error.classify() == Category::Syntax && is_structure(text)
+}
+
+/// Whether the text is a JSON array or object.
+fn is_structure(text: &str) -> bool {
+    text.trim_start().starts_with(['[', '{']) && is_json(text)
 }
 
 fn is_json(text: &str) -> bool {

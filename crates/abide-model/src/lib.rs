@@ -28,6 +28,7 @@ mod id;
 mod kv;
 mod log;
 mod panic;
+mod payload;
 mod prune;
 pub mod reason;
 mod stats;
@@ -37,7 +38,9 @@ mod version;
 mod seams;
 
 pub mod codec;
+pub mod decode_error;
 pub mod limits;
+pub mod names;
 
 pub use action::Action;
 #[doc(hidden)]
@@ -55,6 +58,7 @@ pub use id::{EventId, INITIAL_EVENT_ID, INITIAL_EXECUTION_ID, ScheduledActivityI
 pub use kv::KvEntry;
 pub use log::LogLevel;
 pub use panic::panic_text;
+pub use payload::PayloadTooLarge;
 pub use prune::{PruneOptions, PruneResult};
 pub use retry::{BackoffStrategy, RetryPolicy};
 pub use seams::{Clock, Entropy, Sleep, Spawn, Task};

@@ -3,8 +3,10 @@
 //! Exactly at the limit is allowed. What violates one is not recorded, and the execution fails with a
 //! text that names the limit.
 //!
-//! Deliberately absent: limits on payloads, on the length of a history, on fan-out and on queues. Those
-//! are bounded by what the store and the memory hold, not by us.
+//! Deliberately absent: limits on the length of a history, on fan-out and on queues. Those are bounded by
+//! what the store and the memory hold, not by us.
+
+use std::time::Duration;
 
 /// How many unread queue messages older builds carry over to the next execution.
 ///
@@ -19,6 +21,28 @@ pub const MAX_WORKER_TAGS: usize = 5;
 
 /// How long an activity's tag may be: it is a key in an index of the worker queue.
 pub const MAX_TAG_NAME_BYTES: usize = 256;
+
+/// How long the id of an instance may be: it is a key of several indexes, and PostgreSQL limits their
+/// entries.
+pub const MAX_INSTANCE_ID_BYTES: usize = 512;
+
+/// How long the generated id of a child may be. It grows by some eight bytes with each level of a tree; the
+/// limit keeps it within the entries of PostgreSQL's indexes, of which the largest has 2,704 bytes.
+pub const MAX_GENERATED_ID_BYTES: usize = 2_000;
+
+/// How long a name may be: of an orchestration, an activity, an event or a queue.
+pub const MAX_NAME_BYTES: usize = 256;
+
+/// How long a start may be delayed. What is longer is a mistake of units or of a subtraction.
+pub const MAX_START_DELAY: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
+
+/// How large one payload may be unless the options say otherwise: an input, a result, a message.
+///
+/// PostgreSQL refuses rows of 1 GB, and a payload is copied several times between the code and the disk.
+pub const DEFAULT_MAX_PAYLOAD_BYTES: usize = 64 * 1024 * 1024;
+
+/// How many times the largest payload all requests of one turn may hold together: they are one transaction.
+pub const MAX_TURN_PAYLOADS: usize = 4;
 
 /// How many keys an instance may keep: all of them are loaded with its first turn.
 pub const MAX_KV_KEYS: usize = 150;

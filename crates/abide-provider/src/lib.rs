@@ -25,6 +25,7 @@ mod filter;
 
 mod ability;
 mod block;
+mod deadline;
 mod listeners;
 mod node;
 mod serving;
@@ -49,6 +50,7 @@ pub use block::{
     RefusedExecution, UnknownBlockKind, cut_detail,
 };
 pub use cleanup::{DEFAULT_BULK, Force, InvalidOrphanStatus, OrphanFilter, Retention};
+pub use deadline::transfer_time;
 pub use error::{ErrorKind, Operation, ProviderError, Rejection, StoreError};
 pub use filter::{DispatcherCapabilityFilter, TagFilter};
 pub use item::{ExecutionMetadata, OrchestrationItem, SessionFetchConfig};

@@ -21,6 +21,23 @@ use crate::store_call::{LATE, PANICKED, PATIENCE};
 /// So many tries may be out at once.
 const MOST_OUT: usize = 2;
 
+/// A read may take this long at most. At a mebibyte per second this is 600 MiB; a history of that size is a
+/// mistake.
+const LONGEST_READ: Duration = Duration::from_secs(600);
+
+/// How long a try may take.
+#[derive(Debug, Clone, Copy)]
+struct Patience {
+    next: Duration,
+    most: Duration,
+}
+
+impl Patience {
+    fn grow(&mut self) {
+        self.next = self.next.saturating_mul(2).min(self.most);
+    }
+}
+
 /// What the store said in the end.
 #[derive(Debug)]
 pub(crate) enum Told<T> {
@@ -42,13 +59,31 @@ impl Core {
         self.insist_within(PATIENCE, operation, call).await
     }
 
+    /// The same for a call that reads what may be large. Its size is not known before it is read, so each try
+    /// that is late gives the next one twice the time.
+    pub(crate) async fn insist_on_read<T, F>(&self, operation: Operation, call: F) -> Told<T>
+    where
+        T: Send + 'static,
+        F: FnMut() -> BoxFuture<'static, Result<T, StoreError>>,
+    {
+        self.insist_with(Patience { next: PATIENCE, most: LONGEST_READ }, operation, call).await
+    }
+
     /// The same, with so much time for each try.
     pub(crate) async fn insist_within<T, F>(
         &self,
         patience: Duration,
         operation: Operation,
-        mut call: F,
+        call: F,
     ) -> Told<T>
+    where
+        T: Send + 'static,
+        F: FnMut() -> BoxFuture<'static, Result<T, StoreError>>,
+    {
+        self.insist_with(Patience { next: patience, most: patience }, operation, call).await
+    }
+
+    async fn insist_with<T, F>(&self, mut patience: Patience, operation: Operation, mut call: F) -> Told<T>
     where
         T: Send + 'static,
         F: FnMut() -> BoxFuture<'static, Result<T, StoreError>>,
@@ -57,7 +92,10 @@ impl Core {
         let mut backoff = Backoff::default();
         loop {
             tries.make(self.clock.monotonic(), call());
-            let heard = tries.hear(self.caller.patience(patience)).await;
+            let heard = tries.hear(self.caller.patience(patience.next)).await;
+            if heard.is_none() {
+                patience.grow();
+            }
             let failure = match self.understand(operation, &mut tries, heard) {
                 Ok(told) => return told,
                 Err(failure) => failure,

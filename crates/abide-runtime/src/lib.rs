@@ -37,6 +37,7 @@ mod housekeeping;
 mod insist;
 mod nodes;
 mod pacing;
+mod payload_size;
 mod reminders;
 mod renewal;
 mod retention;

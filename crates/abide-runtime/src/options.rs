@@ -6,6 +6,7 @@
 use std::time::Duration;
 
 use abide_model::SemverRange;
+use abide_model::limits::DEFAULT_MAX_PAYLOAD_BYTES;
 use abide_provider::TagFilter;
 use serde::{Deserialize, Serialize};
 
@@ -64,6 +65,11 @@ pub struct RuntimeOptions {
     /// How much memory instances may take that stay resident between their turns, so that their history is not read and
     /// replayed for each; 0 keeps none.
     pub instance_cache_bytes: usize,
+    /// The largest payload that is stored, in bytes: an input, a result, an output. A result that is larger
+    /// fails its activity; an input that is larger fails the request for it; an output that is larger fails
+    /// the orchestration. All requests of one turn may hold four times as much together. Clients have an
+    /// option of the same name.
+    pub max_payload_bytes: usize,
     /// Which ended executions are pruned when an orchestration continues as new, for all or by name; and whether any are.
     pub auto_prune: AutoPruneConfig,
     /// Which finished instances are removed; `None` keeps all of them.
@@ -153,6 +159,7 @@ impl Default for RuntimeOptions {
             worker_node_id: None,
             worker_tag_filter: TagFilter::default(),
             instance_cache_bytes: 256 * 1024 * 1024,
+            max_payload_bytes: DEFAULT_MAX_PAYLOAD_BYTES,
             auto_prune: AutoPruneConfig::default(),
             retention: None,
             build_id: None,

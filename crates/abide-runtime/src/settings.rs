@@ -58,6 +58,8 @@ pub(crate) struct Settings {
     pub(crate) worker_node_id: Option<String>,
     pub(crate) worker_tag_filter: TagFilter,
     pub(crate) instance_cache_bytes: usize,
+    /// At least 1.
+    pub(crate) max_payload_bytes: usize,
     pub(crate) auto_prune: AutoPruneConfig,
     pub(crate) retention: Option<RetentionConfig>,
     pub(crate) observability: ObservabilityConfig,
@@ -112,6 +114,9 @@ pub enum InvalidOptions {
     /// Everything would be poison.
     #[error("max_attempts is 0; it must be at least 1, or everything counts as poison before it is tried")]
     NoAttempts,
+    /// Nothing could be stored.
+    #[error("max_payload_bytes is 0; it must be at least 1, or every request with an input fails")]
+    NoPayload,
     /// A session would be taken for idle while an activity keeps it.
     #[error(
         "session_idle_timeout ({}s) must be greater than worker lock renewal interval ({}s): it is by renewing their \
@@ -249,6 +254,7 @@ impl Settings {
             worker_node_id: options.worker_node_id,
             worker_tag_filter: options.worker_tag_filter,
             instance_cache_bytes: options.instance_cache_bytes,
+            max_payload_bytes: options.max_payload_bytes,
             auto_prune: options.auto_prune,
             retention: options
                 .retention
@@ -318,6 +324,9 @@ fn check_counts(options: &RuntimeOptions) -> Result<(), InvalidOptions> {
         if value > MOST_SLOTS {
             return Err(InvalidOptions::TooManySlots { field, value });
         }
+    }
+    if options.max_payload_bytes == 0 {
+        return Err(InvalidOptions::NoPayload);
     }
     if options.max_attempts == 0 {
         return Err(InvalidOptions::NoAttempts);
@@ -452,6 +461,7 @@ mod tests {
             refusal(|options| options.build_id = Some(String::new())),
             refusal(|options| options.orchestration_concurrency = usize::MAX),
             refusal(|options| options.worker_concurrency = 100_001),
+            refusal(|options| options.max_payload_bytes = 0),
             refusal(|options| options.max_attempts = 0),
             refusal(|options| options.worker_node_id = Some(String::new())),
         ];
@@ -466,6 +476,7 @@ mod tests {
             build_id is empty; it must name this build of the program, or be None
             orchestration_concurrency is 18446744073709551615; it must be at most 100000
             worker_concurrency is 100001; it must be at most 100000
+            max_payload_bytes is 0; it must be at least 1, or every request with an input fails
             max_attempts is 0; it must be at least 1, or everything counts as poison before it is tried
             worker_node_id is empty; it must be a name that no other node has, or None"#]]
         .assert_eq(&texts.join("\n"));

@@ -126,7 +126,7 @@ fn a_client_shows_its_store_and_nothing_else() {
     assert_eq!(
         format!("{:?}", Client::builder(store.clone())),
         format!(
-            "ClientBuilder {{ store: {:?}, call_timeout: 5s, bulk_timeout: 60s, retry_for: 10s, safety_net: 5s, .. }}",
+            "ClientBuilder {{ store: {:?}, call_timeout: 5s, bulk_timeout: 60s, retry_for: 10s, safety_net: 5s, max_payload_bytes: 67108864, .. }}",
             store.name()
         )
     );

@@ -83,10 +83,9 @@ async fn an_instance_is_looked_into() {
     let tree = client.get_instance_tree("live").await.unwrap();
     assert_eq!((tree.root_id.as_str(), tree.size()), ("live", 2));
 
-    assert_eq!(
-        text(client.get_instance_info("nobody").await),
-        "get_instance_info: Instance nobody not found"
-    );
+    assert_eq!(text(client.get_instance_info("nobody").await), "Instance nobody not found");
+    assert_eq!(text(client.get_execution_info("nobody", 1).await), "Instance nobody not found");
+    assert!(client.read_execution_history("nobody", 1).await.unwrap().is_empty());
     let missing = client.get_execution_info("live", 9).await;
     assert_eq!(text(missing), "get_execution_info: Execution 9 not found for instance live");
 }
@@ -114,10 +113,7 @@ async fn executions_are_pruned() {
     world.past().continued("live", "again").await;
     let pruned = world.client.prune_executions_bulk(InstanceFilter::default(), options()).await.unwrap();
     assert_eq!(pruned.executions_deleted, 1);
-    assert_eq!(
-        text(world.client.prune_executions("nobody", options()).await),
-        "prune_executions: Instance nobody not found"
-    );
+    assert_eq!(text(world.client.prune_executions("nobody", options()).await), "Instance nobody not found");
 }
 
 #[tokio::test(start_paused = true)]

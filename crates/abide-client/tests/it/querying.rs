@@ -89,7 +89,10 @@ async fn a_value_of_another_type_is_invalid() {
     let value = world.client.get_kv_value_typed::<u8>("a", "name").await;
 
     assert!(matches!(value, Err(ClientError::InvalidInput { .. })));
-    assert_eq!(text(value), "Invalid input: KV deserialization error: expected value at line 1 column 1");
+    assert_eq!(
+        text(value),
+        "Invalid input: KV deserialization error: value of key 'name' of 'a' is not a `u8`: expected value at line 1 column 1"
+    );
 }
 
 #[tokio::test(start_paused = true)]

@@ -70,6 +70,6 @@ async fn anybody_may_be_told_something_children_and_strangers_too() {
     let world = World::new();
 
     world.client.raise_event("a::sub::2", "go", "").await.unwrap();
-    world.client.enqueue_event("", "inbox", "").await.unwrap();
+    world.client.enqueue_event("stranger", "inbox", "").await.unwrap();
     world.client.cancel_instance("nobody", "").await.unwrap();
 }

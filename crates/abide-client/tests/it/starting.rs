@@ -83,7 +83,7 @@ async fn a_name_that_a_child_could_have_is_refused() {
 #[tokio::test(start_paused = true)]
 async fn a_name_that_only_resembles_one_is_accepted() {
     let world = World::new();
-    for id in ["sub", "a:sub:1", "a::subs", ""] {
+    for id in ["sub", "a:sub:1", "a::subs"] {
         world.client.start_orchestration(id, "Order", "").await.unwrap();
     }
 }

@@ -244,7 +244,10 @@ async fn a_value_of_another_type_is_invalid() {
 
     let value = world.client.wait_for_kv_value_typed::<u8>("a", "k", seconds(1)).await;
 
-    assert_eq!(text(value), "Invalid input: KV deserialization error: expected value at line 1 column 1");
+    assert_eq!(
+        text(value),
+        "Invalid input: KV deserialization error: value of key 'k' of 'a' is not a `u8`: expected value at line 1 column 1"
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -262,7 +265,10 @@ async fn a_typed_output_is_decoded() {
     assert_eq!(bare.unwrap(), Ok("bare".to_owned()));
     let wrong = client.wait_for_orchestration_typed::<u8>("text", seconds(1)).await;
     assert!(matches!(wrong, Err(ClientError::InvalidInput { .. })));
-    assert_eq!(text(wrong), "Invalid input: decode failed: expected value at line 1 column 1");
+    assert_eq!(
+        text(wrong),
+        "Invalid input: decode failed: output of 'text' is not a `u8`: expected value at line 1 column 1"
+    );
 }
 
 #[tokio::test(start_paused = true)]

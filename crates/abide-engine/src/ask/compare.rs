@@ -2,6 +2,7 @@
 
 use abide_model::{Action, Event, EventId, EventKind, Timestamp, is_auto_generated_sub_orch_id};
 
+use super::payload::is_same_input;
 use super::record::{Place, child_instance, deadline};
 use super::{Ask, Extra};
 use crate::policy::{Leniency, Policy};
@@ -17,7 +18,7 @@ pub(crate) fn differences(ask: &Ask, event: &Event, policy: Policy) -> Vec<&'sta
             };
             named([
                 ("name", name != n),
-                ("input", input != i),
+                ("input", !is_same_input(input, i)),
                 ("session", session_id != s),
                 ("tag", tag != t),
             ])
@@ -40,7 +41,7 @@ pub(crate) fn differences(ask: &Ask, event: &Event, policy: Policy) -> Vec<&'sta
                 return other_kind();
             };
             let is_same = policy.allows(Leniency::ChildInstance) || same_child(instance, c, event);
-            named([("name", name != n), ("input", input != i), ("instance", !is_same)])
+            named([("name", name != n), ("input", !is_same_input(input, i)), ("instance", !is_same)])
         }
         Action::StartOrchestrationDetached { name, instance, input, .. } => {
             let E::OrchestrationChained { name: n, instance: c, input: i } = &event.kind else {

@@ -8,6 +8,7 @@
 pub(crate) mod compare;
 pub(crate) mod effect;
 pub(crate) mod limit;
+pub(crate) mod payload;
 pub(crate) mod record;
 
 use std::time::Duration;

@@ -1,6 +1,6 @@
 //! Activities: the only place where an orchestration touches the world.
 
-use abide_model::{Action, codec};
+use abide_model::{Action, Codec, codec, decode_error};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -79,11 +79,12 @@ impl OrchestrationContext {
         input: &In,
         session_id: Option<String>,
     ) -> DurableFuture<Result<Out, String>> {
+        let source = Source::activity(&name, self.tape.codec());
         match self.encode(input) {
-            Ok(input) => self.call_activity(name, input, session_id).map(decoded),
+            Ok(input) => self.call_activity(name, input, session_id).map(move |result| source.decode(result)),
             Err(error) => {
                 DurableFuture::ready(&self.tape, Family::Activity, Answer::Ended(Err(error)), ended)
-                    .map(decoded)
+                    .map(move |result| source.decode(result))
             }
         }
     }
@@ -99,7 +100,35 @@ pub(super) fn ended(answer: Answer) -> Result<Result<String, String>, Undelivera
     }
 }
 
-/// Decodes a typed result.
-pub(super) fn decoded<Out: DeserializeOwned>(result: Result<String, String>) -> Result<Out, String> {
-    result.and_then(|text| codec::decode(&text).map_err(|error| error.to_string()))
+/// Where a typed result comes from, for the error if it cannot be decoded.
+pub(super) struct Source {
+    what: String,
+    codec: Codec,
+}
+
+impl Source {
+    pub(super) fn activity(name: &str, codec: Codec) -> Self {
+        Self { what: format!("result of activity '{name}'"), codec }
+    }
+
+    pub(super) fn child(name: &str, codec: Codec) -> Self {
+        Self { what: format!("result of sub-orchestration '{name}'"), codec }
+    }
+
+    /// Decodes a typed result.
+    pub(super) fn decode<Out: DeserializeOwned>(
+        &self,
+        result: Result<String, String>,
+    ) -> Result<Out, String> {
+        codec::decode(&result?).map_err(|error| undecodable::<Out>(self.codec, &self.what, &error))
+    }
+}
+
+/// The text of an error about `what`. Code may record it, so an older execution sees the text that the
+/// reference gave.
+pub(super) fn undecodable<T>(codec: Codec, what: &str, error: &serde_json::Error) -> String {
+    match codec {
+        Codec::Reference => error.to_string(),
+        Codec::Lossless => decode_error::not_a::<T>(&what, error),
+    }
 }

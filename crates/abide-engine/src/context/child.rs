@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::OrchestrationContext;
-use super::activity::{decoded, ended};
+use super::activity::{Source, ended};
 use crate::ask::Family;
 use crate::future::DurableFuture;
 use crate::tape::Answer;
@@ -79,11 +79,13 @@ impl OrchestrationContext {
         instance: Option<String>,
         input: &In,
     ) -> DurableFuture<Result<Out, String>> {
+        let source = Source::child(&name, self.tape.codec());
         match self.encode(input) {
-            Ok(input) => self.start_child(Child { name, version: None, instance, input }).map(decoded),
-            Err(error) => {
-                DurableFuture::ready(&self.tape, Family::Child, Answer::Ended(Err(error)), ended).map(decoded)
-            }
+            Ok(input) => self
+                .start_child(Child { name, version: None, instance, input })
+                .map(move |result| source.decode(result)),
+            Err(error) => DurableFuture::ready(&self.tape, Family::Child, Answer::Ended(Err(error)), ended)
+                .map(move |result| source.decode(result)),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::future::Future;
 
-use abide_model::{Action, ErrorDetails, codec};
+use abide_model::{Action, ErrorDetails, codec, decode_error};
 use serde::de::DeserializeOwned;
 
 use super::OrchestrationContext;
@@ -26,7 +26,7 @@ impl OrchestrationContext {
         name: impl Into<String>,
     ) -> DurableFuture<T> {
         let name = name.into();
-        let what = format!("event '{name}'");
+        let what = format!("payload of event '{name}'");
         let token = self.ask(|_| Action::WaitExternal { scheduling_event_id: 0, name });
         DurableFuture::of(&self.tape, token, move |answer| {
             let text = received(answer)?;
@@ -40,7 +40,7 @@ impl OrchestrationContext {
         name: impl Into<String>,
     ) -> DurableFuture<Result<T, String>> {
         let name = name.into();
-        let what = format!("event '{name}'");
+        let what = format!("payload of event '{name}'");
         self.schedule_wait(name).map(move |text| decode_received(&what, &text))
     }
 
@@ -77,7 +77,7 @@ impl OrchestrationContext {
                 Ok(value) => value,
                 Err(error) => {
                     self.tape.fail(ErrorDetails::orchestration_failed(undecodable::<T>(
-                        &format!("a message of queue '{queue}'"),
+                        &format!("message of queue '{queue}'"),
                         &error,
                     )));
                     std::future::pending().await
@@ -93,7 +93,7 @@ impl OrchestrationContext {
         queue: impl Into<String>,
     ) -> DurableFuture<Result<T, String>> {
         let queue = queue.into();
-        let what = format!("a message of queue '{queue}'");
+        let what = format!("message of queue '{queue}'");
         self.dequeue_event(queue).map(move |text| decode_received(&what, &text))
     }
 
@@ -128,5 +128,5 @@ fn decode_received<T: DeserializeOwned>(what: &str, text: &str) -> Result<T, Str
 
 /// Says what could not be read, and where in it.
 fn undecodable<T>(what: &str, error: &serde_json::Error) -> String {
-    format!("{what} cannot be read as {}: {error}", std::any::type_name::<T>())
+    decode_error::not_a::<T>(&what, error)
 }

@@ -10,6 +10,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::OrchestrationContext;
+use super::activity::undecodable;
 use super::system::GET_KV_VALUE;
 use crate::ask::{Ask, Extra};
 use crate::future::DurableFuture;
@@ -58,10 +59,10 @@ impl OrchestrationContext {
     ///
     /// If the value is not what `T` expects.
     pub fn get_kv_value_typed<T: DeserializeOwned>(&self, key: &str) -> Result<Option<T>, String> {
-        self.get_kv_value(key)
-            .map(|text| serde_json::from_str(&text))
-            .transpose()
-            .map_err(|error| format!("KV deserialization error for key '{key}': {error}"))
+        self.get_kv_value(key).map(|text| serde_json::from_str(&text)).transpose().map_err(|error| {
+            let problem = undecodable::<T>(self.tape.codec(), "value", &error);
+            format!("KV deserialization error for key '{key}': {problem}")
+        })
     }
 
     /// All keys and values. The order of a `HashMap` differs from run to run: do not iterate over it to
@@ -145,11 +146,14 @@ impl OrchestrationContext {
         instance_id: impl Into<String>,
         key: impl Into<String>,
     ) -> DurableFuture<Result<Option<T>, String>> {
-        self.get_kv_value_from_instance(instance_id, key).map(|value| {
-            value?
-                .map(|text| serde_json::from_str(&text))
-                .transpose()
-                .map_err(|error| format!("get_kv_value_from_instance_typed deserialization error: {error}"))
+        let (instance_id, key) = (instance_id.into(), key.into());
+        let what = format!("value of key '{key}' of instance '{instance_id}'");
+        let codec = self.tape.codec();
+        self.get_kv_value_from_instance(instance_id, key).map(move |value| {
+            value?.map(|text| serde_json::from_str(&text)).transpose().map_err(|error| {
+                let problem = undecodable::<T>(codec, &what, &error);
+                format!("get_kv_value_from_instance_typed deserialization error: {problem}")
+            })
         })
     }
 }

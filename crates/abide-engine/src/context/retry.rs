@@ -3,11 +3,12 @@
 //! Every attempt is an ordinary activity in history, and every pause a timer. Nothing is asked for before
 //! the future is first polled.
 
-use abide_model::{RetryPolicy, codec};
+use abide_model::RetryPolicy;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::OrchestrationContext;
+use super::activity::Source;
 
 /// The error of an attempt that took too long.
 const TIMED_OUT: &str = "timeout: activity timed out";
@@ -40,9 +41,9 @@ impl OrchestrationContext {
         input: &In,
         policy: RetryPolicy,
     ) -> Result<Out, String> {
-        let input = self.encode(input)?;
-        let text = self.retry(Attempts { name: name.into(), input, session: None, policy }).await?;
-        codec::decode(&text).map_err(|error| error.to_string())
+        let (name, input) = (name.into(), self.encode(input)?);
+        let source = Source::activity(&name, self.tape.codec());
+        source.decode(self.retry(Attempts { name, input, session: None, policy }).await)
     }
 
     /// Runs an activity on a session, and retries.
@@ -73,9 +74,9 @@ impl OrchestrationContext {
         policy: RetryPolicy,
         session_id: impl Into<String>,
     ) -> Result<Out, String> {
-        let (input, session) = (self.encode(input)?, Some(session_id.into()));
-        let text = self.retry(Attempts { name: name.into(), input, session, policy }).await?;
-        codec::decode(&text).map_err(|error| error.to_string())
+        let (name, input, session) = (name.into(), self.encode(input)?, Some(session_id.into()));
+        let source = Source::activity(&name, self.tape.codec());
+        source.decode(self.retry(Attempts { name, input, session, policy }).await)
     }
 
     async fn retry(&self, attempts: Attempts) -> Result<String, String> {

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use abide_model::Codec;
 use abide_model::codec::{decode, encode};
+use abide_model::decode_error::not_a;
 use proptest::prelude::*;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -120,10 +121,61 @@ fn a_value_that_cannot_be_read_reports_why_it_is_not_json_for_the_type() {
 }
 
 #[test]
+fn a_decode_error_names_what_was_read_the_type_and_the_position_but_not_the_value() {
+    let told = |text: &str| {
+        let error = decode::<Shape>(text).unwrap_err();
+        not_a::<Shape>(&"result of activity 'Draw'", &error)
+    };
+    let cases = [
+        (r#"{"Label":{"size":1}}"#, "missing field `text` at line 1 column 19"),
+        (r#"{"Circle":"hunter2"}"#, "invalid type: string, expected u32 at line 1 column 19"),
+        (r#"{"Circle":99999999999}"#, "invalid value: integer, expected u32 at line 1 column 21"),
+        (r#"{"Circle":null}"#, "invalid type: null, expected u32 at line 1 column 14"),
+        (r#"{"Square":1}"#, "unknown variant, expected one of `Dot`, `Circle`, `Label` at line 1 column 9"),
+        (r#""{\"Circle\":true}""#, "invalid type: boolean, expected u32 at line 1 column 14"),
+        ("hunter2", "expected value at line 1 column 1"),
+    ];
+    for (text, problem) in cases {
+        assert_eq!(told(text), format!("result of activity 'Draw' is not a `Shape`: {problem}"));
+    }
+}
+
+#[test]
 fn a_structure_that_cannot_be_read_is_not_mistaken_for_a_string() {
     let too_deep = "[".repeat(200) + &"]".repeat(200);
     assert!(decode::<Value>(&too_deep).unwrap_err().to_string().contains("recursion limit"));
     assert_eq!(decode::<String>(&too_deep).unwrap(), too_deep);
+}
+
+/// What a program does that encodes a value itself and returns the text from a typed handler.
+fn read_through_a_string<T: Serialize + DeserializeOwned + PartialEq + std::fmt::Debug>(value: &T) {
+    let text = serde_json::to_string(value).expect("encodes");
+    let stored = encode(&text).expect("encodes");
+    assert_eq!(decode::<String>(&stored).expect("decodes"), text, "a string that is JSON stays exact");
+    assert_eq!(&decode::<T>(&stored).expect("decodes"), value, "by way of {stored:?}");
+}
+
+#[test]
+fn a_reader_that_accepts_no_string_reads_the_json_inside_one() {
+    read_through_a_string(&Shape::Circle(3));
+    read_through_a_string(&Shape::Dot);
+    read_through_a_string(&(1, "a".to_owned()));
+    read_through_a_string(&5);
+    read_through_a_string(&vec![true]);
+    read_through_a_string(&Some(5));
+}
+
+#[test]
+fn a_reader_that_accepts_a_string_gets_the_string() {
+    let stored = encode(r#"{"Circle":3}"#).unwrap();
+    assert_eq!(decode::<Value>(&stored).unwrap(), json!(r#"{"Circle":3}"#));
+    assert_eq!(decode::<Option<String>>(&stored).unwrap().unwrap(), r#"{"Circle":3}"#);
+}
+
+#[test]
+fn json_inside_a_string_inside_a_string_is_not_read() {
+    let twice = encode(&serde_json::to_string(r#"{"Circle":3}"#).unwrap()).unwrap();
+    decode::<Shape>(&twice).unwrap_err();
 }
 
 #[test]
@@ -188,6 +240,33 @@ proptest! {
         comes_back(&number);
         comes_back(&pair);
         comes_back(&Some(shape));
+    }
+
+    #[test]
+    fn any_value_is_read_through_a_string(
+        shape in any_shape(), number in any::<i64>(), list in prop::collection::vec(any::<bool>(), 0..4),
+        pair in (json_like(), any::<Option<i8>>()),
+    ) {
+        read_through_a_string(&shape);
+        read_through_a_string(&number);
+        read_through_a_string(&list);
+        read_through_a_string(&pair);
+    }
+
+    #[test]
+    fn a_decode_error_never_holds_the_value(secret in "[a-z]{3}[0-9]{5}[^\\p{C}]{0,12}", number in 1_000_000_000_u64..) {
+        let number = number.to_string();
+        for text in [
+            json!(secret).to_string(), secret.clone(), json!({"Circle": secret}).to_string(),
+            json!({"Label": {"text": secret, "size": number}}).to_string(), json!({secret.as_str(): 1}).to_string(),
+            json!({"Circle": format!("{secret}, expected `{secret}`, expected {secret}")}).to_string(),
+            format!(r#"{{"Circle":{number}000}}"#), json!(json!({"Circle": secret}).to_string()).to_string(),
+        ] {
+            let Err(error) = decode::<Shape>(&text) else { continue };
+            let told = not_a::<Shape>(&"result of activity 'Draw'", &error);
+            prop_assert!(told.starts_with("result of activity 'Draw' is not a `Shape`: "), "{}", told);
+            prop_assert!(!told.contains(secret.as_str()) && !told.contains(&number), "{}", told);
+        }
     }
 
     #[test]

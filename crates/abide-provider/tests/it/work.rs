@@ -22,6 +22,7 @@ fn request(limit: usize) -> LeaseWork {
             lock_timeout: Duration::from_secs(60),
         }),
         tags: TagFilter::any(),
+        serving: None,
     }
 }
 

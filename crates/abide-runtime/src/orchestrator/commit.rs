@@ -10,13 +10,15 @@ use abide_model::{
 };
 use abide_provider::{
     Authority, Committed, Consumed, InstanceLease, Message, MessageId, Operation, ParentLink, Rejection,
-    StoreError, Turn, TurnCommit,
+    StoreError, Turn, TurnCommit, transfer_time,
 };
 use futures_util::FutureExt;
 
 use crate::core::Core;
 use crate::dispatch::with_its_poll;
 use crate::insist::Told;
+use crate::payload_size;
+use crate::store_call::PATIENCE;
 use crate::store_time::HandedOver;
 
 /// Every event of a history that cannot be read is taken for an activity that may be under way, which costs less than reading them
@@ -205,6 +207,7 @@ pub(crate) async fn commit(core: &Arc<Core>, commit: TurnCommit) -> CommitEnd {
 
 /// The same, with the store's own words if it refuses.
 pub(super) async fn insist_on(core: &Arc<Core>, commit: TurnCommit) -> Told<Written> {
+    let patience = PATIENCE.saturating_add(transfer_time(payload_size::of_commit(&commit)));
     let (store, clock, commit) = (Arc::clone(&core.store), Arc::clone(&core.clock), Box::new(commit));
     let call = move || {
         let (store, clock, commit) = (Arc::clone(&store), Arc::clone(&clock), vec![(*commit).clone()]);
@@ -217,7 +220,7 @@ pub(super) async fn insist_on(core: &Arc<Core>, commit: TurnCommit) -> Told<Writ
         .boxed()
     };
     core.wait_for_last_fetches().await;
-    let told = core.insist(Operation::CommitTurn, call).await;
+    let told = core.insist_within(patience, Operation::CommitTurn, call).await;
     if matches!(told, Told::Done(_)) {
         core.pulse.committed(core.clock.monotonic());
     }

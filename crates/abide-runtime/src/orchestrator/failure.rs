@@ -261,7 +261,7 @@ impl Orchestrator {
         let near = self.core.orchestrations.nearest_name(&who.orchestration);
         warn!(target: "abide::runtime", instance_id = %who.instance, orchestration_name = %who.orchestration,
             version = %who.version, did_you_mean = near.as_deref(), retry_in = ?delay,
-            "orchestration is not registered here; {}", attempt.prospect(tries, self.core.settings.max_attempts));
+            "{}; {}", self.core.orchestrations.missing(&who.orchestration, &who.version), attempt.prospect(tries, self.core.settings.max_attempts));
         self.hand_back(lease, GiveBack { delay: Some(delay), attempt }).await;
     }
 }

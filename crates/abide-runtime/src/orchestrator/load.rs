@@ -49,9 +49,19 @@ impl Orchestrator {
         };
         let life = Life::beginning_with(&kv);
         let position = Position { execution_id: who.execution_id, last_event_id: 0, ..lease.position };
-        let execution = Execution::new_with_listener(who.clone(), kv, code, tell_of_foreign(&who));
+        let execution = self.execution(&who, kv, code);
         let away = Some(self.cache.in_use(&lease.instance));
         Ok(Box::new(Resident { execution, position, weight: Weight::default(), life, away }))
+    }
+
+    fn execution(
+        &self,
+        who: &Identity,
+        kv: BTreeMap<String, KvEntry>,
+        code: Arc<dyn OrchestrationHandler>,
+    ) -> Execution {
+        Execution::new_with_listener(who.clone(), kv, code, tell_of_foreign(who))
+            .with_max_payload_bytes(self.core.settings.max_payload_bytes)
     }
 
     /// Whether it is known that an instance, of which an execution begins, has no values: it never ran, or the execution before ended
@@ -81,7 +91,7 @@ impl Orchestrator {
         let kv = Box::pin(self.read_values(lease)).await?;
         let life = Life::beginning_with(&kv);
         let mut cold = Box::new(Resident {
-            execution: Execution::new_with_listener(who.clone(), kv, code, tell_of_foreign(&who)),
+            execution: self.execution(&who, kv, code),
             position: Position { last_event_id: 0, ..lease.position },
             weight: Weight::default(),
             life,
@@ -156,7 +166,7 @@ impl Orchestrator {
             let (store, lease) = (Arc::clone(&store), Arc::clone(&lease));
             async move { store.read_history_after(&lease, after).await }.boxed()
         };
-        told(self.core.insist(Operation::ReadHistoryAfter, call).await)
+        told(self.core.insist_on_read(Operation::ReadHistoryAfter, call).await)
     }
 
     async fn read_values(&self, lease: &Arc<InstanceLease>) -> Result<BTreeMap<String, KvEntry>, Hindrance> {

@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::sync::Arc;
 
-use abide_model::codec;
+use abide_model::{codec, decode_error};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -91,10 +91,18 @@ where
     Fut: Future<Output = Result<Out, String>> + Send + 'static,
 {
     Arc::new(FnActivity(move |ctx, input: String| {
-        let run = codec::decode(&input).map(|input| f(ctx, input));
+        let input = codec::decode::<In>(&input).map_err(|error| {
+            let what = format_args!("input of activity '{}'", ctx.activity_name());
+            decode_error::not_a::<In>(&what, &error)
+        });
+        let name = ctx.activity_name().to_owned();
+        let run = input.map(|input| f(ctx, input));
         async move {
-            let output = run.map_err(|error| error.to_string())?.await?;
-            codec::encode(&output).map_err(|error| error.to_string())
+            let output = run?.await?;
+            codec::encode(&output).map_err(|error| {
+                let what = format_args!("output of activity '{name}'");
+                decode_error::not_encodable::<Out>(&what, &error)
+            })
         }
     }))
 }

@@ -9,6 +9,7 @@ use std::collections::btree_map::Entry;
 use std::fmt;
 use std::sync::{Arc, Mutex};
 
+use abide_model::names::check_name;
 use semver::Version;
 
 use super::{Handlers, Names, Policies, Registered, Registry};
@@ -71,8 +72,13 @@ impl<H: ?Sized> RegistryBuilder<H> {
         items.into_iter().fold(self, |builder, (name, handler)| register_fn(builder, name, handler))
     }
 
-    /// Adds a handler, unless its place is taken.
+    /// Adds a handler, unless its place is taken. A name that nothing can ask for is a mistake, and its
+    /// handler is left out.
     pub(super) fn put(&mut self, name: &str, version: Version, registered: Registered<H>, taken: &str) {
+        if let Err(problem) = check_name("handler name", name) {
+            self.mistakes.push(problem.to_string());
+            return;
+        }
         match self.handlers.entry(name.to_owned()).or_default().entry(version) {
             Entry::Occupied(place) => self.mistakes.push(format!("{taken}: {name}@{}", place.key())),
             Entry::Vacant(place) => {

@@ -146,6 +146,24 @@ impl<H: ?Sized> Registry<H> {
         nearest::nearest(name, self.handlers.keys().map(String::as_str)).map(str::to_owned)
     }
 
+    /// Says what is not registered and what is: `Order 1.3.0 is not registered here; registered: 1.0.0,
+    /// 1.2.0`. `version` is the one that was asked for; a text that is no version leaves the choice to the
+    /// policy of `name`.
+    pub(crate) fn missing(&self, name: &str, version: &str) -> String {
+        let versions: Vec<String> = self.list_versions(name).iter().map(Version::to_string).collect();
+        if versions.is_empty() {
+            return format!("{name} is not registered here");
+        }
+        let asked = match (Version::parse(version), self.policies().get(name)) {
+            (Ok(asked), _) => asked.to_string(),
+            (Err(_), Some(VersionPolicy::Exact(chosen))) => {
+                format!("{chosen} (chosen by its version policy)")
+            }
+            (Err(_), Some(VersionPolicy::Latest) | None) => version.to_owned(),
+        };
+        format!("{name} {asked} is not registered here; registered: {}", versions.join(", "))
+    }
+
     /// No code of others runs under this lock, so a poisoned one holds what it should.
     fn policies(&self) -> MutexGuard<'_, Policies> {
         self.policies.lock().unwrap_or_else(PoisonError::into_inner)

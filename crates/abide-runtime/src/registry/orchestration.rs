@@ -7,7 +7,7 @@ use std::future::Future;
 use std::sync::Arc;
 
 use abide_engine::{FnOrchestration, OrchestrationContext, OrchestrationHandler};
-use abide_model::codec;
+use abide_model::{codec, decode_error};
 use semver::Version;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -239,10 +239,18 @@ where
     Fut: Future<Output = Result<Out, String>> + Send + 'static,
 {
     Arc::new(FnOrchestration(move |ctx, input: String| {
-        let run = codec::decode(&input).map(|input| f(ctx, input));
+        let input = codec::decode::<In>(&input).map_err(|error| {
+            let what = format_args!("input of orchestration '{}'", ctx.orchestration_name());
+            decode_error::not_a::<In>(&what, &error)
+        });
+        let name = ctx.orchestration_name();
+        let run = input.map(|input| f(ctx, input));
         async move {
-            let output = run.map_err(|error| error.to_string())?.await?;
-            codec::encode(&output).map_err(|error| error.to_string())
+            let output = run?.await?;
+            codec::encode(&output).map_err(|error| {
+                let what = format_args!("output of orchestration '{name}'");
+                decode_error::not_encodable::<Out>(&what, &error)
+            })
         }
     }))
 }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use abide_model::WorkItem;
-use abide_provider::{FinishedWork, Operation, Rejection, StoreError};
+use abide_model::{PayloadTooLarge, WorkItem};
+use abide_provider::{FinishedWork, Operation, Rejection, StoreError, transfer_time};
 use futures_util::FutureExt;
 use tracing::{debug, error};
 
@@ -13,6 +13,8 @@ use super::activity::Activity;
 use crate::dispatch::GiveBack;
 use crate::insist::Told;
 use crate::orchestrator::Fused;
+use crate::payload_size;
+use crate::store_call::PATIENCE;
 use crate::task_state::TaskState;
 
 /// A result that the store will not take is tried again after this time.
@@ -41,6 +43,11 @@ impl Worker {
         result: Result<String, String>,
     ) -> Taken {
         let size = result.as_ref().map_or_else(String::len, String::len);
+        if let Err(problem) = self.check_size(activity, &result) {
+            error!(target: "abide::runtime", instance_id = %activity.instance, activity_name = %activity.name,
+                activity_id = activity.id, size, "{problem}; the activity fails");
+            return Box::pin(self.fail(activity, problem.to_string())).await;
+        }
         let completion = activity.completion(result);
         match self.turns.fuse(&activity.finished_step(task), &completion).await {
             Fused::Done => return Taken::Yes,
@@ -57,12 +64,31 @@ impl Worker {
                 );
                 error!(target: "abide::runtime", instance_id = %activity.instance, %error, size,
                     "the store does not take the result of an activity; it fails");
-                match Box::pin(self.finish(activity, activity.completion(Err(problem)))).await {
-                    Taken::Yes | Taken::AsFailure => Taken::AsFailure,
-                    other @ (Taken::TooLate | Taken::No) => other,
-                }
+                Box::pin(self.fail(activity, problem)).await
             }
             Err(error) => Box::pin(self.refused(activity, &error)).await,
+        }
+    }
+
+    /// Checks a result before it is sent anywhere. One that is too large is so in every run.
+    fn check_size(
+        &self,
+        activity: &Activity,
+        result: &Result<String, String>,
+    ) -> Result<(), PayloadTooLarge> {
+        let (what, text) = match result {
+            Ok(output) => ("result", output),
+            Err(message) => ("error", message),
+        };
+        let limit = self.core.settings.max_payload_bytes;
+        PayloadTooLarge::check(text.len(), limit, || format!("{what} of activity '{}'", activity.name))
+    }
+
+    /// Records a failure in place of a result that cannot be recorded.
+    async fn fail(&self, activity: &Activity, problem: String) -> Taken {
+        match self.finish(activity, activity.completion(Err(problem))).await {
+            Taken::Yes | Taken::AsFailure => Taken::AsFailure,
+            other @ (Taken::TooLate | Taken::No) => other,
         }
     }
 
@@ -77,6 +103,7 @@ impl Worker {
     /// The error is a refusal: the store will not take this, and the lease is still held.
     async fn try_finish(&self, activity: &Activity, completion: WorkItem) -> Result<Taken, StoreError> {
         let store = Arc::clone(&self.core.store);
+        let patience = PATIENCE.saturating_add(transfer_time(payload_size::of_item(&completion)));
         let finished = FinishedWork { token: activity.token.clone(), completion: Some(completion) };
         let call = move || {
             let (store, finished) = (Arc::clone(&store), finished.clone());
@@ -87,7 +114,7 @@ impl Worker {
             .boxed()
         };
         self.core.wait_for_last_fetches().await;
-        match self.core.insist(Operation::FinishWork, call).await {
+        match self.core.insist_within(patience, Operation::FinishWork, call).await {
             Told::Done(()) => {
                 self.core.pulse.committed(self.core.clock.monotonic());
                 self.core.new_mail.notify_one();

@@ -93,7 +93,7 @@ impl Worker {
             .boxed()
         };
         // A store that is away for a while must not change what the activity is told.
-        let history = match self.core.insist(Operation::Read, call).await {
+        let history = match self.core.insist_on_read(Operation::Read, call).await {
             Told::Done(history) => history,
             Told::Refused { .. } => Vec::new(),
             Told::GivenUp => return None,

@@ -29,6 +29,7 @@ mod lessons;
 mod liveness;
 mod metrics;
 mod options;
+mod payloads;
 mod pruning;
 mod registry;
 mod silence;

@@ -31,6 +31,7 @@ fn defaults() {
         worker_node_id,
         worker_tag_filter,
         instance_cache_bytes,
+        max_payload_bytes,
         auto_prune,
         retention,
         build_id,
@@ -58,6 +59,7 @@ fn defaults() {
     assert_eq!(worker_node_id, None);
     assert_eq!(worker_tag_filter, TagFilter::DefaultOnly);
     assert_eq!(instance_cache_bytes, 256 << 20);
+    assert_eq!(max_payload_bytes, 64 << 20);
     assert!(auto_prune.enabled && auto_prune.default_policy.is_none() && auto_prune.overrides.is_empty());
     assert_eq!(retention, None);
     assert_eq!(build_id, None);

@@ -209,6 +209,42 @@ fn typed_orchestrations_decode_and_encode() {
     assert!(text.contains("key must be a string"), "what serde says: {text}");
 }
 
+#[test]
+fn an_input_that_cannot_be_decoded_is_named_with_its_handler_its_type_and_the_position() {
+    let registry = OrchestrationRegistry::builder()
+        .register_typed("o", |_ctx, order: Order| async move { Ok(order.id) })
+        .build();
+    let text = run(&registry, "o", r#"{"note":"secret"}"#).unwrap_err();
+    assert_eq!(text, "input of orchestration 'o' is not a `Order`: missing field `id` at line 1 column 17");
+    let text = run(&registry, "o", r#"{"id":"secret"}"#).unwrap_err();
+    assert_eq!(
+        text,
+        "input of orchestration 'o' is not a `Order`: invalid type: string, expected u64 at line 1 column 14"
+    );
+}
+
+#[test]
+fn a_name_that_is_empty_or_too_long_is_a_mistake() {
+    let longest = "n".repeat(256);
+    let builder = || {
+        OrchestrationRegistry::builder()
+            .register(longest.as_str(), echo)
+            .register("", echo)
+            .register_versioned(format!("{longest}n"), "2.0.0", echo)
+    };
+    let text = builder().build_result().unwrap_err();
+    let beginning = "n".repeat(32);
+    assert_eq!(
+        text,
+        format!(
+            "handler name is empty; it must have at least one character; handler name beginning with \"{beginning}\" \
+             has 257 bytes; the limit is 256"
+        )
+    );
+    assert_eq!(builder().build().list_names(), [longest.as_str()]);
+    assert!(ActivityRegistry::builder().register("", act).build_result().is_err());
+}
+
 fn unreachable(input: u64) -> Result<u64, String> {
     panic!("ran with {input}")
 }

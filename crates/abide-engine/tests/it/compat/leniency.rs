@@ -197,6 +197,23 @@ fn the_order_in_which_keys_were_cleared_is_not_compared() {
 }
 
 #[test]
+fn the_error_about_a_result_that_cannot_be_decoded_is_what_it_was() {
+    let logs_the_error = code(|ctx, _| async move {
+        let error = ctx.schedule_activity_typed::<_, u32>("a", &1).await.unwrap_err();
+        ctx.schedule_activity("log", error).await
+    });
+    let rows = [
+        started("in"),
+        activity("a", "1"),
+        activity_done(2, "six"),
+        activity("log", "expected value at line 1 column 1"),
+        activity_done(4, ""),
+        returned(""),
+    ];
+    expect![[r#"nondeterministic: schedule mismatch: action=CallActivity { scheduling_event_id: 0, name: "log", input: "result of activity 'a' is not a `u32`: expected value at line 1 column 1", session_id: None, tag: None } vs event=ActivityScheduled { name: "log", input: "expected value at line 1 column 1", session_id: None, tag: None }"#]].assert_eq(&fits_only_the_reference(&rows, &logs_the_error));
+}
+
+#[test]
 fn typed_text_is_encoded_bare_as_it_was() {
     let typed = || {
         code(|ctx, _| async move {

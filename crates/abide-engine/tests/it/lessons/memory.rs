@@ -104,8 +104,8 @@ fn a_signal_that_cannot_be_read_fails_the_orchestration_readably() {
               => Running
             T2
               3 ExternalEvent { name: "s", data: "no number" }
-              4 OrchestrationFailed { details: Application { kind: OrchestrationFailed, message: "event 's' cannot be read as u32: expected ident at line 1 column 2", retryable: false } }
-              => Failed application | event 's' cannot be read as u32: expected ident at line 1 column 2
+              4 OrchestrationFailed { details: Application { kind: OrchestrationFailed, message: "payload of event 's' is not a `u32`: expected ident at line 1 column 2", retryable: false } }
+              => Failed application | payload of event 's' is not a `u32`: expected ident at line 1 column 2
         "#]],
     );
 }
@@ -126,8 +126,8 @@ fn a_message_that_cannot_be_read_fails_the_orchestration_readably() {
               => Running
             T2
               3 QueueEventDelivered { name: "q", data: "no number" }
-              4 OrchestrationFailed { details: Application { kind: OrchestrationFailed, message: "a message of queue 'q' cannot be read as u32: expected ident at line 1 column 2", retryable: false } }
-              => Failed application | a message of queue 'q' cannot be read as u32: expected ident at line 1 column 2
+              4 OrchestrationFailed { details: Application { kind: OrchestrationFailed, message: "message of queue 'q' is not a `u32`: expected ident at line 1 column 2", retryable: false } }
+              => Failed application | message of queue 'q' is not a `u32`: expected ident at line 1 column 2
         "#]],
     );
 }

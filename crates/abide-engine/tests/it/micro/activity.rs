@@ -58,11 +58,11 @@ fn typed_activities_encode_their_input_and_decode_their_result() {
               5 ActivityCompleted[4] { result: "five" }
               6 ActivityScheduled { name: "bad", input: "null" }
               7 ActivityCompleted[6] { result: "six" }
-              8 OrchestrationCompleted { output: "3 five expected value at line 1 column 1" }
+              8 OrchestrationCompleted { output: "3 five result of activity 'bad' is not a `u32`: expected value at line 1 column 1" }
               -> worker ActivityExecute 2 sum([1,2])
               -> worker ActivityExecute 4 say("5") session=s-1
               -> worker ActivityExecute 6 bad(null)
-              => Completed "3 five expected value at line 1 column 1"
+              => Completed "3 five result of activity 'bad' is not a `u32`: expected value at line 1 column 1"
         "#]],
     );
 }

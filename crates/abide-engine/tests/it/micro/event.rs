@@ -122,8 +122,8 @@ fn a_payload_that_cannot_be_read_is_an_error_for_code_that_asks_for_it() {
               5 QueueEventDelivered { name: "q", data: "1.5" }
               6 QueueSubscribed { name: "q" }
               7 QueueEventDelivered { name: "q", data: "7" }
-              8 OrchestrationCompleted { output: "event 's' cannot be read as u32: invalid type: sequence, expected u32 at line 1 column 0 | a message of queue 'q' cannot be read as u32: invalid type: floating point `1.5`, expected u32 at line 1 column 3 | Ok(7)" }
-              => Completed "event 's' cannot be read as u32: invalid type: sequence, expected u32 at line 1 column 0 | a message of queue 'q' cannot be read as u32: invalid type: floating point `1.5`, expected u32 at line 1 column 3 | Ok(7)"
+              8 OrchestrationCompleted { output: "payload of event 's' is not a `u32`: invalid type: sequence, expected u32 at line 1 column 0 | message of queue 'q' is not a `u32`: invalid type: floating point, expected u32 at line 1 column 3 | Ok(7)" }
+              => Completed "payload of event 's' is not a `u32`: invalid type: sequence, expected u32 at line 1 column 0 | message of queue 'q' is not a `u32`: invalid type: floating point, expected u32 at line 1 column 3 | Ok(7)"
         "#]],
     );
 }
@@ -152,8 +152,8 @@ fn a_bad_payload_fails_the_orchestration_although_another_branch_is_ready() {
               5 ExternalEvent { name: "s", data: "{" }
               6 ExternalEvent { name: "other", data: "" }
               7 ExternalEvent { name: "go", data: "" }
-              8 OrchestrationFailed { details: Application { kind: OrchestrationFailed, message: "event 's' cannot be read as u32: invalid type: map, expected u32 at line 1 column 0", retryable: false } }
-              => Failed application | event 's' cannot be read as u32: invalid type: map, expected u32 at line 1 column 0
+              8 OrchestrationFailed { details: Application { kind: OrchestrationFailed, message: "payload of event 's' is not a `u32`: invalid type: map, expected u32 at line 1 column 0", retryable: false } }
+              => Failed application | payload of event 's' is not a `u32`: invalid type: map, expected u32 at line 1 column 0
         "#]],
     );
 }

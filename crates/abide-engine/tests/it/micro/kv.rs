@@ -109,8 +109,8 @@ fn typed_values_are_json_and_one_that_does_not_fit_is_an_error() {
               2 KeyValueSet { key: "text", value: "\"5\"", last_updated_at_ms: 1000 }
               3 KeyValueSet { key: "pair", value: "[1,true]", last_updated_at_ms: 1000 }
               4 KeyValueSet { key: "bare", value: "no json", last_updated_at_ms: 1000 }
-              5 OrchestrationCompleted { output: "Some(\"5\") Some((1, true)) None KV deserialization error for key 'bare': expected ident at line 1 column 2" }
-              => Completed "Some(\"5\") Some((1, true)) None KV deserialization error for key 'bare': expected ident at line 1 column 2"
+              5 OrchestrationCompleted { output: "Some(\"5\") Some((1, true)) None KV deserialization error for key 'bare': value is not a `u8`: expected ident at line 1 column 2" }
+              => Completed "Some(\"5\") Some((1, true)) None KV deserialization error for key 'bare': value is not a `u8`: expected ident at line 1 column 2"
         "#]],
     );
 }
@@ -147,13 +147,13 @@ fn a_key_of_another_instance_is_read_by_a_built_in_activity() {
               9 ActivityCompleted[8] { result: "\"x\"" }
               10 ActivityScheduled { name: "__duroxide_syscall:get_kv_value", input: "{\"instance_id\":\"other\",\"key\":\"k\"}" }
               11 ActivityCompleted[10] { result: "x" }
-              12 OrchestrationCompleted { output: "Some(\"v\") None Some(7) | get_kv_value_from_instance_typed deserialization error: expected value at line 1 column 1 | get_kv_value_from_instance deserialization error: expected value at line 1 column 1" }
+              12 OrchestrationCompleted { output: "Some(\"v\") None Some(7) | get_kv_value_from_instance_typed deserialization error: value of key 'k' of instance 'other' is not a `u32`: expected value at line 1 column 1 | get_kv_value_from_instance deserialization error: expected value at line 1 column 1" }
               -> worker ActivityExecute 2 __duroxide_syscall:get_kv_value({"instance_id":"other \"one\"","key":"k"})
               -> worker ActivityExecute 4 __duroxide_syscall:get_kv_value({"instance_id":"other","key":"k"})
               -> worker ActivityExecute 6 __duroxide_syscall:get_kv_value({"instance_id":"other","key":"k"})
               -> worker ActivityExecute 8 __duroxide_syscall:get_kv_value({"instance_id":"other","key":"k"})
               -> worker ActivityExecute 10 __duroxide_syscall:get_kv_value({"instance_id":"other","key":"k"})
-              => Completed "Some(\"v\") None Some(7) | get_kv_value_from_instance_typed deserialization error: expected value at line 1 column 1 | get_kv_value_from_instance deserialization error: expected value at line 1 column 1"
+              => Completed "Some(\"v\") None Some(7) | get_kv_value_from_instance_typed deserialization error: value of key 'k' of instance 'other' is not a `u32`: expected value at line 1 column 1 | get_kv_value_from_instance deserialization error: expected value at line 1 column 1"
         "#]],
     );
 }

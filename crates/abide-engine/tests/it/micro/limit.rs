@@ -44,6 +44,43 @@ fn a_tag_may_have_256_bytes() {
 }
 
 #[test]
+fn a_name_may_have_256_bytes_and_an_id_512() {
+    type AskFor = fn(&OrchestrationContext, String);
+    let names: [(&str, AskFor); 5] = [
+        ("activity name", |ctx, text| drop(ctx.schedule_activity(text, ""))),
+        ("orchestration name", |ctx, text| drop(ctx.schedule_sub_orchestration(text, ""))),
+        ("orchestration name", |ctx, text| ctx.schedule_orchestration(text, "d-1", "")),
+        ("event name", |ctx, text| drop(ctx.schedule_wait(text))),
+        ("queue name", |ctx, text| drop(ctx.dequeue_event(text))),
+    ];
+    let ids: [(&str, AskFor); 4] = [
+        ("instance id", |ctx, text| drop(ctx.schedule_sub_orchestration_with_id("C", text, ""))),
+        ("instance id", |ctx, text| ctx.schedule_orchestration("D", text, "")),
+        ("session id", |ctx, text| drop(ctx.schedule_activity_on_session("A", "", text))),
+        ("key", |ctx, text| ctx.set_kv_value(text, "")),
+    ];
+    let limited =
+        names.map(|(what, ask)| (what, 256, ask)).into_iter().chain(ids.map(|(what, ask)| (what, 512, ask)));
+    for (what, limit, ask) in limited {
+        assert_eq!(ask_of(limit, ask).0, "Running", "{what}");
+        let (outcome, events) = ask_of(limit + 1, ask);
+        let beginning = "x".repeat(32);
+        assert_eq!(
+            outcome,
+            format!(
+                "Failed application | {what} beginning with \"{beginning}\" has {} bytes; the limit is {limit}",
+                limit + 1
+            )
+        );
+        assert_eq!(events, ["OrchestrationStarted", "OrchestrationFailed"], "{what} is not recorded");
+        if !matches!(what, "session id" | "key") {
+            let told = format!("Failed application | {what} is empty; it must have at least one character");
+            assert_eq!(ask_of(0, ask), (told, vec!["OrchestrationStarted", "OrchestrationFailed"]));
+        }
+    }
+}
+
+#[test]
 fn a_value_may_have_65536_bytes() {
     let write = |ctx: &OrchestrationContext, text| ctx.set_kv_value("k", text);
     assert_eq!(ask_of(65_536, write).0, "Running");
@@ -133,10 +170,10 @@ fn asks_behind_the_violating_one_are_not_recorded_and_drops_neither() {
 }
 
 #[test]
-fn payloads_names_and_fan_out_have_no_limit() {
+fn large_payloads_and_fan_out_are_within_the_default_limits() {
     let large = || "x".repeat(1_000_000);
     let asks = code(move |ctx, _| async move {
-        drop(ctx.schedule_activity(large(), large()));
+        drop(ctx.schedule_activity("n".repeat(256), large()));
         for _ in 0..2_000 {
             drop(ctx.schedule_timer(std::time::Duration::ZERO));
         }

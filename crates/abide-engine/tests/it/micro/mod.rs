@@ -8,5 +8,6 @@ mod inbox;
 mod kv;
 mod limit;
 mod next;
+mod payload;
 mod prune;
 mod trace;

@@ -39,10 +39,30 @@ fn code_that_is_missing_is_said_to_be_with_what_may_have_been_meant() {
         world.pass(seconds(1)).await;
         runtime.shutdown(None).await;
         drop(hearing);
-        assert!(listener.count("orchestration is not registered here") > 0);
+        assert!(listener.count("Mian is not registered here") > 0);
         assert!(listener.count("activity is not registered here") > 0);
         assert!(listener.count("did_you_mean=\"Main\"") > 0, "{:#?}", listener.lines());
         assert!(listener.count("did_you_mean=\"Echo\"") > 0);
+    });
+}
+
+#[test]
+fn a_version_that_is_missing_is_said_to_be_with_those_that_are_registered() {
+    virtually(async |world: World| {
+        let listener = Listener::default();
+        let hearing = set_default(listener.clone());
+        let node = Node::new().version("Order", "1.0.0", |_, _| async { Ok(String::new()) }).version(
+            "Order",
+            "1.2.0",
+            |_, _| async { Ok(String::new()) },
+        );
+        let runtime = world.run(node).await;
+        world.client().start_orchestration_versioned("i", "Order", "1.3.0", "").await.unwrap();
+        world.pass(seconds(1)).await;
+        runtime.shutdown(None).await;
+        drop(hearing);
+        let told = "Order 1.3.0 is not registered here; registered: 1.0.0, 1.2.0";
+        assert!(listener.count(told) > 0, "{:#?}", listener.lines());
     });
 }
 

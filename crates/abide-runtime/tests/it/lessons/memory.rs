@@ -123,7 +123,7 @@ fn lesson_03_25_a_payload_that_cannot_be_read_fails_one_orchestration_readably()
         }
         for name in ["Signal", "Queue"] {
             let end = scene.end_of(name).await.unwrap_err();
-            assert!(end.contains("cannot be read as u32") && !end.contains("panicked"), "{end}");
+            assert!(end.contains("is not a `u32`") && !end.contains("panicked"), "{end}");
         }
         assert_eq!(scene.end_of("Careful").await.unwrap(), "true true");
         others_are_served(&scene).await;
