@@ -9,6 +9,7 @@ use tokio_postgres::{Client, Row};
 use crate::connect::{Driver, Purpose, SETTINGS, Target, connect_bare, within};
 use crate::error::{CallError, CallErrorKind, OpenError};
 use crate::migrate::{Stopped, migrate};
+use crate::node::sessions::count_stalled;
 use crate::node::worker::Pauses;
 use crate::options::Settings;
 use crate::pooler;
@@ -70,6 +71,7 @@ async fn prepare(shared: &Shared, was_there: &mut bool) -> Result<(), Unprepared
     }
     let asked = within(&**clock, PATIENCE, async { Ok(client.query_one(ABOUT_SERVER, &[]).await?) });
     check_server(&asked.await.map_err(Unprepared::Lost)?, shared).map_err(Unprepared::For)?;
+    look_for_stall(&client, shared).await.map_err(Unprepared::Lost)?;
     migrate(&mut client, &shared.schema, &**clock).await.map_err(|stopped| match stopped {
         Stopped::Unfit(why) => Unprepared::For(why),
         Stopped::Failed(error) if error.kind == CallErrorKind::Unknown => Unprepared::Lost(error),
@@ -92,6 +94,22 @@ async fn open_session(target: &Target, shared: &Shared) -> Result<(Client, Drive
     let set = within(clock, PATIENCE, async { Ok(client.batch_execute(SETTINGS).await?) }).await;
     set.map_err(Unprepared::Lost)?;
     Ok((client, driver))
+}
+
+/// Sessions of a process that was killed stay while they wait for a commit. A node that is started again and
+/// again must not use up the server with its own.
+async fn look_for_stall(client: &Client, shared: &Shared) -> Result<(), CallError> {
+    let clock = &*shared.settings.clock;
+    let waiting = match within(clock, PATIENCE, count_stalled(client, &shared.schema)).await {
+        Err(error) if error.kind == CallErrorKind::NotApplied => 0, // Somebody has revoked the right to look.
+        answer => answer?,
+    };
+    if waiting > 0 {
+        tracing::warn!(target: "abide::postgres", place = %shared.settings.target.place, sessions = waiting,
+            "sessions of this schema wait for the server to commit: this node opens one session until they are gone");
+        shared.sessions.restrict(clock.monotonic());
+    }
+    Ok(())
 }
 
 /// Whether a server that says this about itself will do.

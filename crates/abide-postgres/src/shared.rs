@@ -14,6 +14,7 @@ use crate::horizon::Horizon;
 use crate::news::News;
 use crate::node::desk::Desk;
 use crate::node::outbox::{Outbox, Pace};
+use crate::node::sessions::Sessions;
 use crate::options::Settings;
 use crate::schema::Schema;
 use crate::statements::{Sql, Texts};
@@ -34,6 +35,7 @@ pub(crate) struct Shared {
     pub(crate) stolen: Listeners,
     pub(crate) changes: ChangeListeners,
     pub(crate) counts: Counts,
+    pub(crate) sessions: Sessions,
     pub(crate) is_unreachable: AtomicBool,
     /// A number for this node, by which its work is known.
     pub(crate) node: i64,
@@ -53,6 +55,7 @@ const PINS: usize = 1_000;
 
 impl Shared {
     pub(crate) fn new(settings: Settings, schema: Schema) -> Self {
+        let connections = settings.connections;
         Self {
             texts: Texts::of(&schema),
             node: column(settings.entropy.next_u64() >> 1),
@@ -66,6 +69,7 @@ impl Shared {
             stolen: Listeners::default(),
             changes: ChangeListeners::default(),
             counts: Counts::default(),
+            sessions: Sessions::new(connections),
             is_unreachable: AtomicBool::new(false),
             is_listening: AtomicBool::new(false),
             held: Mutex::default(),

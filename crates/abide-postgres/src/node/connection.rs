@@ -9,8 +9,9 @@ use futures_util::future::{Either, select};
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Row, Statement};
 
-use crate::connect::{Driver, Purpose, connect};
-use crate::error::{CallError, CallErrorKind};
+use super::sessions::{Occupied, Seat, TICK};
+use crate::connect::{Driver, Purpose, connect, within};
+use crate::error::CallError;
 use crate::shared::Shared;
 use crate::statements::Sql;
 
@@ -89,27 +90,39 @@ pub(crate) struct Connection<'s> {
     _driver: Driver,
     prepared: RefCell<BTreeMap<Sql, Statement>>,
     is_broken: Cell<bool>,
+    /// A call is past its deadline, and the server may still be at it.
+    is_overdue: Cell<bool>,
+    seat: Seat<'s>,
     shared: &'s Shared,
 }
 
 impl<'s> Connection<'s> {
-    pub(crate) async fn open(shared: &'s Shared, purpose: Purpose) -> Result<Self, CallError> {
-        let (client, driver) =
-            connect(&shared.settings.target, &shared.schema, purpose, &*shared.settings.clock, None).await?;
-        let (prepared, is_broken) = (RefCell::default(), Cell::new(false));
-        let connection = Self { client, _driver: driver, prepared, is_broken, shared };
+    /// `None` if the node turns out to have as many sessions as it may have.
+    pub(crate) async fn open(
+        shared: &'s Shared,
+        purpose: Purpose,
+        seat: Seat<'s>,
+    ) -> Result<Option<Self>, CallError> {
+        let clock = &*shared.settings.clock;
+        let (client, driver) = connect(&shared.settings.target, &shared.schema, purpose, clock, None).await?;
+        if within(clock, SHORT, seat.occupy(&client, shared)).await? == Occupied::TooMany {
+            return Ok(None);
+        }
+        let (prepared, is_broken, is_overdue) = (RefCell::default(), Cell::new(false), Cell::new(false));
+        let connection = Self { client, _driver: driver, prepared, is_broken, is_overdue, seat, shared };
         if purpose == Purpose::Work {
             connection.rehearse().await?;
         }
-        Ok(connection)
+        Ok(Some(connection))
     }
 
     /// What a session does for the first time takes long: that is done before anybody waits for it. One that cannot rehearse is as good,
     /// and only slower at first.
     async fn rehearse(&self) -> Result<(), CallError> {
-        let rehearsal = self.shared.schema.qualify("SELECT abide.rehearse()");
-        match self.query_text(&rehearsal, &[], SHORT).await {
-            Err(error) if self.client.is_closed() || error.kind == CallErrorKind::Unknown => Err(error),
+        // It writes nothing that stays, and waits for no disk and no standby.
+        let rehearsal = "SELECT set_config('synchronous_commit', 'off', true), abide.rehearse()";
+        match self.query_text(&self.shared.schema.qualify(rehearsal), &[], SHORT).await {
+            Err(error) if self.client.is_closed() => Err(error),
             Ok(_) | Err(_) => {
                 // A server that takes no writes may still be read from.
                 self.is_broken.set(false);
@@ -118,9 +131,37 @@ impl<'s> Connection<'s> {
         }
     }
 
+    /// Whether a call is past its deadline and the server has not answered since.
+    pub(crate) fn is_overdue(&self) -> bool {
+        self.is_overdue.get()
+    }
+
+    /// Waits until the server answers after all; `false` if the session is lost, or `give_up` says so.
+    pub(crate) async fn outwait(&self, give_up: impl Fn() -> bool) -> bool {
+        let clock = &*self.shared.settings.clock;
+        self.seat.note_unanswered(clock.monotonic());
+        // Answers come in the order of calls: this one comes when the session is free.
+        let mut answer = pin!(self.client.simple_query(""));
+        loop {
+            let tick = clock.sleep_until(clock.monotonic().saturating_add(TICK));
+            match select(answer.as_mut(), tick).await {
+                Either::Left((Ok(_), _)) => {
+                    self.seat.note_answered();
+                    self.is_overdue.set(false);
+                    return true;
+                }
+                Either::Left((Err(_), _)) => return false,
+                Either::Right(_) => {}
+            }
+            if self.seat.is_gone() || give_up() {
+                return false;
+            }
+        }
+    }
+
     /// Whether it cannot be used any more.
     pub(crate) fn is_broken(&self) -> bool {
-        self.is_broken.get() || self.client.is_closed()
+        self.is_broken.get() || self.is_overdue.get() || self.client.is_closed()
     }
 
     /// One call: a statement, and with it a transaction.
@@ -171,7 +212,8 @@ impl<'s> Connection<'s> {
         Ok(statement)
     }
 
-    /// Waits for a call. One that takes too long is left to its fate, and the connection with it.
+    /// Waits for a call. One that takes too long runs to its end, and the connection serves no other until
+    /// then.
     async fn within<T>(
         &self,
         patience: Duration,
@@ -186,7 +228,7 @@ impl<'s> Connection<'s> {
                 Err(error.into())
             }
             Either::Right(_) => {
-                self.is_broken.set(true);
+                self.is_overdue.set(true);
                 Err(CallError::unknown(format!("no answer from PostgreSQL within {} s", patience.as_secs())))
             }
         }

@@ -16,6 +16,7 @@ use tokio_postgres::{Client, Notification, Statement};
 use super::company::{Company, join, look_around};
 use super::connection::SHORT;
 use super::notice::{HELLO, Notice};
+use super::sessions::{Occupied, Seat, check as check_sessions};
 use super::worker::Pauses;
 use crate::connect::{Driver, Purpose, connect, within};
 use crate::error::CallError;
@@ -37,8 +38,13 @@ const STAYING: Duration = Duration::from_secs(5);
 pub(crate) async fn listen(shared: &Arc<Shared>) {
     let mut pauses = Pauses::new();
     while !shared.desk.is_closed() {
-        match Listener::open(shared).await {
-            Ok(mut listener) => {
+        let Some(seat) = shared.sessions.reserve(Purpose::Notices, shared.settings.clock.monotonic()) else {
+            shared.sessions.may_have_room(shared).await;
+            continue;
+        };
+        match Listener::open(shared, seat).await {
+            Ok(None) => continue,
+            Ok(Some(mut listener)) => {
                 let begun = shared.settings.clock.monotonic();
                 let ended = listener.run(shared).await;
                 // One that fails as soon as it is there is no reason to hurry.
@@ -49,6 +55,7 @@ pub(crate) async fn listen(shared: &Arc<Shared>) {
                 // Whoever comes now is not heard of: what happens is kept, to be told when we are back.
                 shared.outbox.speak_up();
                 if let Err(error) = ended {
+                    listener.note_lost(shared);
                     tracing::debug!(target: "abide::postgres", error = %error.message,
                         "the connection for notices is gone: connecting again");
                 }
@@ -63,8 +70,9 @@ pub(crate) async fn listen(shared: &Arc<Shared>) {
     }
 }
 
-struct Listener {
+struct Listener<'s> {
     client: Client,
+    seat: Seat<'s>,
     _driver: Driver,
     tell: Statement,
     notices: mpsc::UnboundedReceiver<Notification>,
@@ -74,16 +82,22 @@ struct Listener {
     met_at: Duration,
     /// When it may be told again that there is too much work, in monotonic time.
     may_tell_at: Duration,
+    /// When the sessions that do not answer were last looked for, in monotonic time.
+    checked_at: Duration,
     /// Something may have been missed.
     is_behind: bool,
 }
 
-impl Listener {
-    async fn open(shared: &Shared) -> Result<Self, CallError> {
+impl<'s> Listener<'s> {
+    /// `None` if the node turns out to have as many sessions as it may have.
+    async fn open(shared: &Shared, seat: Seat<'s>) -> Result<Option<Self>, CallError> {
         let (sender, notices) = mpsc::unbounded();
         let Settings { listen_target, clock, .. } = &shared.settings;
         let connected = connect(listen_target, &shared.schema, Purpose::Notices, &**clock, Some(sender));
         let (client, driver) = connected.await?;
+        if within(&**clock, SHORT, seat.occupy(&client, shared)).await? == Occupied::TooMany {
+            return Ok(None);
+        }
         let (backend, tell) = within(&**clock, SHORT, async {
             client.batch_execute(&format!("LISTEN \"{}\"", shared.schema.channel())).await?;
             let backend = join(&client, &shared.schema).await?;
@@ -91,8 +105,26 @@ impl Listener {
         })
         .await?;
         let met_at = clock.monotonic();
-        let may_tell_at = Duration::ZERO;
-        Ok(Self { client, _driver: driver, tell, notices, backend, met_at, may_tell_at, is_behind: true })
+        let (checked_at, may_tell_at, is_behind) = (met_at, Duration::ZERO, true);
+        Ok(Some(Self {
+            client,
+            seat,
+            _driver: driver,
+            tell,
+            notices,
+            backend,
+            met_at,
+            may_tell_at,
+            checked_at,
+            is_behind,
+        }))
+    }
+
+    /// A call on a connection that is still open was not answered: the server may be at it.
+    fn note_lost(&self, shared: &Shared) {
+        if !self.client.is_closed() {
+            self.seat.note_unanswered(shared.settings.clock.monotonic());
+        }
     }
 
     /// Hears and tells until the connection or the store is gone.
@@ -106,12 +138,17 @@ impl Listener {
             if self.is_behind {
                 self.catch_up(shared).await?;
             }
-            let may_tell_at = self.may_tell_at;
+            let (may_tell_at, checked_at) = (self.may_tell_at, self.checked_at);
             let filled = std::pin::pin!(has_news(shared, may_tell_at));
-            match select(self.notices.next(), filled).await {
+            let check = std::pin::pin!(shared.sessions.check_is_due(shared, checked_at));
+            match select(self.notices.next(), select(filled, check)).await {
                 Either::Left((Some(notice), _)) => self.hear(&notice, shared),
                 Either::Left((None, _)) => return Err(CallError::unknown("the connection was closed")),
-                Either::Right(_) => self.tell(shared).await?,
+                Either::Right((Either::Left(_), _)) => self.tell(shared).await?,
+                Either::Right((Either::Right(_), _)) => {
+                    check_sessions(&self.client, shared).await?;
+                    self.checked_at = shared.settings.clock.monotonic();
+                }
             }
         }
         Ok(())

@@ -20,6 +20,7 @@ mod notice;
 pub(crate) mod outbox;
 mod queues;
 pub(crate) mod renew;
+pub(crate) mod sessions;
 pub(crate) mod worker;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -61,6 +61,12 @@ pub(crate) async fn work(shared: &Arc<Shared>, place: Place, mut begin: Begin) {
             let _gone = waiting.send(());
         }
         loop {
+            if connection.is_overdue() && !outwait(shared, place, &connection).await {
+                if shared.desk.is_closed() {
+                    return;
+                }
+                break;
+            }
             // It may have been closed while there was nothing to do: nobody's call is risked on it.
             if !shared.desk.is_wanted(place, Worker::Connected).await {
                 return;
@@ -98,22 +104,46 @@ async fn is_missed(shared: &Shared, place: Place) -> bool {
     false
 }
 
+/// Keeps a session that does not answer by the deadline of a call, until it does; `false` if it is lost.
+async fn outwait(shared: &Arc<Shared>, place: Place, connection: &Connection<'_>) -> bool {
+    let give_up = || {
+        refuse_if_stalled(shared, place);
+        shared.desk.is_closed()
+    };
+    connection.outwait(give_up).await
+}
+
+/// Answers callers that wait for sessions of which none can be used.
+fn refuse_if_stalled(shared: &Shared, place: Place) {
+    if let Some(stall) = shared.sessions.stall(place.purpose(), shared) {
+        let now = shared.settings.clock.monotonic();
+        shared.desk.refuse_waiting(place, now.saturating_sub(PATIENCE), &stall.to_string());
+    }
+}
+
 /// Connects, however long it takes; `None` if the store is closed first.
 async fn open(shared: &Arc<Shared>, place: Place) -> Option<Connection<'_>> {
-    let purpose = match place {
-        Place::Ordinary => Purpose::Work,
-        Place::Renewals => Purpose::Renewals,
-    };
+    let clock = &*shared.settings.clock;
     let mut pauses = Pauses::new();
     loop {
-        match Connection::open(shared, purpose).await {
-            Ok(connection) => {
+        let Some(seat) = shared.sessions.reserve(place.purpose(), clock.monotonic()) else {
+            refuse_if_stalled(shared, place);
+            if shared.desk.is_closed() {
+                shared.desk.refuse_waiting(place, clock.monotonic(), "the store is closed");
+                return None;
+            }
+            shared.sessions.may_have_room(shared).await;
+            continue;
+        };
+        match Connection::open(shared, place.purpose(), seat).await {
+            Ok(Some(connection)) => {
                 shared.note_connected();
                 return Some(connection);
             }
+            Ok(None) => {}
             Err(error) => {
                 shared.note_unreachable(&error);
-                let now = shared.settings.clock.monotonic();
+                let now = clock.monotonic();
                 let message = format!(
                     "cannot connect to PostgreSQL at {}: {}",
                     shared.settings.target.place, error.message
@@ -125,6 +155,15 @@ async fn open(shared: &Arc<Shared>, place: Place) -> Option<Connection<'_>> {
                 }
                 pauses.pause(shared).await;
             }
+        }
+    }
+}
+
+impl Place {
+    const fn purpose(self) -> Purpose {
+        match self {
+            Self::Ordinary => Purpose::Work,
+            Self::Renewals => Purpose::Renewals,
         }
     }
 }

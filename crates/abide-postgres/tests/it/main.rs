@@ -30,6 +30,8 @@ mod opening;
 mod plans;
 mod pooler;
 mod roles;
+mod silent_server;
+mod stalled_commits;
 mod support;
 mod texts;
 #[cfg(feature = "tls")]
