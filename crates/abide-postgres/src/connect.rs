@@ -32,7 +32,8 @@ const SETTING_UP_ONE_OF_SEVERAL: Duration = Duration::from_secs(3);
 /// the arrays of each call costs more than the call; a plan that was made while a table was small, and is kept, must not scan or hash it. (JIT
 /// is off because forbidden plans count as very expensive ones.) Nothing that others made is found by a name of the server's own. A wait for
 /// a lock, and a statement, come to an end by themselves. A server whose default gives up durability does not get its way: what is
-/// acknowledged is on its disk. A statement whose client is gone ends within seconds, on servers whose system can tell.
+/// acknowledged is on its disk. A statement whose client is gone ends within seconds, where the server's system
+/// can tell.
 pub(crate) const SETTINGS: &str = "
     SET client_min_messages = warning;
     SET search_path = pg_catalog, pg_temp;
@@ -182,8 +183,8 @@ impl Purpose {
 /// The server cuts longer names.
 const LONGEST_APPLICATION_NAME: usize = 63;
 
-/// By what name the server knows a session: that of the application, its schema, and what it is for. Schema and purpose are
-/// always whole, because nodes find the sessions of their schema by them.
+/// By what name the server knows a session: that of the application, its schema, and what it is for. Schema
+/// and purpose are always whole, because nodes find the sessions of their schema by them.
 fn application_name(given: Option<&str>, schema: &Schema, purpose: Purpose) -> String {
     let ours = format!(" {schema} {}", purpose.name());
     let room = LONGEST_APPLICATION_NAME.saturating_sub(ours.len());

@@ -1,8 +1,8 @@
 //! Finding out whether a pooler gives every transaction another session.
 //!
-//! Settings, prepared statements, locks and `LISTEN` belong to a session. Behind a pooler in transaction or statement mode
-//! they reach whichever session is free: ours get lost, and other applications get them. So this is found out before
-//! anything is set.
+//! Settings, prepared statements, locks and `LISTEN` belong to a session. Behind a pooler in transaction or
+//! statement mode they reach whichever session is free: ours get lost, and other applications get them. So
+//! this is found out before anything is set.
 
 use std::time::Duration;
 
@@ -21,8 +21,8 @@ const WHICH: &str = "SELECT pg_backend_pid() || ' since ' || pg_postmaster_start
 
 /// Whether two connections share sessions, or one connection changes its session.
 ///
-/// Two connections take turns, so that it shows with one session behind the pooler, with several of which the last one
-/// used comes first, and with several that are used in turn.
+/// Two connections take turns, so that it shows with one session behind the pooler, with several of which the
+/// last one used comes first, and with several that are used in turn.
 pub(crate) async fn is_between(
     first: &Client,
     target: &Target,

@@ -105,8 +105,8 @@ async fn open_session(target: &Target, shared: &Shared) -> Result<(Client, Drive
     Ok((client, driver))
 }
 
-/// Sessions of a process that was killed stay while they wait for a commit. A node that is started again and again must not
-/// use up the server with its own.
+/// Sessions of a process that was killed stay while they wait for a commit. A node that is started again and
+/// again must not use up the server with its own.
 async fn look_for_stall(client: &Client, shared: &Shared) -> Result<(), CallError> {
     let clock = &*shared.settings.clock;
     let waiting = match within(clock, PATIENCE, count_stalled(client, &shared.schema)).await {

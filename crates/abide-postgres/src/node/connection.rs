@@ -215,7 +215,8 @@ impl<'s> Connection<'s> {
         Ok(statement)
     }
 
-    /// Waits for a call. One that takes too long runs to its end, and the connection serves no other until then.
+    /// Waits for a call. One that takes too long runs to its end, and the connection serves no other until
+    /// then.
     async fn within<T>(
         &self,
         patience: Duration,

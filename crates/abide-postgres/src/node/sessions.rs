@@ -1,12 +1,13 @@
 //! The sessions that this node has on the server, and how many it may have.
 //!
-//! A call that is not answered by its deadline may still run on the server, for as long as its COMMIT waits for a standby
-//! or for a disk. Closing the socket does not end such a session: a backend that waits for a standby does not look at its
-//! client. Canceling it is worse, because the server then reports success for what a failover can lose. So the node keeps
-//! the session, counts it, and opens no other in its place.
+//! A call that is not answered by its deadline may still run on the server, for as long as its COMMIT waits
+//! for a standby or for a disk. Closing the socket does not end such a session: a backend that waits for a
+//! standby does not look at its client. Canceling it is worse, because the server then reports success for
+//! what a failover can lose. So the node keeps the session, counts it, and opens no other in its place.
 //!
-//! Every session has a [`Seat`], and there are as many seats as `connections` plus two (renewals and notices). A seat is
-//! free again when its session answers and is closed, or when the server says that it has no such session.
+//! Every session has a [`Seat`], and there are as many seats as `connections` plus two (renewals and
+//! notices). A seat is free again when its session answers and is closed, or when the server says that it has
+//! no such session.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -47,8 +48,8 @@ const FIND: &str =
     "SELECT pid, (extract(epoch FROM backend_start)::numeric * 1000000)::bigint, coalesce(wait_event, '')
                     FROM pg_stat_activity WHERE pid = ANY ($1)";
 
-/// How many sessions of a schema wait for a commit that does not end. A commit of a healthy server takes less than a
-/// second.
+/// How many sessions of a schema wait for a commit that does not end. A commit of a healthy server takes less
+/// than a second.
 const COUNT_STALLED: &str = "
     SELECT count(*) FROM pg_stat_activity
     WHERE datname = current_database() AND pid <> pg_backend_pid() AND state = 'active'
@@ -76,7 +77,8 @@ pub(crate) struct Sessions {
 struct State {
     seats: BTreeMap<u64, Occupant>,
     next_number: u64,
-    /// Sessions of this schema waited for a commit when the node started: it has one session until they are gone.
+    /// Sessions of this schema waited for a commit when the node started: it has one session until they are
+    /// gone.
     is_restricted: bool,
     /// When a session may be opened without a free seat, in monotonic time.
     next_probe_at: Duration,
@@ -150,9 +152,11 @@ impl Drop for Seat<'_> {
 }
 
 impl Seat<'_> {
-    /// Asks a new session who it is, and if some session of this node does not answer, which of those the server still has.
+    /// Asks a new session who it is, and if some session of this node does not answer, which of those the
+    /// server still has.
     ///
-    /// [`TooMany`](Occupied::TooMany) if the session must be closed, because the node has as many as it may have.
+    /// [`TooMany`](Occupied::TooMany) if the session must be closed, because the node has as many as it may
+    /// have.
     pub(crate) async fn occupy(&self, client: &Client, shared: &Shared) -> Result<Occupied, CallError> {
         let session = identify(client).await?;
         if let Some(occupant) = self.sessions.lock().seats.get_mut(&self.number) {
@@ -211,7 +215,8 @@ impl Sessions {
     pub(crate) fn reserve(&self, purpose: Purpose, now: Duration) -> Option<Seat<'_>> {
         let mut state = self.lock();
         if !state.has_room(self.pool, purpose) {
-            // One at a time asks the server which of them are left, and is closed at once if that gives no room.
+            // One at a time asks the server which of them are left, and is closed at once if that gives no
+            // room.
             if now < state.next_probe_at {
                 return None;
             }
@@ -396,7 +401,8 @@ async fn identify(client: &Client) -> Result<Option<SessionId>, CallError> {
     }))
 }
 
-/// Asks the server which sessions it still has of those that do not answer, and whether the restriction of a start is over.
+/// Asks the server which sessions it still has of those that do not answer, and whether the restriction of a
+/// start is over.
 pub(crate) async fn check(client: &Client, shared: &Shared) -> Result<(), CallError> {
     let clock = &*shared.settings.clock;
     let sessions = &shared.sessions;

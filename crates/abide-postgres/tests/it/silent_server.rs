@@ -1,4 +1,4 @@
-//! A server that is replaced behind a proxy, which keeps the old connections open: nothing ever answers on them.
+//! A server that is replaced behind a proxy, which keeps the old connections open and silent.
 
 use std::time::Duration;
 

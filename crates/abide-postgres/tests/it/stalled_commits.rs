@@ -1,6 +1,8 @@
-//! Commits that do not end, because the server waits for a standby that nobody has: how many sessions a node has meanwhile.
+//! Commits that do not end, because the server waits for a standby that nobody has: how many sessions a node
+//! has meanwhile.
 //!
-//! A minute of it in a normal run; `ABIDE_STALL_SECONDS=300` is the full length (`cargo xtask torture stall`).
+//! A minute of it in a normal run; `ABIDE_STALL_SECONDS=300` is the full length (`cargo xtask torture
+//! stall`).
 
 use std::io::Read as _;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,6 +24,7 @@ use futures::future::{Either, select};
 use futures::stream::FuturesUnordered;
 
 use crate::support::database::{Database, wait_until};
+use crate::support::items::start;
 use crate::support::process::{Process, told};
 
 /// What a node has if it is not told otherwise.
@@ -32,9 +35,6 @@ const MOST: usize = POOL + 2;
 
 /// Fewer than the nodes of these tests would use up if every call that is given up cost a session.
 const SERVER_CONNECTIONS: &str = "30";
-
-/// So many starts wait for their answers at once, at most.
-const MOST_STARTS: usize = 100;
 
 fn server() -> Option<Server> {
     own(&Settings::common().set("max_connections", SERVER_CONNECTIONS)).unwrap()
@@ -90,12 +90,12 @@ fn count(database: &Database, which: &str) -> usize {
     usize::try_from(database.rows(&query, &[&name])[0].get::<_, i64>(0)).unwrap()
 }
 
-async fn echo(ctx: OrchestrationContext, input: String) -> Result<String, String> {
+async fn order(ctx: OrchestrationContext, input: String) -> Result<String, String> {
     ctx.schedule_activity("Echo", input).await
 }
 
 async fn runtime_on(store: &Arc<dyn Provider>) -> Arc<Runtime> {
-    let orchestrations = OrchestrationRegistry::builder().register("Echo", echo).build();
+    let orchestrations = OrchestrationRegistry::builder().register("Order", order).build();
     let run = |_: ActivityContext, input: String| async move { Ok(input) };
     let activities = ActivityRegistry::builder().register("Echo", run).build();
     Runtime::start_with_store(Arc::clone(store), activities, orchestrations).await
@@ -109,9 +109,10 @@ fn seconds() -> u64 {
     std::env::var("ABIDE_STALL_SECONDS").ok().map_or(60, |value| value.parse().unwrap())
 }
 
-/// Starts an instance every 50 ms, whatever becomes of those before, until it is told to stop.
+/// Starts another instance every 50 ms, and waits 2 s for each, until it is told to stop. None is started
+/// twice: that would wait for the lock of the first start, and not for the standby.
 async fn start_instances(
-    client: Client,
+    store: &dyn Provider,
     prefix: &str,
     is_over: &AtomicBool,
     acknowledged: &Mutex<Vec<String>>,
@@ -120,15 +121,16 @@ async fn start_instances(
     let mut under_way = FuturesUnordered::new();
     for number in 0.. {
         if is_over.load(Ordering::Acquire) {
-            break;
+            return;
         }
-        let (client, id) = (client.clone(), format!("{prefix}-{number}"));
-        if under_way.len() < MOST_STARTS {
-            under_way.push(async move {
-                let answer = client.start_orchestration(&id, "Echo", "x").await;
-                answer.is_ok().then_some(id)
-            });
-        }
+        let id = format!("{prefix}-{number}");
+        let patience = clock.sleep_until(clock.monotonic() + Duration::from_secs(2));
+        under_way.push(async move {
+            match select(store.enqueue_for_orchestrator(start(&id), None), patience).await {
+                Either::Left((Ok(()), _)) => Some(id),
+                Either::Left((Err(_), _)) | Either::Right(_) => None,
+            }
+        });
         let mut next = clock.sleep_until(clock.monotonic() + Duration::from_millis(50));
         loop {
             match select(under_way.next(), &mut next).await {
@@ -137,9 +139,6 @@ async fn start_instances(
                 Either::Right(_) => break,
             }
         }
-    }
-    while let Some(answer) = under_way.next().await {
-        acknowledged.lock().unwrap().extend(answer);
     }
 }
 
@@ -162,16 +161,18 @@ fn a_node_whose_commits_stall_keeps_to_its_sessions_and_says_why() {
     let client = Client::new(Arc::clone(&provider));
     threads().block_on(async {
         let runtime = runtime_on(&provider).await;
-        client.start_orchestration("before", "Echo", "x").await.unwrap();
+        client.start_orchestration("before", "Order", "x").await.unwrap();
         let before = client.wait_for_orchestration("before", Duration::from_secs(60)).await;
         assert!(matches!(before, Ok(OrchestrationStatus::Completed { .. })), "{before:?}");
         std::thread::scope(|scope| {
             let stall = Stall::begin(&database);
             let until = clock.monotonic() + Duration::from_secs(seconds());
             let load = scope.spawn(|| {
-                threads().block_on(start_instances(client.clone(), "i", &is_over, &acknowledged));
+                threads().block_on(start_instances(&*store, "i", &is_over, &acknowledged));
             });
-            let refusal = scope.spawn(|| refusal_of(&store));
+            let refusal = scope.spawn(|| refusal_of(&store, &is_over));
+            // Also if an assertion fails: the threads would go on for ever.
+            let over = Over(&is_over);
             let mut most = 0;
             wait_until_then(&clock, until, || {
                 let now = sessions(&database);
@@ -182,14 +183,14 @@ fn a_node_whose_commits_stall_keeps_to_its_sessions_and_says_why() {
             });
             assert_eq!(most, MOST, "it uses what it has");
             assert!(stuck(&database) >= 1);
-            let refusal = refusal.join().expect("no panic");
+            wait_until(|| refusal.is_finished());
+            let refusal = refusal.join().expect("no panic").expect("one was refused");
             assert!(refusal.is_retryable(), "{refusal}");
             for part in ["SyncRep", "nothing more is sent", "synchronous_standby_names"] {
                 assert!(refusal.message.contains(part), "{refusal}");
             }
-            let health = runtime.health();
-            assert!(health.stalled(Duration::from_secs(10)).is_some(), "{health:?}");
-            is_over.store(true, Ordering::Release);
+            wait_until(|| runtime.health().stalled(Duration::from_secs(10)).is_some());
+            drop(over);
             drop(stall);
             load.join().expect("no panic");
         });
@@ -210,12 +211,22 @@ fn wait_until_then(clock: &SystemClock, then: Duration, mut look: impl FnMut()) 
 }
 
 /// What a caller is told once no session can be used.
-fn refusal_of(store: &PostgresProvider) -> ProviderError {
-    loop {
+fn refusal_of(store: &PostgresProvider, is_over: &AtomicBool) -> Option<ProviderError> {
+    while !is_over.load(Ordering::Acquire) {
         match block_on(store.read("before")) {
-            Err(error) if error.message.contains("sessions that this node may use") => return error,
+            Err(error) if error.message.contains("sessions that this node may use") => return Some(error),
             Ok(_) | Err(_) => {}
         }
+    }
+    None
+}
+
+/// Says so when it is dropped.
+struct Over<'s>(&'s AtomicBool);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Release);
     }
 }
 
@@ -233,7 +244,7 @@ fn child_that_starts_instances() {
                 let _runtime = runtime_on(&store).await;
                 let prefix = format!("p{}", std::process::id());
                 let never = AtomicBool::new(false);
-                start_instances(Client::new(store), &prefix, &never, &Mutex::default()).await;
+                start_instances(&*store, &prefix, &never, &Mutex::default()).await;
             });
         });
         std::io::stdin().read_to_end(&mut Vec::new()).unwrap();

@@ -1,7 +1,8 @@
-//! A pooler between clients and the server, in a few threads: what `PgBouncer` does in transaction and in session mode.
+//! A pooler between clients and the server, in a few threads: what `PgBouncer` does in transaction and in
+//! session mode.
 //!
-//! It lets every client log in on a new session of the server. In transaction mode that session then belongs to all: each
-//! transaction of any client gets one that is free.
+//! It lets every client log in on a new session of the server. In transaction mode that session then belongs
+//! to all: each transaction of any client gets one that is free.
 
 use std::collections::VecDeque;
 use std::io::{self, Read as _, Write as _};
@@ -43,7 +44,8 @@ impl Pool {
     }
 }
 
-/// Starts a pooler before the server at this URL; returns the URL of the pooler. It serves until the process ends.
+/// Starts a pooler before the server at this URL; returns the URL of the pooler. It serves until the process
+/// ends.
 pub(crate) fn start(url: &str, mode: Mode) -> String {
     let (login, place) = url.split_once('@').unwrap();
     let (server, database) = place.split_once('/').unwrap();

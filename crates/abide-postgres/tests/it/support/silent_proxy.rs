@@ -1,4 +1,4 @@
-//! A proxy before the server whose connections can go silent: open at the node's end, and gone at the server's.
+//! A proxy before the server whose connections can go silent: open at the node's end, gone at the server's.
 
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -40,7 +40,7 @@ impl SilentProxy {
         &self.url
     }
 
-    /// Ends every session that there is, without a word to its client. Connections that are made from now on work.
+    /// Ends every session without a word to its client. Connections that are made from now on work.
     pub(crate) fn fall_silent(&self) {
         for session in self.sessions.lock().unwrap().drain(..) {
             // Its client may have closed it.
