@@ -96,6 +96,14 @@ impl Store {
         std::fs::metadata(log).map_or(0, |log| log.len())
     }
 
+    /// The same file, closed and opened again, removing so many rows in one transaction.
+    pub(crate) fn reopened_removing(self, rows: u32) -> Self {
+        let Self { provider, clock, folder } = self;
+        drop(provider);
+        let path = database_in(folder.as_ref().expect("only a file can be opened again"));
+        Self { provider: open_removing(path.to_str().unwrap(), &clock, rows), clock, folder }
+    }
+
     /// The same file, closed and opened again.
     pub(crate) fn reopened(self) -> Self {
         let Self { provider, clock, folder } = self;
