@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use abide_model::{Entropy, Timestamp};
-use abide_provider::{LeaseWork, WorkLease};
+use abide_provider::{LEASE_BYTES, LeaseWork, WorkLease};
 
 use crate::lease::{Attempt, GiveBack};
 use crate::mail;
 use crate::refusal::Refusal;
 use crate::state::{Instance, Lease, State, Work};
-use crate::stored::Stored;
+use crate::stored::{Payload as _, Stored};
 
 impl State {
     pub(crate) fn lease_work(
@@ -18,10 +18,17 @@ impl State {
         now: Timestamp,
         entropy: &dyn Entropy,
     ) -> Vec<WorkLease> {
-        let mut leases = Vec::new();
-        while leases.len() < request.limit {
+        let mut leases: Vec<WorkLease> = Vec::new();
+        let mut bytes: usize = 0;
+        while leases.len() < request.limit && bytes < LEASE_BYTES {
             match self.lease_one_work(request, &leases, now, entropy) {
-                Some(lease) => leases.push(lease),
+                Some(lease) => {
+                    // The last that was asked for needs no size.
+                    if leases.len() + 1 < request.limit {
+                        bytes = bytes.saturating_add(lease.item.json().len());
+                    }
+                    leases.push(lease);
+                }
                 None => break,
             }
         }

@@ -13,3 +13,6 @@ BEGIN
         EXECUTE 'DROP FUNCTION ' || v_function;
     END LOOP;
 END $$;
+
+-- Compatibility: the schema version of the oldest release that may work on the schema after this migration.
+ALTER TABLE abide.migration ADD COLUMN oldest bigint;

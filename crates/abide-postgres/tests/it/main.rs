@@ -31,3 +31,4 @@ mod support;
 mod texts;
 #[cfg(feature = "tls")]
 mod tls;
+mod upgrade;

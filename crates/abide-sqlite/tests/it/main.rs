@@ -29,3 +29,5 @@ mod opening;
 mod processes;
 #[cfg(unix)]
 mod trace;
+#[cfg(unix)]
+mod upgrade;
