@@ -32,8 +32,9 @@ const CHANGES: &str = "changes";
 const PATIENT: &str = "pushed_cancellations";
 
 /// Validations that move megabytes or many rows. Tried on bugs that name them.
-const SLOW: [&str; 8] = [
+const SLOW: [&str; 9] = [
     "batches::test_large_messages_are_leased_in_order_and_once",
+    "batches::test_lease_calls_bring_a_bounded_size",
     "bulk_deletion::test_delete_instance_bulk_default_limit",
     "capability_filtering::test_fetch_filter_finds_compatible_behind_many_incompatible",
     "cancellation::test_cancelling_thousands_of_activities_in_one_commit",

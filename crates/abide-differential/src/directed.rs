@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use abide_model::WorkItem;
 use abide_provider::{
-    BATCH_BYTES, BATCH_MESSAGES, Consumed, MessageId, Position, SessionFetchConfig, TagFilter, Turn,
+    BATCH_BYTES, BATCH_MESSAGES, Consumed, LEASE_BYTES, MessageId, Position, SessionFetchConfig, TagFilter,
+    Turn,
 };
 
 use crate::op::{Commit, InstanceOp, MailOp, Op, Right, Token, WorkOp};
@@ -128,6 +129,43 @@ pub fn a_batch_has_so_many_bytes_and_one_message_at_least(subject: &mut dyn Subj
     assert_eq!(play.lease(), 2, "what is too large is handed out if it is reached");
     play.commit(Consumed::All, Turn { execution_id: 1, ..Turn::default() });
     assert_eq!(play.lease(), 1);
+}
+
+/// A call for instances has so many bytes and one lease at least.
+pub fn a_call_for_instances_has_so_many_bytes_and_one_lease_at_least(subject: &mut dyn Subject) {
+    let mut play = Play::new(subject);
+    for (instance, size) in [("a", LEASE_BYTES / 2), ("b", LEASE_BYTES / 2), ("c", 1)] {
+        play.enqueue(start(instance));
+        play.enqueue(signal(instance, "x".repeat(size)));
+    }
+    let many = Op::Instance(InstanceOp::Lease { limit: 5, lease_for: LEASE, capabilities: None });
+    assert_eq!(play.step(&many), 2, "two halves, with what is around them, are too much for a third");
+    assert_eq!(play.step(&many), 1, "the rest stays queued");
+}
+
+/// A call for work has so many bytes and one lease at least.
+pub fn a_call_for_work_has_so_many_bytes_and_one_lease_at_least(subject: &mut dyn Subject) {
+    let mut play = Play::new(subject);
+    let half = LEASE_BYTES / 2;
+    for (id, size, session, tag) in
+        [(1, half, None, None), (2, half, Some("s"), None), (3, 1, None, None), (4, 1, None, Some("gpu"))]
+    {
+        let item = WorkItem::ActivityExecute {
+            instance: "a".to_owned(),
+            execution_id: 1,
+            id,
+            name: "charge".to_owned(),
+            input: "x".repeat(size),
+            session_id: session.map(str::to_owned),
+            tag: tag.map(str::to_owned),
+        };
+        play.step(&Op::Mail(MailOp::EnqueueWork { item }));
+    }
+    let config = SessionFetchConfig { owner_id: "me".to_owned(), lock_timeout: LEASE };
+    let (lease_for, session, tags) = (LEASE, Some(config), TagFilter::Any);
+    let many = Op::Work(WorkOp::Lease { limit: 5, lease_for, session, tags });
+    assert_eq!(play.step(&many), 2, "two halves, with what is around them, are too much for a third");
+    assert_eq!(play.step(&many), 2, "the rest stays queued");
 }
 
 /// What nobody can read is buried in the end.

@@ -38,17 +38,17 @@ impl Opening {
 }
 
 impl State {
-    /// The messages to hand out. What cannot be read is set aside on the way; if then nothing is left to hand out, or
+    /// The messages to hand out, and their size. What cannot be read is set aside on the way; if then nothing is left to hand out, or
     /// nothing that starts what does not exist, there are none.
-    pub(crate) fn gather_batch(&mut self, name: &str, now: Timestamp) -> Vec<Message> {
+    pub(crate) fn gather_batch(&mut self, name: &str, now: Timestamp) -> (Vec<Message>, usize) {
         let Some(opening) = self.mailboxes.get(name).map(Opening::of) else {
-            return Vec::new();
+            return (Vec::new(), 0);
         };
         let mut batch = Vec::new();
         let mut bytes = 0;
         let first = self.first_readable(name, opening, now);
         match (opening, &first) {
-            (Opening::AnyStart, None) => return batch,
+            (Opening::AnyStart, None) => return (batch, bytes),
             (Opening::AnyStart, Some(_)) | (Opening::ContinueAsNew | Opening::None, _) => {}
         }
         let visible: Vec<u64> = self.visible_mail(name, now).collect();
@@ -62,7 +62,7 @@ impl State {
                 batch.push(message);
             }
         }
-        batch
+        (batch, bytes)
     }
 
     fn first_readable(&mut self, name: &str, opening: Opening, now: Timestamp) -> Option<u64> {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use abide_model::{Entropy, Timestamp};
 use abide_provider::rows::Starter;
-use abide_provider::{InstanceLease, LeaseInstances, Message, NextLease, ParentLink, Position};
+use abide_provider::{InstanceLease, LEASE_BYTES, LeaseInstances, Message, NextLease, ParentLink, Position};
 
 use crate::mail;
 use crate::readiness::Filter;
@@ -42,9 +42,11 @@ impl State {
     ) -> Vec<InstanceLease> {
         let mut leases = Vec::new();
         let mut request = request.clone();
-        while leases.len() < request.limit {
+        let mut bytes = 0;
+        while leases.len() < request.limit && bytes < LEASE_BYTES {
             match self.lease_instance(&request, &leases, now, entropy) {
-                Some(lease) => {
+                Some((lease, size)) => {
+                    bytes = bytes.saturating_add(size);
                     if let (Some(serving), true) = (&mut request.serving, lease.suspicion().is_suspect()) {
                         serving.takes_suspect = false;
                     }
@@ -56,23 +58,24 @@ impl State {
         leases
     }
 
+    /// One more lease, and the size of its messages.
     fn lease_instance(
         &mut self,
         request: &LeaseInstances,
         taken: &[InstanceLease],
         now: Timestamp,
         entropy: &dyn Entropy,
-    ) -> Option<InstanceLease> {
+    ) -> Option<(InstanceLease, usize)> {
         self.see_mail(now);
         loop {
             // Ends: whoever is ready and has nothing to hand out has had a message set aside.
             let name = self.next_ready(&Filter::of(request), taken, now)?;
             self.void_lease(&name);
-            let batch = self.gather_batch(&name, now);
+            let (batch, size) = self.gather_batch(&name, now);
             if !batch.is_empty() {
                 let until = now.saturating_add(request.lease_for);
                 let lease = Lease { token: self.new_token(entropy), until };
-                return Some(self.hand_out(&name, lease, batch, now));
+                return Some((self.hand_out(&name, lease, batch, now), size));
             }
         }
     }
@@ -91,7 +94,7 @@ impl State {
         if next != name {
             return None;
         }
-        let batch = self.gather_batch(name, now);
+        let (batch, _) = self.gather_batch(name, now);
         let lease = Lease { token: self.new_token(entropy), until: now.saturating_add(terms.lease_for) };
         (!batch.is_empty()).then(|| self.hand_out(name, lease, batch, now))
     }

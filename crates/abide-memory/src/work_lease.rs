@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use abide_model::{Entropy, Timestamp, WorkItem};
-use abide_provider::{LeaseWork, Serving, Suspicion, WorkLease};
+use abide_provider::{LEASE_BYTES, LeaseWork, Serving, Suspicion, WorkLease};
 
 use crate::lease::{Attempt, GiveBack};
 use crate::mail;
 use crate::refusal::Refusal;
 use crate::state::{Instance, Lease, State, Work};
-use crate::stored::Stored;
+use crate::stored::{Payload as _, Stored};
 
 impl State {
     pub(crate) fn lease_work(
@@ -20,12 +20,17 @@ impl State {
     ) -> Vec<WorkLease> {
         let mut leases: Vec<WorkLease> = Vec::new();
         let mut request = request.clone();
-        while leases.len() < request.limit {
+        let mut bytes: usize = 0;
+        while leases.len() < request.limit && bytes < LEASE_BYTES {
             match self.lease_one_work(&request, &leases, now, entropy) {
                 Some(lease) => {
                     let suspicion = Suspicion::after(lease.attempt.saturating_sub(1));
                     if let (Some(serving), true) = (&mut request.serving, suspicion.is_suspect()) {
                         serving.takes_suspect = false;
+                    }
+                    // The last that was asked for needs no size.
+                    if leases.len() + 1 < request.limit {
+                        bytes = bytes.saturating_add(lease.item.json().len());
                     }
                     leases.push(lease);
                 }

@@ -1,5 +1,5 @@
--- Leases activities, which the caller has locked, lowest number first: a nonce for each. No more than 16 MB together, unless one alone has
--- more: the rest stays ready. A session is shown as it is before it is claimed.
+-- Leases activities, which the caller has locked, lowest number first: a nonce for each. Once they have 16 MiB together (LEASE_BYTES),
+-- the rest stays ready. A session is shown as it is before it is claimed.
 CREATE FUNCTION abide.grant_work(p_work bigint[], p_nonces bigint[], p_until bigint, OUT leases abide.work_lease[]) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE

@@ -1,6 +1,6 @@
 -- Leases mailboxes, which are locked and can be leased, with the messages that each hands out: what starts an execution first, then in
 -- order; at most 1,000, and none behind the first 4 MB. A message is neither written nor locked: the batch is "what is visible up to here"
--- (abide.batch). All of them together hand out no more than 16 MB, and what one instance hands out beyond: the rest is not leased.
+-- (abide.batch). Once they have handed out 16 MiB together (LEASE_BYTES), the rest is not leased.
 CREATE FUNCTION abide.hand_out(
     p_taken bigint[], p_nonces bigint[], p_until bigint, OUT leases abide.instance_lease[], OUT messages abide.leased_message[]
 ) LANGUAGE plpgsql AS $$

@@ -21,3 +21,6 @@ CREATE TABLE abide.tombstone (
     held_until bigint NOT NULL    -- its rows stay until then, so that the caller of the deletion can count them
 );
 CREATE INDEX tombstone_due ON abide.tombstone (held_until);
+
+-- Compatibility: the schema version of the oldest release that may work on the schema after this migration.
+ALTER TABLE abide.migration ADD COLUMN oldest bigint;

@@ -85,18 +85,37 @@ pub enum OpenError {
         /// Something that is in it.
         found: String,
     },
-    /// The schema was written by a newer version.
+    /// A newer release has migrated the schema, and this one cannot work on what it wrote.
     #[error(
-        "the schema '{schema}' is at version {found}, and this version of abide knows up to {known}: it was written by a newer one, use that \
-         or a newer one; the schema was left untouched"
+        "the schema '{schema}' is at version {found}, and this version of abide knows up to {known}: a newer release \
+         migrated it{}; use that release or a newer one; the schema was left untouched",
+        names_oldest(*oldest)
     )]
     NewerSchema {
         /// The schema.
         schema: String,
         /// Its version.
         found: i64,
+        /// The oldest version whose release may work on it, if the schema says so.
+        oldest: Option<i64>,
         /// The newest this build knows.
         known: i64,
+    },
+    /// The schema must be migrated, and nodes of an older release that could not work on it then are connected.
+    #[error(
+        "the schema '{schema}' is at version {found} and cannot be migrated to version {known} while nodes of an older \
+         release are connected: stop {}, and open it again; the schema was left untouched",
+        if nodes.is_empty() { "them".to_owned() } else { nodes.join(", ") }
+    )]
+    OlderNodes {
+        /// The schema.
+        schema: String,
+        /// Its version.
+        found: i64,
+        /// The version that it would be migrated to.
+        known: i64,
+        /// Their sessions, as the server shows them.
+        nodes: Vec<String>,
     },
     /// Bringing the schema up to date failed. Nothing of it was applied.
     #[error("bringing the schema '{schema}' up to date failed and was undone: {reason}")]
@@ -109,6 +128,11 @@ pub enum OpenError {
     /// A thread could not be started.
     #[error("cannot start a thread for the database: {0}")]
     Thread(#[source] std::io::Error),
+}
+
+/// Which releases may work on a newer schema, as part of a sentence.
+fn names_oldest(oldest: Option<i64>) -> String {
+    oldest.map(|oldest| format!(", for releases that know version {oldest}")).unwrap_or_default()
 }
 
 /// What became of a call to the server that failed.

@@ -3,6 +3,10 @@
 //! Migrations are numbered, applied in one transaction each way, and never edited once released. Many nodes may start at once: one applies
 //! them, under a lock that belongs to the schema, and the others wait for it and find nothing to do. Functions belong to
 //! migrations: those of released ones are frozen in one file each, those of the newest are the files in functions/.
+//!
+//! A migration names the oldest schema version whose release may still work on the schema, which its row in the table
+//! `migration` records: so a release can be rolled back after its successor has migrated the schema
+//! (docs/adr/0018-a-release-works-on-its-successors-schema.md).
 
 use std::time::Duration;
 
@@ -11,6 +15,7 @@ use tokio_postgres::{Client, GenericClient, Transaction};
 
 use crate::connect::within;
 use crate::error::{CallError, OpenError};
+use crate::node::company;
 use crate::schema::Schema;
 
 /// How long all of it may take. Another node may be at it, with much to do.
@@ -19,6 +24,8 @@ const PATIENCE: Duration = Duration::from_secs(600);
 /// One step, as the files that make it up.
 struct Migration {
     number: i64,
+    /// The schema version of the oldest release that may work on the schema afterwards.
+    oldest: i64,
     files: &'static [&'static str],
 }
 
@@ -31,6 +38,7 @@ macro_rules! with_functions {
 
 const FIRST: Migration = Migration {
     number: 1,
+    oldest: 1,
     files: &[
         include_str!("../migrations/0001_create_tables.sql"),
         include_str!("../migrations/0001_functions.sql"),
@@ -40,6 +48,7 @@ const FIRST: Migration = Migration {
 /// The functions in functions/ belong to the newest migration.
 const SECOND: Migration = Migration {
     number: 2,
+    oldest: 2,
     files: with_functions![
         "0002_safe_in_production.sql",
         "now",
@@ -141,7 +150,7 @@ impl From<tokio_postgres::Error> for Stopped {
 
 async fn apply_missing(client: &mut Client, schema: &Schema) -> Result<(), Stopped> {
     // Most nodes find everything done: they need no lock, and no right to create anything.
-    if applied(client, schema).await? == Some(newest()) {
+    if applied(client, schema).await?.is_some_and(|number| number >= newest()) {
         return Ok(());
     }
     let transaction = client.transaction().await?;
@@ -150,14 +159,35 @@ async fn apply_missing(client: &mut Client, schema: &Schema) -> Result<(), Stopp
     let lock = "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))";
     transaction.execute(lock, &[&schema.channel()]).await?;
     let begun = begin(&transaction, schema).await?;
-    for migration in MIGRATIONS.iter().filter(|migration| migration.number > begun) {
+    let missing: Vec<&Migration> = MIGRATIONS.iter().filter(|migration| migration.number > begun).collect();
+    let Some(last) = missing.last() else { return Ok(transaction.commit().await?) };
+    refuse_older_nodes(&transaction, begun, last.oldest, schema).await?;
+    for migration in &missing {
         for file in migration.files {
             transaction.batch_execute(&schema.qualify(file)).await?;
         }
         let note = schema.qualify("INSERT INTO abide.migration (number) VALUES ($1)");
         transaction.execute(&note, &[&migration.number]).await?;
     }
+    let mark = schema.qualify("UPDATE abide.migration SET oldest = $2 WHERE number = $1");
+    transaction.execute(&mark, &[&last.number, &last.oldest]).await?;
     Ok(transaction.commit().await?)
+}
+
+/// A node that works on the schema knows the version that it has. If the migration excludes that version, the node must
+/// stop first. None can join until the transaction ends.
+async fn refuse_older_nodes(
+    transaction: &Transaction<'_>,
+    begun: i64,
+    oldest: i64,
+    schema: &Schema,
+) -> Result<(), Stopped> {
+    if begun == 0 || oldest <= begun || company::keep_out(transaction, schema).await? {
+        return Ok(());
+    }
+    let nodes = company::present(transaction, schema).await?;
+    let schema = schema.name().to_owned();
+    Err(Stopped::Unfit(OpenError::OlderNodes { schema, found: begun, known: newest(), nodes }))
 }
 
 /// Makes sure that the schema is there and ours; says which migration it has got to.
@@ -195,9 +225,14 @@ async fn applied(client: &impl GenericClient, schema: &Schema) -> Result<Option<
     }
     let newest_applied = schema.qualify("SELECT coalesce(max(number), 0) FROM abide.migration");
     let found: i64 = client.query_one(&newest_applied, &[]).await?.get(0);
-    if found > newest() {
-        let schema = schema.name().to_owned();
-        return Err(Stopped::Unfit(OpenError::NewerSchema { schema, found, known: newest() }));
+    if found <= newest() {
+        return Ok(Some(found));
     }
-    Ok(Some(found))
+    let mark = schema.qualify("SELECT oldest FROM abide.migration WHERE number = $1");
+    let oldest: Option<i64> = client.query_one(&mark, &[&found]).await?.get(0);
+    if oldest.is_some_and(|oldest| oldest <= newest()) {
+        return Ok(Some(found));
+    }
+    let schema = schema.name().to_owned();
+    Err(Stopped::Unfit(OpenError::NewerSchema { schema, found, oldest, known: newest() }))
 }

@@ -17,6 +17,10 @@ pub const BATCH_MESSAGES: usize = 1_000;
 /// A lease hands out no further message once this size is reached.
 pub const BATCH_BYTES: usize = 4 * 1024 * 1024;
 
+/// A lease call, for instances or for work, grants no further lease once those before it brought this size together. It
+/// grants one at least, and the rest stays queued.
+pub const LEASE_BYTES: usize = 16 * 1024 * 1024;
+
 /// Ask for instances that have mail.
 #[derive(Debug, Clone)]
 pub struct LeaseInstances {

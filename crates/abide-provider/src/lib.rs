@@ -55,8 +55,8 @@ pub use error::{ErrorKind, Operation, ProviderError, Rejection, StoreError};
 pub use filter::{DispatcherCapabilityFilter, TagFilter};
 pub use item::{ExecutionMetadata, OrchestrationItem, SessionFetchConfig};
 pub use lease::{
-    BATCH_BYTES, BATCH_MESSAGES, InstanceLease, LeaseInstances, Message, MessageId, NextLease, ParentLink,
-    Preloaded,
+    BATCH_BYTES, BATCH_MESSAGES, InstanceLease, LEASE_BYTES, LeaseInstances, Message, MessageId, NextLease,
+    ParentLink, Preloaded,
 };
 pub use listeners::{ChangeListeners, NewListener};
 pub use listing::{

@@ -7,3 +7,15 @@ CREATE TABLE tombstone (
     held_until INTEGER NOT NULL      -- its rows stay until then, so that the caller of the deletion can count them
 ) STRICT;
 CREATE INDEX tombstone_due ON tombstone (held_until);
+
+-- Compatibility ---------------------------------------------------------------------------------------------------------
+
+-- The schema version of the oldest release that may work on this file. One row, written by every migration.
+CREATE TABLE compatibility (oldest INTEGER NOT NULL) STRICT;
+
+-- Under another name, so that a process of version 1 cannot register: it may have read the version of the file before
+-- this migration.
+ALTER TABLE owner RENAME COLUMN lock_file TO file;
+
+-- Set by a process whose SQLite is too old for several connections: while it lives, no other may work on the file.
+ALTER TABLE owner ADD COLUMN is_alone INTEGER NOT NULL DEFAULT 0;

@@ -1,1 +1,1 @@
-SELECT no, lock_file FROM owner WHERE no <> ?1
+SELECT no, file, is_alone FROM owner WHERE no <> ?1

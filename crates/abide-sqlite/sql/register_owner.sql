@@ -1,1 +1,1 @@
-INSERT INTO owner (lock_file) VALUES (?1) RETURNING no
+INSERT INTO owner (file, is_alone) VALUES (?1, ?2) RETURNING no

@@ -7,8 +7,9 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use crate::error::OpenError;
-use crate::migrate::check_version;
+use crate::migrate::{check_version, oldest_allowed};
 use crate::options::Durability;
+use crate::permissions::{FileMode, create_database};
 
 /// Where a database is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,7 +21,7 @@ pub(crate) enum Location {
 /// What to do if the file is not there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Missing {
-    Create,
+    Create(FileMode),
     Refuse,
 }
 
@@ -65,14 +66,18 @@ impl Location {
             Self::File(path) => {
                 let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
                 let flags = match missing {
-                    Missing::Create => flags | OpenFlags::SQLITE_OPEN_CREATE,
+                    Missing::Create(mode) => {
+                        create_database(path, mode);
+                        flags | OpenFlags::SQLITE_OPEN_CREATE
+                    }
                     Missing::Refuse => flags,
                 };
                 Connection::open_with_flags(path, flags)
             }
         };
         let connection = connection.map_err(|error| self.cannot_open(error))?;
-        if connection.is_readonly("main").map_err(|error| self.cannot_open(error))? {
+        Self::distrust(&connection).map_err(|error| self.cannot_open(error))?;
+        if is_read_only(&connection).map_err(|error| self.cannot_open(error))? {
             return Err(self.unusable(READ_ONLY));
         }
         self.refuse_foreign(&connection)?;
@@ -88,7 +93,8 @@ impl Location {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection =
             Connection::open_with_flags(self.path(), flags).map_err(|error| self.cannot_open(error))?;
-        Self::set(&connection)
+        Self::distrust(&connection)
+            .and_then(|()| Self::set(&connection))
             .and_then(|()| connection.pragma_update(None, "query_only", true))
             .map_err(|error| self.cannot_open(error))?;
         Ok(connection)
@@ -99,8 +105,18 @@ impl Location {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection =
             Connection::open_with_flags(self.path(), flags).map_err(|error| self.cannot_open(error))?;
-        Self::set(&connection).map_err(|error| self.cannot_open(error))?;
+        Self::distrust(&connection)
+            .and_then(|()| Self::set(&connection))
+            .map_err(|error| self.cannot_open(error))?;
         Ok(connection)
+    }
+
+    /// A file that somebody has tampered with can make SQLite neither run code nor read beyond a page, and no statement
+    /// can write past the tables. Set before anything is read.
+    fn distrust(connection: &Connection) -> rusqlite::Result<()> {
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+        connection.pragma_update(None, "trusted_schema", false)?;
+        connection.pragma_update(None, "cell_size_check", true)
     }
 
     /// Settings of every connection.
@@ -158,7 +174,7 @@ impl Location {
     /// A file that is not ours is not touched, not even by a setting.
     fn refuse_foreign(&self, connection: &Connection) -> Result<(), OpenError> {
         let foreign = |found: String| OpenError::Foreign { path: self.path().to_owned(), found };
-        let Looked { id, tables, version, is_duroxide } = match look(connection) {
+        let Looked { id, tables, version, oldest, is_duroxide } = match look(connection) {
             Ok(found) => found,
             Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::NotADatabase) => {
                 return Err(foreign("it is not a SQLite file".to_owned()));
@@ -166,7 +182,7 @@ impl Location {
             Err(error) => return Err(self.cannot_open(error)),
         };
         if id == APPLICATION_ID {
-            return check_version(version, self);
+            return check_version(version, oldest, self);
         }
         if id != 0 {
             return Err(foreign(format!("it carries the application id {id:#010x}")));
@@ -204,6 +220,28 @@ impl Location {
     }
 }
 
+/// How newer versions of rusqlite call the database that a connection was opened with.
+#[allow(dead_code, reason = "older versions have their own")]
+struct DatabaseName;
+
+#[allow(dead_code, reason = "older versions have their own")]
+#[expect(non_upper_case_globals, reason = "it takes the place of a variant")]
+impl DatabaseName {
+    const Main: &str = "main";
+}
+
+/// Whether SQLite could open the file for reading only.
+fn is_read_only(connection: &Connection) -> rusqlite::Result<bool> {
+    // Older versions of rusqlite have an enum of this name, which is nearer here than the one above.
+    #[allow(
+        clippy::wildcard_imports,
+        unused_imports,
+        reason = "newer versions have nothing of this name"
+    )]
+    use rusqlite::*;
+    connection.is_readonly(DatabaseName::Main)
+}
+
 /// Whose file it is, and how much is in it: one reading, because another process may be creating it right now.
 fn look(connection: &Connection) -> rusqlite::Result<Looked> {
     let reading = connection.unchecked_transaction()?;
@@ -211,8 +249,9 @@ fn look(connection: &Connection) -> rusqlite::Result<Looked> {
     let id = reading.pragma_query_value(None, "application_id", |row| row.get(0))?;
     let version = reading.pragma_query_value(None, "user_version", |row| row.get(0))?;
     let is_duroxide = crate::duroxide::is_duroxide(&reading)?;
+    let oldest = if id == APPLICATION_ID { oldest_allowed(&reading, version)? } else { None };
     reading.rollback()?;
-    Ok(Looked { id, tables, version, is_duroxide })
+    Ok(Looked { id, tables, version, oldest, is_duroxide })
 }
 
 /// What a file says about itself.
@@ -221,4 +260,34 @@ struct Looked {
     tables: i64,
     version: i64,
     is_duroxide: bool,
+    /// The oldest schema version whose release may work on it, if the file is newer than this build.
+    oldest: Option<i64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a connection makes of a file that it does not trust: defensive mode, trusted schema, checked cells.
+    fn distrust_of(connection: &Connection) -> (bool, bool, bool) {
+        let pragma = |name| connection.pragma_query_value(None, name, |row| row.get(0)).unwrap();
+        let defensive = connection.db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE).unwrap();
+        (defensive, pragma("trusted_schema"), pragma("cell_size_check"))
+    }
+
+    #[test]
+    fn no_connection_trusts_what_is_in_the_file() {
+        let path = std::env::temp_dir().join(format!("abide-sqlite-{}-distrust.db", std::process::id()));
+        let file = Location::File(path.clone());
+        let create = Missing::Create(FileMode::default());
+        let writer = file.open_writer(Durability::Full, create).unwrap();
+        let reader = file.open_reader().unwrap();
+        let checkpointer = file.open_checkpointer().unwrap();
+        let in_memory = Location::Memory.open_writer(Durability::Full, create).unwrap();
+        for connection in [&writer, &reader, &checkpointer, &in_memory] {
+            assert_eq!(distrust_of(connection), (true, false, true));
+        }
+        drop((reader, checkpointer, writer));
+        std::fs::remove_file(path).unwrap();
+    }
 }

@@ -22,6 +22,15 @@ pub enum OpenError {
         /// What is wrong with it.
         reason: String,
     },
+    /// The mode for new files makes no sense.
+    #[error(
+        "a database file cannot have the mode {mode:#o}: its owner must be able to read and write it, and nobody to run \
+         it; choose 0o600, 0o640 or 0o660"
+    )]
+    FileMode {
+        /// What was chosen.
+        mode: u32,
+    },
     /// The folder of the file is missing and cannot be made.
     #[error("cannot create the folder '{}' for the database: {source}", folder.display())]
     Folder {
@@ -59,19 +68,54 @@ pub enum OpenError {
         /// The file.
         path: PathBuf,
     },
-    /// The file was written by a newer version.
+    /// A newer release has migrated the file, and this one cannot work on what it wrote.
     #[error(
-        "'{}' has schema version {found}, and this version of abide knows up to {known}: it was written by a newer \
-         one, use that or a newer one; the file was left untouched",
-        path.display()
+        "'{}' has schema version {found}, and this version of abide knows up to {known}: a newer release migrated it\
+         {}; use that release or a newer one; the file was left untouched",
+        path.display(),
+        names_oldest(*oldest)
     )]
     NewerSchema {
         /// The file.
         path: PathBuf,
         /// Its schema version.
         found: i64,
+        /// The oldest schema version whose release may work on it, if the file says so.
+        oldest: Option<i64>,
         /// The newest this build knows.
         known: i64,
+    },
+    /// The file must be migrated, and processes of an older release that could not work on it then have it open.
+    #[error(
+        "'{}' has schema version {found} and cannot be migrated to version {known} while processes of an older release \
+         have it open: stop the processes that hold {} beside it, and open it again (remove a lock file that no process \
+         holds); the file was left untouched",
+        path.display(),
+        lock_files.join(", ")
+    )]
+    OlderProcesses {
+        /// The file.
+        path: PathBuf,
+        /// Its schema version.
+        found: i64,
+        /// The version that it would be migrated to.
+        known: i64,
+        /// The lock files that those processes hold.
+        lock_files: Vec<String>,
+    },
+    /// Another process has the file open, and one of the two links a SQLite that is too old for that.
+    #[error(
+        "'{}' is open in another process, which holds {lock_file} beside it, and one of the two links a SQLite older \
+         than 3.51.3, which can damage a file that several processes use: stop that process, or link a newer SQLite into \
+         both (this one has {})",
+        path.display(),
+        rusqlite::version()
+    )]
+    OtherProcess {
+        /// The file.
+        path: PathBuf,
+        /// The lock file that the other process holds.
+        lock_file: String,
     },
     /// Bringing the schema up to date failed. Nothing of it was applied.
     #[error("migration {version} of '{}' failed and was undone: {}", path.display(), without_sql(source))]
@@ -107,17 +151,25 @@ impl OpenError {
             Self::File { source: Some(source), .. } => source.downcast_ref::<rusqlite::Error>(),
             Self::Migration { source, .. } => Some(source),
             Self::Url { .. }
+            | Self::FileMode { .. }
             | Self::Folder { .. }
             | Self::File { source: None, .. }
             | Self::Foreign { .. }
             | Self::Duroxide { .. }
             | Self::NewerSchema { .. }
+            | Self::OlderProcesses { .. }
+            | Self::OtherProcess { .. }
             | Self::Setting { .. }
             | Self::Thread(_) => None,
         };
         let code = error.and_then(rusqlite::Error::sqlite_error_code);
         matches!(code, Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
     }
+}
+
+/// Which releases may work on a newer file, as part of a sentence.
+fn names_oldest(oldest: Option<i64>) -> String {
+    oldest.map(|oldest| format!(", for releases that know version {oldest}")).unwrap_or_default()
 }
 
 /// What SQLite said, without the statement it said it about.

@@ -53,6 +53,7 @@ mod location;
 mod migrate;
 mod options;
 mod owner;
+mod permissions;
 mod provider;
 mod readers;
 mod shared;

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::connect::Location;
 use crate::error::OpenError;
+use crate::permissions::{FileMode, create_folders};
 
 /// Understands `sqlite:path`, `sqlite://path`, `file:path`, a bare path, and `:memory:` in each of them. Of a
 /// query only the mode matters: `rwc` and `rw` mean what happens anyway, `memory` a database in memory.
@@ -41,12 +42,9 @@ pub(crate) fn parse(url: &str) -> Result<Location, OpenError> {
 }
 
 /// Makes the folder that the file will be in.
-pub(crate) fn create_folder(path: &Path) -> Result<(), OpenError> {
-    match path.parent() {
-        Some(folder) if folder != Path::new("") => std::fs::create_dir_all(folder)
-            .map_err(|source| OpenError::Folder { folder: folder.to_owned(), source }),
-        Some(_) | None => Ok(()),
-    }
+pub(crate) fn create_folder(path: &Path, mode: FileMode) -> Result<(), OpenError> {
+    let Some(folder) = path.parent() else { return Ok(()) };
+    create_folders(folder, mode).map_err(|source| OpenError::Folder { folder: folder.to_owned(), source })
 }
 
 /// The one name of the file: processes that reach it by different names must find each other's lock files beside it,

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use abide_host::{SystemClock, SystemEntropy};
 use abide_model::{Clock, Entropy};
 
+use crate::permissions::FileMode;
 use crate::{OpenError, SqliteProvider};
 
 /// Nothing to choose, and frozen that way: programs build it by literal. See [`SqliteProvider::builder`].
@@ -27,6 +28,7 @@ pub struct SqliteOptions {}
 #[must_use]
 pub struct SqliteBuilder {
     url: String,
+    file_mode: Option<u32>,
     pub(crate) settings: Settings,
 }
 
@@ -34,6 +36,7 @@ pub struct SqliteBuilder {
 #[derive(Clone)]
 pub(crate) struct Settings {
     pub(crate) durability: Durability,
+    pub(crate) file_mode: FileMode,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) entropy: Arc<dyn Entropy>,
     pub(crate) removal_rows: i64,
@@ -43,6 +46,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             durability: Durability::default(),
+            file_mode: FileMode::default(),
             clock: Arc::new(SystemClock::new()),
             entropy: Arc::new(SystemEntropy),
             removal_rows: crate::store::removal::ROWS,
@@ -52,12 +56,26 @@ impl Default for Settings {
 
 impl SqliteBuilder {
     pub(crate) fn new(url: &str) -> Self {
-        Self { url: url.to_owned(), settings: Settings::default() }
+        Self { url: url.to_owned(), file_mode: None, settings: Settings::default() }
     }
 
     /// What an acknowledged commit survives.
     pub fn durability(mut self, durability: Durability) -> Self {
         self.settings.durability = durability;
+        self
+    }
+
+    /// Who may read and write the database file, if it is created: a mode as on Unix, whatever the umask. The default is
+    /// `0o600`, the user that the process runs as. The files beside the database have the mode of the database. Folders
+    /// that are created can be searched by whoever may read the file, `0o700` by default. Elsewhere than on Unix it does
+    /// nothing.
+    ///
+    /// ```
+    /// # use abide_sqlite::SqliteProvider;
+    /// let shared_with_group = SqliteProvider::builder("sqlite:/var/lib/shop/data.db").file_mode(0o660);
+    /// ```
+    pub const fn file_mode(mut self, mode: u32) -> Self {
+        self.file_mode = Some(mode);
         self
     }
 
@@ -86,7 +104,11 @@ impl SqliteBuilder {
     ///
     /// If it cannot be opened, is not an abide database, or was written by a newer version. Nothing is changed then.
     pub async fn open(self) -> Result<SqliteProvider, OpenError> {
-        SqliteProvider::open(&self.url, self.settings).await
+        let mut settings = self.settings;
+        if let Some(mode) = self.file_mode {
+            settings.file_mode = FileMode::new(mode)?;
+        }
+        SqliteProvider::open(&self.url, settings).await
     }
 }
 

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use abide_model::Entropy;
 
 use crate::error::OpenError;
+use crate::permissions::create_beside;
 
 /// The file that this process holds locked. Removed when it is dropped.
 #[derive(Debug)]
@@ -50,7 +51,7 @@ impl OwnerLock {
         for _ in 0..TRIES {
             let name = format!("{}{:016x}", prefix(database), entropy.next_u64());
             let path = database.with_file_name(&name);
-            let made = Self::make(path.clone(), name).map_err(|error| OpenError::File {
+            let made = Self::make(database, path.clone(), name).map_err(|error| OpenError::File {
                 path: database.to_owned(),
                 reason: format!("cannot create the lock file '{}' beside it ({error})", path.display()),
                 source: Some(Box::new(error)),
@@ -67,8 +68,8 @@ impl OwnerLock {
     }
 
     /// `None` if another process took the file for an orphan between its making and its locking.
-    fn make(path: PathBuf, name: String) -> io::Result<Option<Self>> {
-        let file = OpenOptions::new().create(true).truncate(true).write(true).open(&path)?;
+    fn make(database: &Path, path: PathBuf, name: String) -> io::Result<Option<Self>> {
+        let file = create_beside(database, &path)?;
         match file.try_lock() {
             Ok(()) if path.exists() => Ok(Some(Self { path, name, _locked: file })),
             Ok(()) | Err(TryLockError::WouldBlock) => Ok(None),
@@ -110,17 +111,36 @@ pub(crate) fn look_for(database: &Path, lock_file: &str) -> Life {
     }
 }
 
+/// The lock files of the processes that are alive. Those of dead ones are removed.
+pub(crate) fn living(database: &Path) -> Vec<String> {
+    let mut living: Vec<String> = lock_files(database)
+        .into_iter()
+        .filter(|name| match look_for(database, name) {
+            Life::Alive => true,
+            Life::Dead { .. } => false,
+        })
+        .collect();
+    living.sort();
+    living
+}
+
 /// Removes lock files that nobody holds and the database does not know: of processes that died while they started.
 pub(crate) fn sweep(database: &Path, known: &[&str]) {
-    let prefix = prefix(database);
-    let Some(entries) = database.parent().and_then(|folder| std::fs::read_dir(folder).ok()) else { return };
-    for entry in entries.flatten() {
-        let name = entry.file_name().to_string_lossy().into_owned();
-        if name.starts_with(&prefix) && !known.contains(&name.as_str()) {
+    for name in lock_files(database) {
+        if !known.contains(&name.as_str()) {
             // An orphan is removed when the burial is dropped; a living one stays as it is.
             let _burial = look_for(database, &name);
         }
     }
+}
+
+/// The names of all lock files beside a database.
+fn lock_files(database: &Path) -> Vec<String> {
+    let prefix = prefix(database);
+    let entries = database.parent().and_then(|folder| std::fs::read_dir(folder).ok());
+    let names =
+        entries.into_iter().flatten().flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
+    names.filter(|name| name.starts_with(&prefix)).collect()
 }
 
 fn prefix(database: &Path) -> String {

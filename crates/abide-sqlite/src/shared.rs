@@ -11,12 +11,14 @@ use crate::connect::Location;
 use crate::identity::OpenedFiles;
 use crate::options::{Durability, Settings};
 use crate::owner::OwnerLock;
+use crate::permissions::FileMode;
 use crate::stolen::Listeners;
 
 /// What the threads of one store share.
 pub(crate) struct Shared {
     pub(crate) location: Location,
     pub(crate) durability: Durability,
+    pub(crate) file_mode: FileMode,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) entropy: Arc<dyn Entropy>,
     pub(crate) files: OpenedFiles,
@@ -52,11 +54,12 @@ impl Count {
 
 impl Shared {
     pub(crate) fn new(location: Location, settings: Settings) -> Self {
-        let Settings { durability, clock, entropy, removal_rows } = settings;
+        let Settings { durability, file_mode, clock, entropy, removal_rows } = settings;
         Self {
             files: OpenedFiles::of(&location),
             location,
             durability,
+            file_mode,
             clock,
             entropy,
             stolen: Listeners::default(),

@@ -18,7 +18,8 @@ use crate::store::listing::Listing;
 use crate::writer::{Request, Writer};
 
 /// A store on a SQLite file, or in memory. Several processes may share a file if all of them link SQLite 3.51.3 or
-/// newer, as the bundled one is.
+/// newer, as the bundled one is with the newest rusqlite. With an older one a second process is refused with
+/// [`OpenError::OtherProcess`].
 ///
 /// Dropping it closes the database: what was acknowledged is on disk, leases still held are given up, and the files
 /// beside the database are removed.
@@ -66,7 +67,7 @@ impl SqliteProvider {
         let location = location::parse(database_url)?;
         if !several_connections_are_safe() {
             tracing::warn!(target: "abide::sqlite", version = rusqlite::version(),
-                "this SQLite is older than 3.51.3: one connection does everything, and no other process may use the file");
+                "this SQLite is older than 3.51.3: one connection does everything, and a second process is refused");
         }
         let (reply, opened) = oneshot::channel();
         // Opening waits for other processes and for the disk: not on the caller's thread.
@@ -197,7 +198,7 @@ fn open_here(location: Location, settings: Settings) -> Result<SqliteProvider, O
     let location = match location {
         Location::Memory => Location::Memory,
         Location::File(path) => {
-            location::create_folder(&path)?;
+            location::create_folder(&path, settings.file_mode)?;
             Location::File(location::real_path(path))
         }
     };

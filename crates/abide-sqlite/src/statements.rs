@@ -317,7 +317,9 @@ mod tests {
     /// SQLite looks at what is bound to find a plan, and would look again at every binding.
     #[test]
     fn a_statement_is_compiled_once_whatever_is_bound() {
-        let mut connection = Location::Memory.open_writer(Durability::default(), Missing::Create).unwrap();
+        let mut connection = Location::Memory
+            .open_writer(Durability::default(), Missing::Create(crate::permissions::FileMode::default()))
+            .unwrap();
         migrate(&mut connection, &Location::Memory).unwrap();
         for sql in Sql::ALL {
             let mut statement = connection.prepare(sql.text()).unwrap();

@@ -16,7 +16,7 @@ use crate::workspace::Workspace;
 use bugs::{PLANTED_BUGS, PlantedBug};
 use report::Catch;
 use timed::Ending;
-use workbench::Workbench;
+pub(crate) use workbench::Workbench;
 
 mod bugs;
 mod report;

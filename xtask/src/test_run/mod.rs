@@ -15,6 +15,7 @@ use component::{CLIPPY, Component, RUSTFMT};
 use step::{Conclusion, loudly, quietly, step};
 
 mod component;
+mod oldest_rusqlite;
 pub(crate) mod step;
 mod wasm;
 
@@ -42,6 +43,7 @@ pub(crate) fn run(workspace: &Workspace, scope: Scope) -> anyhow::Result<()> {
             loudly(server.lend(&mut tests))
         })
     })?;
+    step("oldest rusqlite", || oldest_rusqlite::test(workspace))?;
     step("features", || fewer_features(workspace))?;
     step("doc", || {
         let mut command = workspace.cargo(&["doc", "--workspace", "--no-deps"]);

@@ -27,6 +27,8 @@ bugs! {
     OverflowLost { overflow: Mutex<HashMap<String, Vec<u64>>> } => "batches::test_large_messages_are_leased_in_order_and_once";
     /// A message that is larger than a batch may be is never handed out.
     OversizeNeverLeased => "unread_mail::test_lease_hands_out_a_bounded_size_of_messages";
+    /// A lease call grants as many leases as it was asked for, however much they bring.
+    BoundlessLeaseCalls => "batches::test_lease_calls_bring_a_bounded_size";
     /// Text ends at its first zero.
     TextEndsAtZero => "error_handling::test_awkward_text_survives";
     /// A timer is visible when it is enqueued, not when it is due.
@@ -161,6 +163,26 @@ impl Bug for OversizeNeverLeased {
                 lease.messages.iter().any(|message| is_large(&message.item))
             })
             .await
+    }
+}
+
+#[async_trait]
+impl Bug for BoundlessLeaseCalls {
+    async fn lease_instances(
+        &self,
+        store: &Store,
+        request: LeaseInstances,
+    ) -> StoreAnswer<Vec<InstanceLease>> {
+        let mut leases = store.lease_instances(request.clone()).await?;
+        while !leases.is_empty() && leases.len() < request.limit {
+            let (limit, wait) = (request.limit - leases.len(), Duration::ZERO);
+            let more = store.lease_instances(LeaseInstances { limit, wait, ..request.clone() }).await?;
+            if more.is_empty() {
+                break;
+            }
+            leases.extend(more);
+        }
+        Ok(leases)
     }
 }
 

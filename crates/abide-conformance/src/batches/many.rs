@@ -2,11 +2,12 @@
 //!
 //! A store may hand all of it out, or bound a batch: in order and once it comes either way.
 
-use abide_provider::BATCH_MESSAGES;
+use abide_model::WorkItem;
+use abide_provider::{BATCH_MESSAGES, LEASE_BYTES};
 
-use super::calls::{commit, lease, signals, try_lease, under};
+use super::calls::{commit, instances, jobs, lease, lease_instances, lease_jobs, signals, try_lease, under};
 use crate::ProviderFactory;
-use crate::support::{Ack, Subject, signal, start};
+use crate::support::{Ack, Subject, activity, signal, start};
 
 /// However much mail an instance has: its start comes first, and the rest in the order of enqueueing, over as many
 /// leases as the store likes. What one lease does not hand out, its commit does not consume.
@@ -93,4 +94,53 @@ async fn send(store: &Subject<'_>, instance: &str, signals: &[String]) {
     let sender = lease(store, "sender").await;
     let turn = signals.iter().fold(Ack::first("sender"), |turn, data| turn.mail(signal(instance, data)));
     commit(store, under(&sender, turn.mail(start(instance)))).await;
+}
+
+/// A lease call grants no further lease once those before it brought 16 MiB, but always one. The rest comes with the next
+/// calls.
+pub async fn test_lease_calls_bring_a_bounded_size<F: ProviderFactory>(factory: &F) {
+    let store = Subject::new(factory).await;
+    let large = "x".repeat(LEASE_BYTES / 2);
+    let names = ["a", "b", "c"];
+    for instance in names {
+        store.post(start(instance)).await;
+        store.post(signal(instance, &large)).await;
+    }
+    let mut leased = Vec::new();
+    while leased.len() < names.len() {
+        let leases = lease_instances(&store, instances(&store, 10)).await;
+        let sizes: Vec<usize> =
+            leases.iter().map(|lease| signals(&lease.messages).into_iter().map(str::len).sum()).collect();
+        assert_bounded(&sizes);
+        leased.extend(leases.into_iter().map(|lease| lease.instance));
+    }
+    assert_eq!(leased, names, "every instance comes, in the order of their mail");
+
+    for id in [2, 3, 4] {
+        let WorkItem::ActivityExecute { instance, execution_id, name, .. } = activity("a", id) else {
+            unreachable!("an activity is one");
+        };
+        let input = large.clone();
+        let (session_id, tag) = (None, None);
+        let work = WorkItem::ActivityExecute { instance, execution_id, id, name, input, session_id, tag };
+        store.post_work(work).await;
+    }
+    let mut leased = Vec::new();
+    while leased.len() < 3 {
+        let leases = lease_jobs(&store, jobs(&store, 10)).await;
+        let work = leases.iter().map(|lease| match &lease.item {
+            WorkItem::ActivityExecute { id, input, .. } => (*id, input.len()),
+            other => panic!("no activity: {other:?}"),
+        });
+        let (ids, sizes): (Vec<u64>, Vec<usize>) = work.unzip();
+        assert_bounded(&sizes);
+        leased.extend(ids);
+    }
+    assert_eq!(leased, [2, 3, 4], "every activity comes, in their order");
+}
+
+fn assert_bounded(sizes: &[usize]) {
+    assert!(!sizes.is_empty(), "there is more, but nothing was leased");
+    let before_the_last: usize = sizes.iter().rev().skip(1).sum();
+    assert!(before_the_last < LEASE_BYTES, "a lease was added to 16 MiB: {sizes:?}");
 }

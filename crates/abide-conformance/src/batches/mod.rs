@@ -52,6 +52,7 @@ area! {
     test_many_messages_are_leased_in_order_and_once;
     test_many_messages_are_fetched_in_order_and_once;
     test_large_messages_are_leased_in_order_and_once;
+    test_lease_calls_bring_a_bounded_size;
     test_lease_work_gives_each_activity_once_and_the_oldest_first;
     test_lease_work_respects_tags;
     test_lease_work_respects_sessions;

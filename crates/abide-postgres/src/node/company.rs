@@ -4,7 +4,7 @@
 //! A node takes it first, looks who else has it, and greets them if there are any. So of two nodes the later one sees the earlier one, and
 //! that one hears of it; both may have seen each other, but never neither. Who has seen nobody tells nobody, until it hears something.
 
-use tokio_postgres::Client;
+use tokio_postgres::{Client, Transaction};
 
 use super::connection::SHORT;
 use super::notice::hash;
@@ -21,6 +21,18 @@ const CLASS: i32 = 0x6162_6964;
 /// Takes the lock for as long as the session lasts; says which session that is.
 const JOIN: &str = "SELECT pg_backend_pid() FROM pg_advisory_lock_shared($1::integer, $2::integer)";
 
+/// Takes the lock alone, until the end of the transaction, if no node holds it.
+const KEEP_OUT: &str = "SELECT pg_try_advisory_xact_lock($1::integer, $2::integer)";
+
+/// The sessions that hold it.
+const PRESENT: &str = "
+    SELECT format('%s (process %s of the server, from %s)', coalesce(nullif(a.application_name, ''), 'a node'), l.pid,
+                  coalesce(host(a.client_addr), 'the server itself'))
+    FROM pg_locks AS l LEFT JOIN pg_stat_activity AS a USING (pid)
+    WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 2 AND l.classid = $1::integer::oid AND l.objid = $2::integer::oid
+      AND l.database = (SELECT d.oid FROM pg_database AS d WHERE d.datname = current_database())
+    ORDER BY l.pid";
+
 /// Who else there is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Company {
@@ -32,6 +44,23 @@ pub(crate) enum Company {
 /// From now on the others see that this session listens. Says which one it is.
 pub(crate) async fn join(client: &Client, schema: &Schema) -> Result<i32, CallError> {
     Ok(client.query_one(JOIN, &[&CLASS, &number_of(schema)]).await?.try_get(0)?)
+}
+
+/// Makes sure that no node is there, and that none joins until the transaction ends. False if there is one.
+pub(crate) async fn keep_out(
+    transaction: &Transaction<'_>,
+    schema: &Schema,
+) -> Result<bool, tokio_postgres::Error> {
+    transaction.query_one(KEEP_OUT, &[&CLASS, &number_of(schema)]).await?.try_get(0)
+}
+
+/// The nodes that are there, for people who have to stop them.
+pub(crate) async fn present(
+    transaction: &Transaction<'_>,
+    schema: &Schema,
+) -> Result<Vec<String>, tokio_postgres::Error> {
+    let rows = transaction.query(PRESENT, &[&CLASS, &number_of(schema)]).await?;
+    rows.iter().map(|row| row.try_get(0)).collect()
 }
 
 /// Looks who else is there. Whatever goes wrong with it, there may be somebody.

@@ -9,7 +9,7 @@ pub(crate) mod abandon;
 pub(crate) mod batch;
 pub(crate) mod call;
 pub(crate) mod commit;
-mod company;
+pub(crate) mod company;
 pub(crate) mod connection;
 pub(crate) mod desk;
 pub(crate) mod enqueue;

@@ -135,6 +135,16 @@ fn a_batch_has_so_many_bytes_and_one_message_at_least() {
 }
 
 #[test]
+fn a_call_for_instances_has_so_many_bytes_and_one_lease_at_least() {
+    with_subject(|subject| directed::a_call_for_instances_has_so_many_bytes_and_one_lease_at_least(subject));
+}
+
+#[test]
+fn a_call_for_work_has_so_many_bytes_and_one_lease_at_least() {
+    with_subject(|subject| directed::a_call_for_work_has_so_many_bytes_and_one_lease_at_least(subject));
+}
+
+#[test]
 fn what_nobody_can_read_is_buried_in_the_end() {
     with_subject(|subject| directed::what_nobody_can_read_is_buried_in_the_end(subject));
 }

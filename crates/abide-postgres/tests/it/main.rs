@@ -37,3 +37,4 @@ mod support;
 mod texts;
 #[cfg(feature = "tls")]
 mod tls;
+mod upgrade;

@@ -6,8 +6,8 @@ use std::time::Duration;
 use abide_model::{ExecutionStatus, WorkItem};
 use abide_provider::rows::Starter;
 use abide_provider::{
-    BATCH_BYTES, BATCH_MESSAGES, DispatcherCapabilityFilter, InstanceLease, LeaseInstances, Message,
-    MessageId, Operation, ParentLink, Position, StoreError,
+    BATCH_BYTES, BATCH_MESSAGES, DispatcherCapabilityFilter, InstanceLease, LEASE_BYTES, LeaseInstances,
+    Message, MessageId, Operation, ParentLink, Position, StoreError,
 };
 use rusqlite::{Row, params};
 
@@ -44,11 +44,11 @@ impl StoredMessage {
 }
 
 impl Tx<'_, '_> {
-    /// Leases up to `request.limit` instances.
+    /// Leases up to `request.limit` instances, and none further once their messages have `LEASE_BYTES`.
     pub(crate) fn lease_instances(&self, request: &LeaseInstances) -> rusqlite::Result<Vec<InstanceLease>> {
         let mut leases = Vec::new();
-        let mut rejected = 0;
-        while leases.len() < request.limit {
+        let (mut rejected, mut bytes) = (0, 0);
+        while leases.len() < request.limit && bytes < LEASE_BYTES {
             let wanted = request.limit - leases.len();
             let candidates = self.ready_mailboxes(request.capabilities.as_ref(), wanted)?;
             if candidates.is_empty() {
@@ -56,7 +56,13 @@ impl Tx<'_, '_> {
             }
             let before = leases.len();
             for mailbox in candidates {
-                leases.extend(self.lease_mailbox(&mailbox, request.lease_for)?);
+                if bytes >= LEASE_BYTES {
+                    break;
+                }
+                if let Some((lease, size)) = self.lease_mailbox(&mailbox, request.lease_for)? {
+                    bytes += size;
+                    leases.push(lease);
+                }
             }
             // What is not leased was taken out of the queue, so this ends; the bound is for a store gone wrong.
             rejected = if leases.len() == before { rejected + 1 } else { 0 };
@@ -94,13 +100,13 @@ impl Tx<'_, '_> {
         Ok(found)
     }
 
-    /// Leases one instance, or nothing if none of its messages can be handed out.
+    /// Leases one instance, and says how many bytes its messages have; or nothing if none can be handed out.
     fn lease_mailbox(
         &self,
         mailbox: &MailboxRow,
         lease_for: Duration,
-    ) -> rusqlite::Result<Option<InstanceLease>> {
-        let Some(messages) = self.take_batch(mailbox)? else {
+    ) -> rusqlite::Result<Option<(InstanceLease, usize)>> {
+        let Some((messages, size)) = self.take_batch(mailbox)? else {
             self.release(mailbox.no, Existence::of(mailbox))?;
             return Ok(None);
         };
@@ -111,7 +117,7 @@ impl Tx<'_, '_> {
             params![mailbox.no, nonce, self.after(lease_for), self.owner, batch],
         )?;
         let token = MailboxToken { mailbox: mailbox.no, nonce };
-        Ok(Some(self.describe_lease(mailbox, token, messages)))
+        Ok(Some((self.describe_lease(mailbox, token, messages), size)))
     }
 
     fn describe_lease(
@@ -150,8 +156,8 @@ impl Tx<'_, '_> {
         }
     }
 
-    /// The messages to hand out: what starts it first, then in order. Unreadable ones are set aside.
-    fn take_batch(&self, mailbox: &MailboxRow) -> rusqlite::Result<Option<Vec<Message>>> {
+    /// The messages to hand out, and their size: what starts it first, then in order. Unreadable ones are set aside.
+    fn take_batch(&self, mailbox: &MailboxRow) -> rusqlite::Result<Option<(Vec<Message>, usize)>> {
         let start = match (mailbox.is_instance(), mailbox.status) {
             (false, _) => self.take_start(mailbox, ANY_START)?,
             (true, Some(ExecutionStatus::ContinuedAsNew)) => self.take_start(mailbox, CONTINUE)?,
@@ -185,7 +191,7 @@ impl Tx<'_, '_> {
         for (no, attempts) in unreadable {
             self.set_message_aside((mailbox.no, &mailbox.id), no, attempts)?;
         }
-        Ok(if batch.is_empty() { None } else { Some(batch) })
+        Ok(if batch.is_empty() { None } else { Some((batch, size)) })
     }
 
     /// The lowest message of at least this class that starts an execution and can be read.

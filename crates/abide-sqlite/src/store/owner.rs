@@ -1,12 +1,31 @@
 //! Processes that share the file, and what they leave behind when they die.
 
+use rusqlite::params;
+
 use super::Tx;
 use super::work::PromotedWork;
 use crate::statements::Sql;
 
+/// Which other processes one tolerates on its file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Company {
+    Any,
+    None,
+}
+
 impl Tx<'_, '_> {
-    pub(crate) fn register_owner(&self, lock_file: &str) -> rusqlite::Result<i64> {
-        let no = self.sql.row(Sql::RegisterOwner, [lock_file], |row| row.get(0))?;
+    /// The lock files of the other processes, dead or alive, and which company each tolerates.
+    pub(crate) fn owners(&self) -> rusqlite::Result<Vec<(String, Company)>> {
+        let nobody = 0;
+        self.sql.rows(Sql::ListOwners, [nobody], |row| {
+            let company = if row.get(2)? { Company::None } else { Company::Any };
+            Ok((row.get(1)?, company))
+        })
+    }
+
+    pub(crate) fn register_owner(&self, lock_file: &str, company: Company) -> rusqlite::Result<i64> {
+        let is_alone = company == Company::None;
+        let no = self.sql.row(Sql::RegisterOwner, params![lock_file, is_alone], |row| row.get(0))?;
         no.ok_or(rusqlite::Error::QueryReturnedNoRows)
     }
 

@@ -3,10 +3,11 @@
 //! Work without a session is one queue per tag. Work of sessions is one *lane* per session and tag, of which only
 //! the head is looked at. Whatever the caller may not take is in other queues and other lanes, so it costs nothing.
 
+use std::ops::ControlFlow;
 use std::time::Duration;
 
 use abide_model::WorkItem;
-use abide_provider::{LeaseWork, SessionFetchConfig, TagFilter, WorkLease};
+use abide_provider::{LEASE_BYTES, LeaseWork, SessionFetchConfig, TagFilter, WorkLease};
 use rusqlite::{Row, params};
 
 use super::Tx;
@@ -28,6 +29,8 @@ pub(crate) struct WorkRow {
     /// Who asked for it, if that is still known.
     pub(crate) instance: Option<String>,
     item: Option<WorkItem>,
+    /// Of the item, in bytes.
+    size: usize,
     orchestration_name: String,
     orchestration_version: String,
 }
@@ -37,6 +40,7 @@ impl WorkRow {
     fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
         let instance = lossy_or_null(row, 8)?;
         let item = row.get_ref(7)?.as_bytes().ok().filter(|_| instance.is_some());
+        let size = item.map_or(0, <[u8]>::len);
         let item = item.and_then(|json| serde_json::from_slice(json).ok());
         Ok(Self {
             key: WorkKey::read(row)?,
@@ -44,6 +48,7 @@ impl WorkRow {
             session: row.get(5)?,
             attempts: row.get(6)?,
             item,
+            size,
             instance,
             orchestration_name: lossy(row, 9)?,
             orchestration_version: lossy(row, 10)?,
@@ -57,33 +62,44 @@ struct Holder<'a> {
     column: String,
 }
 
+/// What a call has leased so far.
+#[derive(Default)]
+struct Granted {
+    leases: Vec<WorkLease>,
+    bytes: usize,
+}
+
+impl Granted {
+    /// Whether the call gets no more.
+    fn is_enough(&self, request: &LeaseWork) -> bool {
+        self.leases.len() >= request.limit || self.bytes >= LEASE_BYTES
+    }
+}
+
 impl Tx<'_, '_> {
-    /// Leases up to `request.limit` activities, oldest first.
+    /// Leases up to `request.limit` activities, oldest first, and none further once they have `LEASE_BYTES`.
     pub(crate) fn lease_work(&self, request: &LeaseWork) -> rusqlite::Result<Vec<WorkLease>> {
         let holder =
             request.session.as_ref().map(|config| Holder { config, column: format!("={}", config.owner_id) });
-        let mut leases = Vec::new();
+        let mut granted = Granted::default();
         self.dead_work_met.set(0);
-        while leases.len() < request.limit {
+        while !granted.is_enough(request) {
             if self.dead_work_met.get() >= DEAD_WORK {
                 // Others wait, too: what is behind it is looked at in the next transaction, which follows at once.
                 self.more_to_lease.set(More::Maybe);
                 break;
             }
-            let wanted = request.limit - leases.len();
-            let plain = self.plain_candidates(&request.tags, wanted)?;
+            let wanted = request.limit - granted.leases.len();
+            let (plain, behind) = self.plain_candidates(&request.tags, wanted)?;
             let taken = match &holder {
-                None => self.take_all(plain, request, &mut leases)?,
-                Some(holder) => {
-                    let more = if plain.len() < wanted { Behind::Nothing } else { Behind::Perhaps };
-                    self.take_merged((plain, more), holder, request, &mut leases)?
-                }
+                None => self.take_all(plain, request, &mut granted)?,
+                Some(holder) => self.take_merged((plain, behind), holder, request, &mut granted)?,
             };
             if taken == 0 {
                 break;
             }
         }
-        Ok(leases)
+        Ok(granted.leases)
     }
 
     /// Takes candidates as they come; says how many rows left the queue, readable or not.
@@ -91,11 +107,15 @@ impl Tx<'_, '_> {
         &self,
         candidates: Vec<WorkRow>,
         request: &LeaseWork,
-        leases: &mut Vec<WorkLease>,
+        granted: &mut Granted,
     ) -> rusqlite::Result<usize> {
-        let taken = candidates.len();
+        let mut taken = 0;
         for work in candidates {
-            leases.extend(self.take(work, request)?);
+            if granted.is_enough(request) {
+                break;
+            }
+            taken += 1;
+            self.grant(work, request, granted)?;
         }
         Ok(taken)
     }
@@ -107,12 +127,12 @@ impl Tx<'_, '_> {
         (candidates, behind): (Vec<WorkRow>, Behind),
         holder: &Holder<'_>,
         request: &LeaseWork,
-        leases: &mut Vec<WorkLease>,
+        granted: &mut Granted,
     ) -> rusqlite::Result<usize> {
         let mut taken = 0;
         let mut candidates = candidates.into_iter();
         let mut oldest = self.oldest_lane(&request.tags, holder)?;
-        while leases.len() < request.limit && self.dead_work_met.get() < DEAD_WORK {
+        while !granted.is_enough(request) && self.dead_work_met.get() < DEAD_WORK {
             let is_next = |lane: &&Lane| match candidates.as_slice().first() {
                 Some(plain) => lane.head < plain.key.no,
                 None => behind == Behind::Nothing,
@@ -125,10 +145,10 @@ impl Tx<'_, '_> {
             let (is_of_lane, is_none) = (lane.is_some(), work.is_none());
             if let Some(work) = work {
                 taken += 1;
-                leases.extend(self.take(work, request)?);
+                self.grant(work, request, granted)?;
             }
             // Work that is in no lane leaves them as they are.
-            if is_of_lane && leases.len() < request.limit {
+            if is_of_lane && !granted.is_enough(request) {
                 oldest = self.oldest_lane(&request.tags, holder)?;
             } else if is_none {
                 break;
@@ -137,19 +157,35 @@ impl Tx<'_, '_> {
         Ok(taken)
     }
 
-    /// Work without a session, oldest first.
-    fn plain_candidates(&self, tags: &TagFilter, limit: usize) -> rusqlite::Result<Vec<WorkRow>> {
-        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    /// Work without a session, oldest first: no more than is wanted, or than a call may bring; and whether there may be
+    /// more.
+    fn plain_candidates(&self, tags: &TagFilter, wanted: usize) -> rusqlite::Result<(Vec<WorkRow>, Behind)> {
+        let limit = i64::try_from(wanted).unwrap_or(i64::MAX);
         let tags = self.tag_columns(tags, Sql::NextTag)?;
-        let mut found = Vec::new();
+        let (mut found, mut behind) = (Vec::new(), Behind::Nothing);
         for tag in &tags {
-            found.extend(self.sql.rows(Sql::ReadyWork, params![tag, limit], WorkRow::read)?);
+            let mut bytes = 0;
+            self.sql.rows_while(Sql::ReadyWork, params![tag, limit], |row| {
+                if bytes >= LEASE_BYTES {
+                    behind = Behind::Perhaps;
+                    return Ok(ControlFlow::Break(()));
+                }
+                let work = WorkRow::read(row)?;
+                bytes += work.size;
+                found.push(work);
+                Ok(ControlFlow::Continue(()))
+            })?;
+            // Of several tags, what the oldest leave no room for is let go before more is read.
+            if tags.len() > 1 {
+                found.sort_by_key(|work| work.key.no);
+                let of_call = count_of_call(&found, wanted);
+                if of_call < found.len() {
+                    behind = Behind::Perhaps;
+                    found.truncate(of_call);
+                }
+            }
         }
-        if tags.len() > 1 {
-            found.sort_by_key(|work| work.key.no);
-            found.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
-        }
-        Ok(found)
+        Ok(if found.len() < wanted { (found, behind) } else { (found, Behind::Perhaps) })
     }
 
     /// The wanted tags as columns; for all tags, those that have anything.
@@ -211,6 +247,16 @@ impl Tx<'_, '_> {
         Ok(head)
     }
 
+    /// Leases a row if it can be read, and adds it to what the call has got.
+    fn grant(&self, work: WorkRow, request: &LeaseWork, granted: &mut Granted) -> rusqlite::Result<()> {
+        let size = work.size;
+        if let Some(lease) = self.take(work, request)? {
+            granted.bytes += size;
+            granted.leases.push(lease);
+        }
+        Ok(())
+    }
+
     /// Leases a row, or sets it aside if it cannot be read.
     fn take(&self, work: WorkRow, request: &LeaseWork) -> rusqlite::Result<Option<WorkLease>> {
         if self.remove_dead_work(&work)? {
@@ -241,6 +287,17 @@ impl Tx<'_, '_> {
             store_time_slack: Duration::ZERO,
         }))
     }
+}
+
+/// How many of these one call may bring.
+fn count_of_call(candidates: &[WorkRow], wanted: usize) -> usize {
+    let mut bytes = 0;
+    let fits = |work: &&WorkRow| {
+        let fits = bytes < LEASE_BYTES;
+        bytes += work.size;
+        fits
+    };
+    candidates.iter().take(wanted).take_while(fits).count()
 }
 
 /// Whether there may be more work without a session behind the candidates.

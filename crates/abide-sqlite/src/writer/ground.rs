@@ -7,16 +7,17 @@ use abide_model::Timestamp;
 use abide_provider::Lane;
 use rusqlite::Connection;
 
-use crate::connect::{Location, Missing};
+use crate::connect::{Location, Missing, several_connections_are_safe};
 use crate::encode::column;
 use crate::error::OpenError;
 use crate::job::Durable;
 use crate::migrate::migrate;
 use crate::options::Durability;
-use crate::owner::OwnerLock;
+use crate::owner::{Life, OwnerLock, look_for};
 use crate::shared::Shared;
 use crate::statements::{Sql, Statements};
 use crate::store::Tx;
+use crate::store::owner::Company;
 
 /// An open database.
 pub(crate) struct Disk {
@@ -30,7 +31,7 @@ impl Disk {
         if let Location::File(path) = &shared.location {
             shared.files.remember_database();
             let lock = OwnerLock::new(path, &*shared.entropy)?;
-            register(&connection, &lock, shared).map_err(|error| shared.location.cannot_open(error))?;
+            register(&connection, &lock, shared)?;
             shared.keep_lock(lock);
             shared.files.remember_log();
         }
@@ -94,7 +95,7 @@ fn open_patiently(shared: &Shared) -> Result<Connection, OpenError> {
 }
 
 fn open_and_migrate(shared: &Shared) -> Result<Connection, OpenError> {
-    let mut connection = shared.location.open_writer(shared.durability, Missing::Create)?;
+    let mut connection = shared.location.open_writer(shared.durability, Missing::Create(shared.file_mode))?;
     migrate(&mut connection, &shared.location)?;
     Ok(connection)
 }
@@ -106,20 +107,35 @@ fn empty_log(connection: &Connection) -> rusqlite::Result<()> {
     if busy == 0 { Ok(()) } else { Err(rusqlite::Error::StatementChangedRows(0)) }
 }
 
-fn register(connection: &Connection, lock: &OwnerLock, shared: &Shared) -> rusqlite::Result<()> {
+/// Enters this process among those that work on the file, unless it or one of them must be alone. In one transaction, so
+/// that of two that come at once one stays.
+fn register(connection: &Connection, lock: &OwnerLock, shared: &Shared) -> Result<(), OpenError> {
+    let failed = |error| shared.location.cannot_open(error);
     let statements = Statements::new(connection);
-    statements.execute(Sql::Begin, [])?;
-    let registered = Tx::begin(&statements, shared.clock.wall(), 0, &*shared.entropy)
-        .and_then(|tx| tx.register_owner(lock.name()));
-    match registered {
-        Ok(owner) => {
-            statements.execute(Sql::Commit, [])?;
-            shared.set_owner(owner);
-            Ok(())
-        }
-        Err(error) => {
-            statements.execute(Sql::Rollback, [])?;
-            Err(error)
+    statements.execute(Sql::Begin, []).map_err(failed)?;
+    let company = if several_connections_are_safe() { Company::Any } else { Company::None };
+    let registered = Tx::begin(&statements, shared.clock.wall(), 0, &*shared.entropy).map_err(failed);
+    let registered = registered.and_then(|tx| {
+        refuse_company(&tx.owners().map_err(failed)?, company, shared)?;
+        tx.register_owner(lock.name(), company).map_err(failed)
+    });
+    let end = if registered.is_ok() { Sql::Commit } else { Sql::Rollback };
+    statements.execute(end, []).map_err(failed)?;
+    shared.set_owner(registered?);
+    Ok(())
+}
+
+/// Refuses to work beside a process that is alive, if this one or that one must be alone.
+fn refuse_company(others: &[(String, Company)], ours: Company, shared: &Shared) -> Result<(), OpenError> {
+    let path = shared.location.path();
+    let is_in_the_way = |(lock_file, theirs): &&(String, Company)| {
+        let must_be_alone = ours == Company::None || *theirs == Company::None;
+        must_be_alone && matches!(look_for(path, lock_file), Life::Alive)
+    };
+    match others.iter().find(is_in_the_way) {
+        None => Ok(()),
+        Some((lock_file, _)) => {
+            Err(OpenError::OtherProcess { path: path.to_owned(), lock_file: lock_file.clone() })
         }
     }
 }

@@ -32,3 +32,5 @@ mod opening;
 mod processes;
 #[cfg(unix)]
 mod trace;
+#[cfg(unix)]
+mod upgrade;

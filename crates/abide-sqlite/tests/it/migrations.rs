@@ -149,6 +149,7 @@ fn a_file_of_a_newer_version_is_left_as_it_is() {
         drop(open(&path).unwrap());
         let file = Connection::open(&path).unwrap();
         file.pragma_update_and_check(None, "journal_mode", mode, |_| Ok(())).unwrap();
+        file.execute("UPDATE compatibility SET oldest = ?1", [VERSION + 1]).unwrap();
         file.pragma_update(None, "user_version", VERSION + 1).unwrap();
         drop(file);
         let before = std::fs::read(&path).unwrap();

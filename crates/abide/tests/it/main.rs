@@ -27,3 +27,4 @@ mod pages;
 mod readme;
 #[cfg(feature = "provider-test")]
 mod stores_with_a_runtime;
+mod upgrade;

@@ -110,7 +110,9 @@ fn a_newer_schema() {
     let path = folder.file("data.db");
     drop(open(&path).unwrap());
     let set_version = |version: i64| {
-        Connection::open(&path).unwrap().pragma_update(None, "user_version", version).unwrap();
+        let file = Connection::open(&path).unwrap();
+        file.pragma_update(None, "user_version", version).unwrap();
+        file.execute("UPDATE compatibility SET oldest = ?1", [version]).unwrap();
     };
     let known: i64 =
         Connection::open(&path).unwrap().pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();

@@ -8,6 +8,7 @@ mod foreign;
 mod full;
 mod killed;
 mod lost;
+mod modes;
 
 use std::path::Path;
 
