@@ -251,7 +251,7 @@ fn look(connection: &Connection) -> rusqlite::Result<Looked> {
     let is_duroxide = crate::duroxide::is_duroxide(&reading)?;
     let oldest = if id == APPLICATION_ID { oldest_allowed(&reading, version)? } else { None };
     reading.rollback()?;
-    Ok(Looked { id, tables, version, oldest, is_duroxide })
+    Ok(Looked { id, tables, version, is_duroxide, oldest })
 }
 
 /// What a file says about itself.

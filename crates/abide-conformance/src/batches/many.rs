@@ -106,15 +106,15 @@ pub async fn test_lease_calls_bring_a_bounded_size<F: ProviderFactory>(factory: 
         store.post(start(instance)).await;
         store.post(signal(instance, &large)).await;
     }
-    let mut leased = Vec::new();
-    while leased.len() < names.len() {
+    let mut granted = Vec::new();
+    while granted.len() < names.len() {
         let leases = lease_instances(&store, instances(&store, 10)).await;
         let sizes: Vec<usize> =
             leases.iter().map(|lease| signals(&lease.messages).into_iter().map(str::len).sum()).collect();
         assert_bounded(&sizes);
-        leased.extend(leases.into_iter().map(|lease| lease.instance));
+        granted.extend(leases.into_iter().map(|lease| lease.instance));
     }
-    assert_eq!(leased, names, "every instance comes, in the order of their mail");
+    assert_eq!(granted, names, "every instance comes, in the order of their mail");
 
     for id in [2, 3, 4] {
         let WorkItem::ActivityExecute { instance, execution_id, name, .. } = activity("a", id) else {
@@ -125,18 +125,20 @@ pub async fn test_lease_calls_bring_a_bounded_size<F: ProviderFactory>(factory: 
         let work = WorkItem::ActivityExecute { instance, execution_id, id, name, input, session_id, tag };
         store.post_work(work).await;
     }
-    let mut leased = Vec::new();
-    while leased.len() < 3 {
+    let mut granted = Vec::new();
+    while granted.len() < 3 {
         let leases = lease_jobs(&store, jobs(&store, 10)).await;
-        let work = leases.iter().map(|lease| match &lease.item {
-            WorkItem::ActivityExecute { id, input, .. } => (*id, input.len()),
-            other => panic!("no activity: {other:?}"),
+        let work = leases.iter().map(|lease| {
+            let WorkItem::ActivityExecute { id, input, .. } = &lease.item else {
+                panic!("no activity: {:?}", lease.item);
+            };
+            (*id, input.len())
         });
         let (ids, sizes): (Vec<u64>, Vec<usize>) = work.unzip();
         assert_bounded(&sizes);
-        leased.extend(ids);
+        granted.extend(ids);
     }
-    assert_eq!(leased, [2, 3, 4], "every activity comes, in their order");
+    assert_eq!(granted, [2, 3, 4], "every activity comes, in their order");
 }
 
 fn assert_bounded(sizes: &[usize]) {

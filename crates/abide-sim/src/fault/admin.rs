@@ -162,7 +162,7 @@ impl ProviderAdmin for FaultStore {
     }
 
     async fn count_blocked(&self) -> Result<BlockedCounts, ProviderError> {
-        self.administer(Operation::CountBlocked, |admin| admin.count_blocked()).await
+        self.administer(Operation::CountBlocked, ProviderAdmin::count_blocked).await
     }
 
     async fn list_blocked(&self, limit: usize) -> Result<Vec<BlockedInstance>, ProviderError> {

@@ -46,6 +46,7 @@ async fn instances_in_a_schema_of_version_1_go_on_and_end() {
         return;
     };
     let (client, connection) = tokio_postgres::connect(database.url(), tokio_postgres::NoTls).await.unwrap();
+    #[expect(clippy::disallowed_methods, reason = "the connection of a test, awaited below")]
     let connection = tokio::spawn(connection);
     client.batch_execute(include_str!("../../version_1/schema.sql")).await.unwrap();
     drop(client);

@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use abide::providers::{LeaseInstances, LeaseWork, SessionFetchConfig, TagFilter};
+use abide::providers::{LeaseInstances, LeaseWork, Provider, SessionFetchConfig, TagFilter};
 use abide::runtime::Runtime;
 use abide::{Client, OrchestrationStatus, RuntimeOptions};
 
@@ -70,6 +70,12 @@ async fn writes_a_fixture() {
     }
     runtime.shutdown(None).await;
 
+    leave_work_under_way(&*store).await;
+    leave_mail_unread(&*store, &client).await;
+    std::process::exit(0);
+}
+
+async fn leave_work_under_way(store: &dyn Provider) {
     // Activities that were under way when the process died: of leased-1 and of session-1, the oldest.
     let request = LeaseWork {
         limit: 2,
@@ -80,9 +86,12 @@ async fn writes_a_fixture() {
             lock_timeout: Duration::from_secs(600),
         }),
         tags: TagFilter::DefaultOnly,
+        serving: None,
     };
     assert_eq!(store.lease_work(request).await.unwrap().len(), 2);
+}
 
+async fn leave_mail_unread(store: &dyn Provider, client: &Client) {
     // Mail that nobody has read.
     client.raise_event("signal-2", "go", "a green light").await.unwrap();
     client.enqueue_event("queue-1", "orders", "two").await.unwrap();
@@ -92,9 +101,9 @@ async fn writes_a_fixture() {
         lease_for: Duration::from_secs(600),
         wait: Duration::ZERO,
         capabilities: None,
+        serving: None,
     };
     assert_eq!(store.lease_instances(request).await.unwrap().len(), 1);
-    std::process::exit(0);
 }
 
 async fn wait_for_status(client: &Client, instance: &str, wanted: &str) {
