@@ -161,10 +161,30 @@ pub(crate) const PLANTED_BUGS: &[PlantedBug] = &[
         story: "A parent that ends leaves its children running, and their work goes on for nobody.",
         file: "crates/abide-engine/src/effects.rs",
         edits: &[Edit {
-            find: "            Family::Child => {\n                if self.outgoing.remove(&id).is_none() {",
-            replace: "            Family::Child => {\n                if self.outgoing.remove(&id).is_none() && reason.is_empty() {",
+            find: "                } else {\n                    self.replies.push(cancel);",
+            replace: "                } else if reason.is_empty() {\n                    self.replies.push(cancel);",
         }],
         caught_by: &["properties::histories_are_well_formed"],
+    },
+    PlantedBug {
+        name: "dropped-child-runs",
+        story: "A child that was dropped in the turn that started it does its first step before it is canceled.",
+        file: "crates/abide-engine/src/effects.rs",
+        edits: &[Edit {
+            find: "cancelled_starts.remove(&id).into_iter().chain(Some(*item))",
+            replace: "Some(*item).into_iter().chain(cancelled_starts.remove(&id))",
+        }],
+        caught_by: &["micro::cancel::what_is_dropped_in_the_poll_that_made_it_is_recorded_and_never_runs"],
+    },
+    PlantedBug {
+        name: "warned-at-every-turn",
+        story: "An orchestration that waits for nothing is warned about with every message it gets.",
+        file: "crates/abide-engine/src/execution.rs",
+        edits: &[Edit {
+            find: "if waits_for_nothing && !self.waited_for_nothing {",
+            replace: "if waits_for_nothing || self.waited_for_nothing {",
+        }],
+        caught_by: &["waiting_for_nothing::only_the_turn_after_which_it_waits_for_nothing_warns"],
     },
     PlantedBug {
         name: "dead-timer-recorded",

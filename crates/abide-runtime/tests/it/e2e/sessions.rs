@@ -69,7 +69,11 @@ fn nameless(slots: usize, log: &Log, gate: &Gate) -> Node {
             ctx.schedule_activity_on_session("Echo", "", "another").await?;
             ctx.schedule_activity("Echo", "beside").await
         })
-        .with(|options| options.worker_concurrency = slots)
+        .with(|options| {
+            options.worker_concurrency = slots;
+            // Another node waits for no longer than this until a session of one that stopped is free.
+            options.session_lock_timeout = seconds(1);
+        })
 }
 
 #[test]
