@@ -9,7 +9,9 @@ use rusqlite::Connection;
 
 use crate::support::folder::Folder;
 use crate::support::items::*;
-use crate::support::store::{LEASE, Store, database_in, lease_instances, lease_work, millis};
+use crate::support::store::{
+    LEASE, Store, database_in, lease_instances, lease_work, millis, processes_can_share,
+};
 
 /// "abid" in ASCII.
 const APPLICATION_ID: i64 = 0x6162_6964;
@@ -75,6 +77,9 @@ fn opening_again_changes_nothing() {
 
 #[test]
 fn many_who_open_a_new_file_at_once_all_succeed() {
+    if !processes_can_share() {
+        return; // this SQLite is too old for it
+    }
     for _ in 0..10 {
         let folder = Folder::new("migrations");
         let path = database_in(&folder);
@@ -99,6 +104,9 @@ fn many_who_open_a_new_file_at_once_all_succeed() {
 
 #[test]
 fn many_who_open_an_old_file_at_once_migrate_it_once() {
+    if !processes_can_share() {
+        return; // this SQLite is too old for it
+    }
     for _ in 0..10 {
         let folder = Folder::new("migrations");
         unmigrated(&folder, "");
@@ -219,8 +227,8 @@ fn the_settings_of_the_writer_are_those_that_were_asked_for() {
     assert_eq!(store.value::<String>("PRAGMA journal_mode"), "wal");
     assert_eq!(
         store.value::<i64>("PRAGMA wal_autocheckpoint"),
-        0,
-        "the log is copied by a thread of its own"
+        if processes_can_share() { 0 } else { 1_000 },
+        "the log is copied by a thread of its own, if there can be one"
     );
     assert_eq!(store.value::<i64>("PRAGMA busy_timeout"), 5_000);
 }

@@ -86,7 +86,9 @@ fn cancelling(store: &Store, count: usize) -> u64 {
 #[test]
 fn the_end_of_an_instance_with_two_thousand_running_activities_is_two_dozen_statements() {
     for count in [1, 2_000] {
-        assert_eq!(cancelling(&Store::in_memory(), count), CANCELLING);
+        // Where one connection does everything, SQLite copies the log by itself, and is not asked how long it is.
+        let expected = if processes_can_share() { CANCELLING } else { CANCELLING - 1 };
+        assert_eq!(cancelling(&Store::in_memory(), count), expected);
         // And a look at the neighbours.
         assert!(cancelling(&Store::on_file(), count) <= CANCELLING + 4);
     }

@@ -4,7 +4,7 @@ use abide_sqlite::{OpenError, SqliteProvider};
 use futures::executor::block_on;
 
 use crate::support::folder::{Folder, url};
-use crate::support::process::processes_can_share;
+use crate::support::store::processes_can_share;
 
 /// On an old SQLite any process is such a one; on a new one the test says that the first is.
 #[test]

@@ -40,12 +40,6 @@ pub(crate) fn pass(time: Duration) {
     std::thread::sleep(time);
 }
 
-/// Whether this SQLite may be used by several processes on one file. With an older one a second is refused
-/// (`processes::alone`), and tests of several have nothing to test.
-pub(crate) fn processes_can_share() -> bool {
-    rusqlite::version_number() >= 3_051_003
-}
-
 /// Says that a test was not run, and why.
 pub(crate) fn skipped(test: &str, why: &str) {
     println!("SKIPPED {test}: {why}");

@@ -34,6 +34,12 @@ pub(crate) const fn millis(count: u64) -> Duration {
     Duration::from_millis(count)
 }
 
+/// Whether this SQLite may be used by several processes on one file. With an older one a second is refused
+/// (`processes::alone`), and tests of several have nothing to test.
+pub(crate) fn processes_can_share() -> bool {
+    rusqlite::version_number() >= 3_051_003
+}
+
 pub(crate) struct Store {
     // Closed before its folder is removed.
     pub(crate) provider: SqliteProvider,
