@@ -155,7 +155,8 @@ impl RuntimeBuilder {
     #[expect(clippy::unused_async, reason = "a store may have to be asked before the start")]
     pub async fn build(self) -> Result<Arc<Runtime>, StartError> {
         let provider = self.provider.ok_or(StartError::NoProvider)?;
-        let settings = Settings::checked(self.options, self.default_policy.unwrap_or(ProblemPolicy::Block))?;
+        let mut settings =
+            Settings::checked(self.options, self.default_policy.unwrap_or(ProblemPolicy::Block))?;
         for warning in &settings.warnings {
             warn!(target: "abide::runtime", "{warning}");
         }
@@ -178,6 +179,7 @@ impl RuntimeBuilder {
         let measured =
             InstrumentedProvider::with_clock(provider, Some(Arc::clone(&metrics)), Arc::clone(&clock));
         let store: Arc<dyn Provider> = Arc::new(measured);
+        settings.problem_policies = settings.problem_policies.on(store.abilities());
         let (stop, alive) = Stop::new();
         let caller = Caller {
             clock: Arc::clone(&clock),
@@ -188,7 +190,8 @@ impl RuntimeBuilder {
         let activities =
             syscall::with_system_calls(self.activities, Arc::clone(&clock), Arc::clone(&entropy));
         let id = format!("{:016x}{:016x}", entropy.next_u64(), entropy.next_u64());
-        let serving = NodeServing::new(id.clone(), &settings, &self.orchestrations, &activities);
+        let serving =
+            NodeServing::new(id.clone(), store.abilities(), &settings, &self.orchestrations, &activities);
         let core = Arc::new(Core {
             abilities: store.abilities(),
             activities,

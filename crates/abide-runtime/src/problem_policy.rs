@@ -1,5 +1,7 @@
 //! What becomes of an instance that cannot go on: it is blocked until a repair, or it fails.
 
+use abide_provider::{Abilities, Ability};
+
 use crate::RuntimeOptions;
 
 /// What becomes of an instance that cannot go on.
@@ -35,6 +37,13 @@ impl ProblemPolicies {
             crashes: options.on_crashes.unwrap_or(default),
             missing: options.on_missing.unwrap_or(default),
         }
+    }
+
+    /// The same on a store with these abilities. One that cannot hold what crashes its nodes would hand it out again and
+    /// again, so there it fails.
+    pub(crate) fn on(self, abilities: Abilities) -> Self {
+        let crashes = if abilities.has(Ability::Blocking) { self.crashes } else { ProblemPolicy::Fail };
+        Self { crashes, ..self }
     }
 
     /// Whether nothing is ever blocked, as in the reference.

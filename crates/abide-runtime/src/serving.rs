@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use abide_provider::{Handlers, InstanceLease, NodeAnnouncement, Serving, Suspicion};
+use abide_provider::{Abilities, Ability, Handlers, InstanceLease, NodeAnnouncement, Serving, Suspicion};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::problem_policy::{ProblemPolicies, ProblemPolicy};
@@ -41,6 +41,7 @@ pub(crate) enum SuspectAdmission {
 impl NodeServing {
     pub(crate) fn new(
         id: String,
+        abilities: Abilities,
         settings: &Settings,
         orchestrations: &OrchestrationRegistry,
         activities: &ActivityRegistry,
@@ -53,7 +54,10 @@ impl NodeServing {
             orchestration_slots: settings.orchestration_concurrency,
             worker_slots: settings.worker_concurrency,
         };
-        let handlers = handlers_of(&announcement, settings.problem_policies).map(Arc::new);
+        // A store that cannot tell nodes apart hands out everything, suspects included: there is nothing to choose.
+        let is_heard = abilities.has(Ability::Serving);
+        let handlers = handlers_of(&announcement, settings.problem_policies).filter(|_| is_heard);
+        let handlers = handlers.map(Arc::new);
         Self { announcement, handlers, suspect: Arc::new(Semaphore::new(1)) }
     }
 

@@ -49,7 +49,7 @@ fn a_message_is_for_someone_of_a_class_and_visible_at_once_but_for_timers() {
         (child_completed, "p", MessageClass::Other, None),
         (child_failed, "p", MessageClass::Other, None),
         (signal("x"), "i", MessageClass::Other, None),
-        (cancel(), "i", MessageClass::Other, None),
+        (cancel(), "i", MessageClass::Cancel, None),
     ];
     for (item, to, class, visible_at) in table {
         let expected = MessageRow { to: to.to_owned(), visible_at, class, item: item.clone() };
@@ -64,6 +64,7 @@ fn only_a_start_and_a_continue_as_new_start() {
         (MessageClass::ContinueAsNew, true),
         (MessageClass::Queue, false),
         (MessageClass::Timer { execution_id: 1, event_id: 2 }, false),
+        (MessageClass::Cancel, false),
         (MessageClass::Other, false),
     ];
     for (class, expected) in table {
