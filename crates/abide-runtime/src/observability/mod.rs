@@ -26,6 +26,7 @@
 //! | `abide_activity_poison_total` | counter | |
 //! | `abide_suborchestration_calls_total` | counter | `parent_orchestration`, `child_orchestration`, `outcome` |
 //! | `abide_suborchestration_duration_seconds` | histogram | `parent_orchestration`, `child_orchestration`, `outcome` |
+//! | `abide_outcomes_withdrawn_total` | counter | `kind`: `start`, `orchestration`, `suborchestration`, `activity` |
 //! | `abide_provider_operation_duration_seconds` | histogram | `operation`, `status`: `success`, `error` |
 //! | `abide_provider_errors_total` | counter | `operation`, `error_type`: the kind below |
 //! | `abide_storage_errors_total` | counter | `operation`, `kind`: `not_applied`, `unknown`, `lease_lost`, `busy`, `conflict`, `corrupt`, `invalid`, `other` |

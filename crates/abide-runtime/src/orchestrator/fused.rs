@@ -97,6 +97,7 @@ impl Orchestrator {
         let decided = Decided::of(&mut resident, &output);
         let authority = Authority::FinishedWork { token: step.token.to_owned(), expected };
         let at_most = step.store_time.at_most(&*self.core.clock);
+        decided.told.count(&self.core, &who);
         match insist_on(&self.core, fused_commit_of(authority, &who, *output, at_most)).await {
             Told::Done(Written { committed, .. }) => {
                 if prunes {
@@ -105,9 +106,13 @@ impl Orchestrator {
                 self.committed(who, resident, &decided, &committed);
                 Fused::Done
             }
-            Told::GivenUp => Fused::GivenUp,
+            Told::GivenUp => {
+                decided.told.withdraw(&self.core);
+                Fused::GivenUp
+            }
             Told::Refused { error, perhaps_applied } => {
                 debug!(target: "abide::runtime", instance_id = %who.instance, %error, "a step could not be fused");
+                decided.told.withdraw(&self.core);
                 match error.rejection() {
                     // A try whose answer was lost may have ended the lease: then this refuses what is done.
                     Some(Rejection::LeaseLost) if perhaps_applied => Fused::Done,

@@ -263,14 +263,19 @@ impl Orchestrator {
         let decided = Decided::of(&mut resident, &output);
         let mut turn = commit_of(&held.lease, who.execution_id, *output, self.at_most(held));
         turn.turn.next = self.next_lease();
+        decided.told.count(&self.core, &who);
         let end = match self.commit_pruning(&who, turn).await {
             CommitEnd::Refused(error) => {
+                decided.told.withdraw(&self.core);
                 Box::pin(self.refused(held, who, error)).await;
                 return None;
             }
             end @ (CommitEnd::Done(_) | CommitEnd::NotOurs | CommitEnd::Outdated | CommitEnd::GivenUp) => end,
         };
-        let Written { committed, next } = self.settle(held, &who, end).await?;
+        let Some(Written { committed, next }) = self.settle(held, &who, end).await else {
+            decided.told.withdraw(&self.core);
+            return None;
+        };
         self.committed(who, resident, &decided, &committed);
         next
     }
@@ -297,7 +302,7 @@ impl Orchestrator {
         if decided.sends_work {
             self.core.new_work.notify_one();
         }
-        decided.told.tell(&self.core, &who, committed);
+        decided.told.tell_counted(&self.core, &who, committed);
         // What continues as new is kept, too: it is known what it leaves to the execution that begins.
         if decided.told.goes_on() {
             self.keep(who.instance, resident);

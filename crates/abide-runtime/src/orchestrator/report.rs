@@ -66,19 +66,47 @@ impl Told {
         self.goes_on
     }
 
-    pub(crate) fn tell(&self, core: &Core, who: &Identity, committed: &Committed) {
+    /// Counts what the turn comes to. Called before it is handed to the store: whoever sees an outcome there, sees it counted.
+    pub(crate) fn count(&self, core: &Core, who: &Identity) {
+        if let Some(by) = self.started_by {
+            core.metrics.record_orchestration_start(&who.orchestration, &who.version, by);
+            core.metrics.increment_active_orchestrations();
+        }
+        for Answered { orchestration, outcome, .. } in &self.children {
+            core.metrics.record_suborchestration_call(&who.orchestration, orchestration, outcome);
+        }
+        if let Some(ended) = &self.ended {
+            count_end(core, who, ended);
+        }
+    }
+
+    /// Takes back what was counted: the store did not take the turn.
+    pub(crate) fn withdraw(&self, core: &Core) {
+        let metrics = &core.metrics;
+        if self.started_by.is_some() {
+            metrics.withdraw_orchestration_start();
+            metrics.decrement_active_orchestrations();
+        }
+        for _ in &self.children {
+            metrics.withdraw_suborchestration_call();
+        }
+        if let Some(ended) = &self.ended
+            && let Some(status) = status_label(ended.status)
+        {
+            metrics.withdraw_orchestration_end(status, ended.details.as_ref().map(error_type));
+            metrics.increment_active_orchestrations();
+        }
+    }
+
+    /// Tells of a turn that is committed, and was counted before.
+    pub(crate) fn tell_counted(&self, core: &Core, who: &Identity, committed: &Committed) {
         for line in &self.lines {
             print(who, line);
         }
         for notice in &self.notices {
             remark(core, who, notice);
         }
-        if let Some(by) = self.started_by {
-            core.metrics.record_orchestration_start(&who.orchestration, &who.version, by);
-            core.metrics.increment_active_orchestrations();
-        }
         for Answered { orchestration, outcome, seconds } in &self.children {
-            core.metrics.record_suborchestration_call(&who.orchestration, orchestration, outcome);
             core.metrics.record_suborchestration_duration(
                 &who.orchestration,
                 orchestration,
@@ -87,12 +115,18 @@ impl Told {
             );
         }
         if let Some(ended) = &self.ended {
-            count_end(core, who, ended);
+            measure_end(core, who, ended);
             tell_failure(who, ended);
         }
         if let Some(pruned) = &committed.pruned {
             core.metrics.record_executions_pruned(pruned.executions_deleted);
         }
+    }
+
+    /// Counts a turn that is committed, and tells of it.
+    pub(crate) fn tell(&self, core: &Core, who: &Identity, committed: &Committed) {
+        self.count(core, who);
+        self.tell_counted(core, who, committed);
     }
 }
 
@@ -101,6 +135,7 @@ pub(crate) fn count_unreadable_end(core: &Core, who: &Identity, details: ErrorDe
     let ended =
         Ended { status: ExecutionStatus::Failed, details: Some(details), seconds: 0.0, turns: 0, events: 0 };
     count_end(core, who, &ended);
+    measure_end(core, who, &ended);
     tell_failure(who, &ended);
 }
 
@@ -135,14 +170,27 @@ fn failure(end: &Event) -> Option<ErrorDetails> {
 
 fn count_end(core: &Core, who: &Identity, ended: &Ended) {
     let metrics = &core.metrics;
-    let status = match ended.status {
-        ExecutionStatus::Running => return,
-        ExecutionStatus::Completed => "success",
-        ExecutionStatus::Failed => "failed",
-        ExecutionStatus::ContinuedAsNew => "continuedAsNew",
-    };
+    let Some(status) = status_label(ended.status) else { return };
     metrics.decrement_active_orchestrations();
-    metrics.record_orchestration_completion(
+    metrics.count_orchestration_end(&who.orchestration, &who.version, status, ended.turns);
+    if ended.status == ExecutionStatus::ContinuedAsNew {
+        metrics.record_continue_as_new(&who.orchestration, who.execution_id);
+    }
+    let Some(details) = &ended.details else { return };
+    if matches!(details, ErrorDetails::Poison { .. }) {
+        metrics.record_orchestration_poison();
+    }
+    metrics.record_orchestration_failure(
+        &who.orchestration,
+        &who.version,
+        error_type(details),
+        details.category(),
+    );
+}
+
+fn measure_end(core: &Core, who: &Identity, ended: &Ended) {
+    let Some(status) = status_label(ended.status) else { return };
+    core.metrics.measure_orchestration_end(
         &who.orchestration,
         &who.version,
         status,
@@ -150,20 +198,25 @@ fn count_end(core: &Core, who: &Identity, ended: &Ended) {
         ended.turns,
         ended.events,
     );
-    if ended.status == ExecutionStatus::ContinuedAsNew {
-        metrics.record_continue_as_new(&who.orchestration, who.execution_id);
+}
+
+/// How an end is called in metrics; `None` if it is none.
+const fn status_label(status: ExecutionStatus) -> Option<&'static str> {
+    match status {
+        ExecutionStatus::Running => None,
+        ExecutionStatus::Completed => Some("success"),
+        ExecutionStatus::Failed => Some("failed"),
+        ExecutionStatus::ContinuedAsNew => Some("continuedAsNew"),
     }
-    let Some(details) = &ended.details else { return };
-    let error_type = match details {
+}
+
+const fn error_type(details: &ErrorDetails) -> &'static str {
+    match details {
         ErrorDetails::Infrastructure { .. } => "infrastructure_error",
         ErrorDetails::Configuration { .. } => "config_error",
         ErrorDetails::Application { .. } => "app_error",
-        ErrorDetails::Poison { .. } => {
-            metrics.record_orchestration_poison();
-            "poison"
-        }
-    };
-    metrics.record_orchestration_failure(&who.orchestration, &who.version, error_type, details.category());
+        ErrorDetails::Poison { .. } => "poison",
+    }
 }
 
 fn seconds_between(from_ms: u64, until_ms: u64) -> f64 {

@@ -79,8 +79,15 @@ impl Worker {
                 // The slot is free as soon as the result has a place to wait in.
                 let _waits = Arc::clone(&self.unacknowledged).acquire_owned().await;
                 ticket.pass_on(place.take());
-                let outcome = self.settle(&activity, signals, result).await;
-                self.count(&activity, outcome, seconds);
+                // Counted first: whoever sees what came of it, sees it counted.
+                let expected = if result.is_ok() { "success" } else { "app_error" };
+                self.count(&activity, expected);
+                let outcome = self.settle(&activity, signals, result, expected).await;
+                if outcome != expected {
+                    self.core.metrics.withdraw_activity(expected);
+                    self.count(&activity, outcome);
+                }
+                self.measure(&activity, outcome, seconds);
             }
             Ran::Unwanted => {
                 ticket.pass_on(place.take());
@@ -88,7 +95,8 @@ impl Worker {
                 if cancellation.reason().is_none_or(|reason| reason == CancellationReason::LeaseLost) {
                     self.core.chances.spoiled(activity.key());
                 }
-                self.count(&activity, "cancelled", seconds);
+                self.count(&activity, "cancelled");
+                self.measure(&activity, "cancelled", seconds);
             }
             Ran::Interrupted => {
                 Box::pin(self.hand_back(&activity, GiveBack::UNTRIED)).await;
@@ -98,14 +106,14 @@ impl Worker {
         drop(renewed);
     }
 
-    /// Has a result written; says what it counts as.
+    /// Has a result written that would count as `outcome`; says what it counts as.
     async fn settle(
         &self,
         activity: &Activity,
         signals: Signals<'_>,
         result: Result<String, String>,
+        outcome: &'static str,
     ) -> &'static str {
-        let outcome = if result.is_ok() { "success" } else { "app_error" };
         match self.finish_with(activity, signals.lease.task(), result).await {
             Taken::Yes => {
                 self.core.chances.forget(activity.key());
@@ -139,10 +147,13 @@ impl Worker {
         }
     }
 
-    fn count(&self, activity: &Activity, outcome: &str, seconds: f64) {
+    fn count(&self, activity: &Activity, outcome: &str) {
         let retries = activity.attempt.saturating_sub(1);
-        let tag = activity.tag.as_deref();
-        self.core.metrics.record_activity_execution(&activity.name, outcome, seconds, retries, tag);
+        self.core.metrics.count_activity(&activity.name, outcome, retries, activity.tag.as_deref());
+    }
+
+    fn measure(&self, activity: &Activity, outcome: &str, seconds: f64) {
+        self.core.metrics.measure_activity(&activity.name, outcome, seconds, activity.tag.as_deref());
     }
 
     /// Runs the handler until it returns or is not waited for any more. Whoever asks it to stop does that elsewhere.
@@ -207,7 +218,8 @@ impl Worker {
             did_you_mean = near.as_deref(), retry_in = ?delay,
             "activity is not registered here; {}",
             attempt.prospect(activity.attempt, self.core.settings.max_attempts));
-        self.count(activity, "config_error", 0.0);
+        self.count(activity, "config_error");
+        self.measure(activity, "config_error", 0.0);
         self.hand_back(activity, GiveBack { delay: Some(delay), attempt }).await;
     }
 }

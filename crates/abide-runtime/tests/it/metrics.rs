@@ -276,8 +276,8 @@ fn the_recorder_is_told_what_each_metric_means() {
     let recorder = Shown::default();
     let _metrics = with_local_recorder(&recorder, provider);
     let described = recorder.described();
-    assert_eq!(described.len(), 33);
-    assert_eq!(described.iter().collect::<BTreeSet<_>>().len(), 33);
+    assert_eq!(described.len(), 34);
+    assert_eq!(described.iter().collect::<BTreeSet<_>>().len(), 34);
     assert!(described.iter().all(|name| name.starts_with("abide_")));
 }
 

@@ -20,6 +20,17 @@ impl MetricsProvider {
         tag: Option<&str>,
     ) {
         self.count_activity(activity_name, outcome, retry_attempt, tag);
+        self.measure_activity(activity_name, outcome, duration_seconds, tag);
+    }
+
+    /// Measures an activity that ran.
+    pub(crate) fn measure_activity(
+        &self,
+        activity_name: &str,
+        outcome: &str,
+        duration_seconds: f64,
+        tag: Option<&str>,
+    ) {
         histogram!(
             names::ACTIVITY_DURATION,
             "activity_name" => self.values.activities.limit(activity_name),
@@ -55,7 +66,14 @@ impl MetricsProvider {
         counter!(names::ACTIVITY_POISON).increment(1);
     }
 
-    fn count_activity(&self, activity_name: &str, outcome: &str, retry_attempt: u32, tag: Option<&str>) {
+    /// Counts an activity that ran.
+    pub(crate) fn count_activity(
+        &self,
+        activity_name: &str,
+        outcome: &str,
+        retry_attempt: u32,
+        tag: Option<&str>,
+    ) {
         let name = self.values.activities.limit(activity_name);
         counter!(
             names::ACTIVITY_EXECUTIONS,

@@ -16,6 +16,7 @@ mod names;
 mod orchestrations;
 mod snapshot;
 mod store;
+mod withdrawn;
 
 use std::fmt;
 use std::sync::atomic::{AtomicI64, AtomicU64};

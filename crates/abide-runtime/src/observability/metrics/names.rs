@@ -43,6 +43,8 @@ names! {
     SUBORCHESTRATION_CALLS = counter "abide_suborchestration_calls_total": "Children that answered, by outcome";
     SUBORCHESTRATION_DURATION = histogram "abide_suborchestration_duration_seconds": "How long parents waited for children";
 
+    OUTCOMES_WITHDRAWN = counter "abide_outcomes_withdrawn_total": "Outcomes that were counted when they were handed to the store, which then did not take them";
+
     PROVIDER_OPERATION_DURATION = histogram "abide_provider_operation_duration_seconds": "How long calls of the store took";
     PROVIDER_ERRORS = counter "abide_provider_errors_total": "Calls of the store that failed";
     STORAGE_ERRORS = counter "abide_storage_errors_total": "Calls of the store that failed, by what became of them";

@@ -31,25 +31,55 @@ impl MetricsProvider {
         turn_count: u64,
         history_events: u64,
     ) {
+        self.count_orchestration_end(orchestration_name, version, status, turn_count);
+        self.measure_orchestration_end(
+            orchestration_name,
+            version,
+            status,
+            duration_seconds,
+            turn_count,
+            history_events,
+        );
+    }
+
+    /// Counts an execution that ended.
+    pub(crate) fn count_orchestration_end(
+        &self,
+        orchestration_name: &str,
+        version: &str,
+        status: &str,
+        turn_count: u64,
+    ) {
         if status == "success" {
             self.counts.orch_completions.one();
         }
-        let name = self.values.orchestrations.limit(orchestration_name);
-        let version = self.values.versions.limit(version);
-        let status = self.word(status);
         counter!(
             names::ORCHESTRATION_COMPLETIONS,
-            "orchestration_name" => name.clone(),
-            "version" => version.clone(),
-            "status" => status.clone(),
+            "orchestration_name" => self.values.orchestrations.limit(orchestration_name),
+            "version" => self.values.versions.limit(version),
+            "status" => self.word(status),
             "final_turn_count" => labels::turns(turn_count),
         )
         .increment(1);
+    }
+
+    /// Measures an execution that ended.
+    #[expect(clippy::too_many_arguments, reason = "those of the method above")]
+    pub(crate) fn measure_orchestration_end(
+        &self,
+        orchestration_name: &str,
+        version: &str,
+        status: &str,
+        duration_seconds: f64,
+        turn_count: u64,
+        history_events: u64,
+    ) {
+        let name = self.values.orchestrations.limit(orchestration_name);
         histogram!(
             names::ORCHESTRATION_DURATION,
             "orchestration_name" => name.clone(),
-            "version" => version,
-            "status" => status,
+            "version" => self.values.versions.limit(version),
+            "status" => self.word(status),
         )
         .record(duration_seconds);
         histogram!(names::ORCHESTRATION_TURNS, "orchestration_name" => name.clone())

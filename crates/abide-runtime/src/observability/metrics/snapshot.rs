@@ -75,6 +75,11 @@ impl Count {
         self.add(1);
     }
 
+    /// Takes one back that was counted before.
+    pub(super) fn less(&self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+
     pub(super) fn get(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
