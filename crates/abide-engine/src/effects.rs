@@ -1,9 +1,9 @@
 //! What a turn sets in motion and takes back.
 //!
-//! A timer that is created and dropped in the same turn is never enqueued, and neither is an activity (which is
-//! still listed as cancelled: cancelling what is gone is no error). A child is different: history names its
-//! instance, so the instance must exist. Its cancel is sent before its start, so that its first turn records
-//! both and ends it, without running its code.
+//! A timer that is created and dropped in the same turn is never enqueued, and neither is an activity (which
+//! is still listed as cancelled: cancelling what is gone is no error). A child is different: history names
+//! its instance, so the instance must exist. Its cancel is sent before its start, so that its first turn
+//! records both and ends it, without running its code.
 
 use std::collections::BTreeMap;
 
@@ -38,8 +38,8 @@ impl Effects {
         queue.insert(id, Box::new(item));
     }
 
-    /// Takes back what an ask set in motion. A child is sent a cancel with `reason`: ahead of its start if it is
-    /// started in this turn.
+    /// Takes back what an ask set in motion. A child is sent a cancel with `reason`: ahead of its start if it
+    /// is started in this turn.
     pub(crate) fn take_back(&mut self, who: &Identity, id: EventId, ask: &OpenAsk, reason: &str) {
         match ask.family {
             Family::Activity => {

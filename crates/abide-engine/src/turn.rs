@@ -110,9 +110,9 @@ pub struct TurnOutput {
     /// Messages to enqueue for orchestrations: timers (visible when they fire), starts of children and
     /// detached instances, cancels of children, the result for the parent, the successor's start.
     pub orchestrator_items: Vec<WorkItem>,
-    /// Positions in `orchestrator_items` of answers to a parent of which only the instance is known: its child was
-    /// started by a release that did not say which execution asked. They are addressed to the first execution; the
-    /// host addresses them to the one that asked, if the parent's record tells.
+    /// Positions in `orchestrator_items` of answers to a parent of which only the instance is known: its
+    /// child was started by a release that did not say which execution asked. They are addressed to the first
+    /// execution; the host addresses them to the one that asked, if the parent's record tells.
     pub unaddressed: Vec<usize>,
     /// Activities to take back from the workers, ascending. Those of this very turn are not in
     /// `worker_items` any more; cancelling what is gone is no error.

@@ -56,9 +56,9 @@ pub struct RuntimeOptions {
     pub session_cleanup_interval: Duration,
     /// How many sessions this node serves at once; 0 leaves them to others.
     pub max_sessions_per_runtime: usize,
-    /// The name of this node as an owner of sessions, if it is to own the same ones after a restart. With it, the
-    /// node owns a session, and runs its activities side by side; without it, one slot does, and runs them one after
-    /// the other.
+    /// The name of this node as an owner of sessions, if it is to own the same ones after a restart. With it,
+    /// the node owns a session, and runs its activities side by side; without it, one slot does, and runs
+    /// them one after the other.
     pub worker_node_id: Option<String>,
     /// Which activities this node runs, by their tag.
     pub worker_tag_filter: TagFilter,

@@ -127,8 +127,8 @@ pub fn quiet_options() -> RuntimeOptions {
 ///
 /// # Errors
 ///
-/// What the orchestration failed with; or that it [waits for nothing](Execution::waits_for_nothing), which outside
-/// of tests would be so until it is canceled.
+/// What the orchestration failed with; or that it [waits for nothing](Execution::waits_for_nothing), which
+/// outside of tests would be so until it is canceled.
 ///
 /// # Panics
 ///

@@ -266,8 +266,8 @@ impl Orchestrator {
     }
 }
 
-/// Whether a message begins this execution. A successor is begun by its continue-as-new only: a start that waits
-/// between two executions is one for an instance that exists.
+/// Whether a message begins this execution. A successor is begun by its continue-as-new only: a start that
+/// waits between two executions is one for an instance that exists.
 fn begins(item: &WorkItem, who: &Identity) -> bool {
     matches!(item, WorkItem::ContinueAsNew { .. })
         || (who.execution_id == INITIAL_EXECUTION_ID && matches!(item, WorkItem::StartOrchestration { .. }))

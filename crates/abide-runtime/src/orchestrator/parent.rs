@@ -1,8 +1,9 @@
 //! Who waits for an instance, where its own record does not tell, and for whom it waits.
 //!
-//! Most stores say with the lease who the parent of an instance is, and which of its events asked. Where that is not
-//! known, the parent's own history is asked: of an instance whose history cannot be read, and of children that were
-//! started by releases that did not record the parent's execution. Its children are known to the administrative side.
+//! Most stores say with the lease who the parent of an instance is, and which of its events asked. Where that
+//! is not known, the parent's own history is asked: of an instance whose history cannot be read, and of
+//! children that were started by releases that did not record the parent's execution. Its children are known
+//! to the administrative side.
 
 use std::sync::Arc;
 
@@ -21,8 +22,8 @@ impl Orchestrator {
         self.complete_link(&lease.instance, lease.parent.clone()).await
     }
 
-    /// Addresses answers to parents whose execution is not known: to the one that asked for `child`, if it is the
-    /// parent's current execution. Any other has ended, and takes no answers.
+    /// Addresses answers to parents whose execution is not known: to the one that asked for `child`, if it is
+    /// the parent's current execution. Any other has ended, and takes no answers.
     pub(super) async fn address_answers(
         &self,
         child: &str,

@@ -17,7 +17,8 @@ use crate::pacing::Backoff;
 use crate::settings::Settings;
 use crate::store_call::Called;
 
-/// An activity that its session has no room for is returned to the store for at least this long, and at most this long.
+/// An activity that its session has no room for is returned to the store for at least this long, and at most
+/// this long.
 const SURPLUS_DELAY: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(30));
 
 /// The sessions that are worked on in this runtime.
@@ -37,7 +38,8 @@ pub(crate) struct Sessions {
 enum Sharing {
     /// The node owns the session: its activities run side by side.
     Node,
-    /// One slot owns the session: its activities run one after the other. At most so many of all sessions wait here.
+    /// One slot owns the session: its activities run one after the other. At most so many of all sessions
+    /// wait here.
     Slot { most_waiting: usize },
 }
 
@@ -57,8 +59,8 @@ struct Session {
     running: usize,
     /// When the last of them was admitted.
     since: Duration,
-    /// Those that wait for it, in the order in which they were leased. Each is sent the slot to run in; dropping
-    /// the sender tells it that there is none.
+    /// Those that wait for it, in the order in which they were leased. Each is sent the slot to run in;
+    /// dropping the sender tells it that there is none.
     waiting: VecDeque<oneshot::Sender<Slot>>,
 }
 

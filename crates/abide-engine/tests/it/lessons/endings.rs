@@ -11,8 +11,8 @@ use crate::support::past::{OURS, REFERENCE, activity, activity_done, child, past
 use crate::support::{Code, Given, check, check_from, code, print, run_cold};
 
 // 1C: a child was scheduled and dropped by a function that returned in the same turn. Its cancel was sent,
-// its start was not, and the queue stalled behind a message for an instance that never existed. Ours sends both,
-// the cancel first: the child exists, and its code never runs.
+// its start was not, and the queue stalled behind a message for an instance that never existed. Ours sends
+// both, the cancel first: the child exists, and its code never runs.
 #[test]
 fn a_child_started_and_dropped_in_one_turn_is_cancelled_before_it_starts() {
     check(

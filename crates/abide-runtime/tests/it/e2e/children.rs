@@ -168,7 +168,8 @@ fn a_child_whose_start_names_no_execution_of_its_parent_answers_the_current_one(
         let node = Node::new()
             .orchestration("Child", |_, _| async move { Ok("old child".to_owned()) })
             .orchestration("Main", |ctx, _| async move { ctx.schedule_sub_orchestration("Child", "").await });
-        // As an older build would have left them: the parents wait, the starts of the children have no such field.
+        // As an older build would have left them: the parents wait, the starts of the children have no such
+        // field.
         world.start("i", "Main", "").await;
         world.write(Past::begins([scheduled("sub::2")])).await;
         continued(&world, "j", scheduled("sub::2_2")).await;

@@ -56,8 +56,8 @@ fn many_activities_of_a_session_run_at_once_on_its_node() {
     });
 }
 
-/// A node without a name, with `slots` slots: `Fan` asks for six held activities of one session, `Beside` for one of
-/// another session and for one of none.
+/// A node without a name, with `slots` slots: `Fan` asks for six held activities of one session, `Beside` for
+/// one of another session and for one of none.
 fn nameless(slots: usize, log: &Log, gate: &Gate) -> Node {
     Node::new()
         .held("Held", log, gate)
