@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicU64;
 use abide_client::Client;
 use abide_host::SystemEntropy;
 use abide_model::{Clock, Entropy, Spawn, panic_text};
-use abide_provider::{Ability, Provider};
+use abide_provider::{Abilities, Ability, Provider};
 use futures_util::FutureExt;
 use futures_util::future::{join, join5};
 use tokio::sync::Notify;
@@ -155,11 +155,8 @@ impl RuntimeBuilder {
     #[expect(clippy::unused_async, reason = "a store may have to be asked before the start")]
     pub async fn build(self) -> Result<Arc<Runtime>, StartError> {
         let provider = self.provider.ok_or(StartError::NoProvider)?;
-        let mut settings =
-            Settings::checked(self.options, self.default_policy.unwrap_or(ProblemPolicy::Block))?;
-        for warning in &settings.warnings {
-            warn!(target: "abide::runtime", "{warning}");
-        }
+        let default_policy = self.default_policy.unwrap_or(ProblemPolicy::Block);
+        let settings = checked(self.options, default_policy, provider.abilities())?;
         let spawn = match self.spawn {
             Some(spawn) => spawn,
             None => Arc::new(TokioTasks::current().ok_or(StartError::NoTokio)?),
@@ -179,7 +176,6 @@ impl RuntimeBuilder {
         let measured =
             InstrumentedProvider::with_clock(provider, Some(Arc::clone(&metrics)), Arc::clone(&clock));
         let store: Arc<dyn Provider> = Arc::new(measured);
-        settings.problem_policies = settings.problem_policies.on(store.abilities());
         let (stop, alive) = Stop::new();
         let caller = Caller {
             clock: Arc::clone(&clock),
@@ -255,6 +251,20 @@ fn introduce(core: &Core, handlers: &Handlers) {
         abide_model::BUILD_VERSION, store.name(), store.version());
     debug!(target: "abide::runtime", supported_range = %format_args!("{}..={}", range.min, range.max),
         "Orchestration dispatcher capability filter configured");
+}
+
+/// Checks options for a store with these abilities, and says what is not as it was asked for.
+fn checked(
+    options: RuntimeOptions,
+    default_policy: ProblemPolicy,
+    abilities: Abilities,
+) -> Result<Settings, StartError> {
+    let mut settings = Settings::checked(options, default_policy)?;
+    settings.problem_policies = settings.problem_policies.on(abilities);
+    for warning in &settings.warnings {
+        warn!(target: "abide::runtime", "{warning}");
+    }
+    Ok(settings)
 }
 
 /// Starts everything that runs for a runtime. What must be heard at once, whatever user code does, has threads of its own.
