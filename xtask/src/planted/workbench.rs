@@ -16,9 +16,10 @@ use super::bugs::PlantedBug;
 use super::timed::{self, Ending};
 use crate::workspace::cargo;
 
-/// What cargo needs to build the engine's tests. Add here what a crate reads with `include_str!` from elsewhere.
-const COPIED: [&str; 7] =
-    ["Cargo.toml", "Cargo.lock", "clippy.toml", "rustfmt.toml", "crates", "examples", "xtask"];
+/// What cargo needs to build and run the tests of the engine and of the SQLite store. Add here what a crate reads from
+/// elsewhere.
+const COPIED: [&str; 8] =
+    ["Cargo.toml", "Cargo.lock", "clippy.toml", "rustfmt.toml", "crates", "examples", "tests", "xtask"];
 
 const PACKAGE: &str = "abide-engine";
 const TEST_TARGET: &str = "it";
