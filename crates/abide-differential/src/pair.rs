@@ -133,6 +133,7 @@ impl<'a> Pair<'a> {
             | Op::Instance(_)
             | Op::Work(_)
             | Op::Session(_)
+            | Op::Block(_)
             | Op::Read(_)
             | Op::Look(_)
             | Op::Delete(_) => {
@@ -155,6 +156,7 @@ impl<'a> Pair<'a> {
             Op::Instance(op) => caller.instance(op).await,
             Op::Work(op) => caller.work(op).await,
             Op::Session(op) => caller.session(op).await,
+            Op::Block(op) => caller.block(op).await,
             Op::Read(op) => caller.read(op).await,
             Op::Look(op) => caller.look(op).await,
             Op::Delete(op) => caller.delete(op).await,
