@@ -1,16 +1,16 @@
 //! Leasing work: which row is next for whom.
 //!
-//! Work without a session is one queue per tag. Work of sessions is one *lane* per session and tag, of which only
+//! Work without a session is one queue per route. Work of sessions is one *lane* per session and route, of which only
 //! the head is looked at. Whatever the caller may not take is in other queues and other lanes, so it costs nothing.
 
 use std::time::Duration;
 
 use abide_model::WorkItem;
-use abide_provider::{LeaseWork, SessionFetchConfig, TagFilter, WorkLease};
+use abide_provider::{LeaseWork, SessionFetchConfig, Suspicion, WorkLease};
 use rusqlite::{Row, params};
 
 use super::Tx;
-use crate::encode::tag_column;
+use super::route::WorkFilter;
 use crate::statements::Sql;
 use crate::text::{Text, lossy, lossy_or_null};
 use crate::token::{Affinity, WorkKey, WorkToken};
@@ -18,7 +18,7 @@ use crate::token::{Affinity, WorkKey, WorkToken};
 /// Work that can be leased, as read.
 pub(crate) struct WorkRow {
     pub(crate) key: WorkKey,
-    pub(crate) tag: Text,
+    pub(crate) route: i64,
     pub(crate) session: Option<Text>,
     pub(crate) attempts: i64,
     /// Who asked for it, if that is still known.
@@ -36,7 +36,7 @@ impl WorkRow {
         let item = item.and_then(|json| serde_json::from_slice(json).ok());
         Ok(Self {
             key: WorkKey::read(row)?,
-            tag: row.get(4)?,
+            route: row.get(4)?,
             session: row.get(5)?,
             attempts: row.get(6)?,
             item,
@@ -58,34 +58,33 @@ impl Tx<'_, '_> {
     pub(crate) fn lease_work(&self, request: &LeaseWork) -> rusqlite::Result<Vec<WorkLease>> {
         let holder =
             request.session.as_ref().map(|config| Holder { config, column: format!("={}", config.owner_id) });
-        let mut leases = Vec::new();
-        while leases.len() < request.limit {
-            let wanted = request.limit - leases.len();
-            let plain = self.plain_candidates(&request.tags, wanted)?;
+        let mut granted = Granted { request, filter: WorkFilter::of(request), leases: Vec::new() };
+        while granted.wants_more() {
+            let wanted = request.limit - granted.leases.len();
+            let plain = self.plain_candidates(&granted.filter, wanted)?;
             let taken = match &holder {
-                None => self.take_all(plain, request, &mut leases)?,
+                None => self.take_all(plain, &mut granted)?,
                 Some(holder) => {
                     let more = if plain.len() < wanted { Behind::Nothing } else { Behind::Perhaps };
-                    self.take_merged((plain, more), holder, request, &mut leases)?
+                    self.take_merged((plain, more), holder, &mut granted)?
                 }
             };
             if taken == 0 {
                 break;
             }
         }
-        Ok(leases)
+        Ok(granted.leases)
     }
 
     /// Takes candidates as they come; says how many rows left the queue, readable or not.
-    fn take_all(
-        &self,
-        candidates: Vec<WorkRow>,
-        request: &LeaseWork,
-        leases: &mut Vec<WorkLease>,
-    ) -> rusqlite::Result<usize> {
-        let taken = candidates.len();
+    fn take_all(&self, candidates: Vec<WorkRow>, granted: &mut Granted<'_>) -> rusqlite::Result<usize> {
+        let mut taken = 0;
         for work in candidates {
-            leases.extend(self.take(work, request)?);
+            if self.is_suspect_too_many(&work, granted)? {
+                continue;
+            }
+            taken += 1;
+            self.grant(work, granted)?;
         }
         Ok(taken)
     }
@@ -96,13 +95,12 @@ impl Tx<'_, '_> {
         &self,
         (candidates, behind): (Vec<WorkRow>, Behind),
         holder: &Holder<'_>,
-        request: &LeaseWork,
-        leases: &mut Vec<WorkLease>,
+        granted: &mut Granted<'_>,
     ) -> rusqlite::Result<usize> {
         let mut taken = 0;
         let mut candidates = candidates.into_iter();
-        let mut oldest = self.oldest_lane(&request.tags, holder)?;
-        while leases.len() < request.limit {
+        let mut oldest = self.oldest_lane(&granted.filter, holder)?;
+        while granted.wants_more() {
             let is_next = |lane: &&Lane| match candidates.as_slice().first() {
                 Some(plain) => lane.head < plain.key.no,
                 None => behind == Behind::Nothing,
@@ -113,13 +111,17 @@ impl Tx<'_, '_> {
                 None => candidates.next(),
             };
             let (is_of_lane, is_none) = (lane.is_some(), work.is_none());
+            let mut is_suspect = false;
             if let Some(work) = work {
+                if self.is_suspect_too_many(&work, granted)? {
+                    continue;
+                }
                 taken += 1;
-                leases.extend(self.take(work, request)?);
+                is_suspect = self.grant(work, granted)?;
             }
-            // Work that is in no lane leaves them as they are.
-            if is_of_lane && leases.len() < request.limit {
-                oldest = self.oldest_lane(&request.tags, holder)?;
+            // Work that is in no lane leaves them as they are, unless they have become too many suspects.
+            if (is_of_lane || is_suspect) && granted.wants_more() {
+                oldest = self.oldest_lane(&granted.filter, holder)?;
             } else if is_none {
                 break;
             }
@@ -127,55 +129,43 @@ impl Tx<'_, '_> {
         Ok(taken)
     }
 
-    /// Work without a session, oldest first.
-    fn plain_candidates(&self, tags: &TagFilter, limit: usize) -> rusqlite::Result<Vec<WorkRow>> {
-        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        let tags = self.tag_columns(tags, Sql::NextTag)?;
-        let mut found = Vec::new();
-        for tag in &tags {
-            found.extend(self.sql.rows(Sql::ReadyWork, params![tag, limit], WorkRow::read)?);
+    /// Whether this is a suspect beside another one that the call was granted.
+    fn is_suspect_too_many(&self, work: &WorkRow, granted: &Granted<'_>) -> rusqlite::Result<bool> {
+        Ok(granted.has_suspect() && self.is_suspect_work(work.route)?)
+    }
+
+    /// Leases a row, if it can be read; says whether it is the suspect of the call.
+    fn grant(&self, work: WorkRow, granted: &mut Granted<'_>) -> rusqlite::Result<bool> {
+        let suspicion = Suspicion::after(u32::try_from(work.attempts).unwrap_or(u32::MAX));
+        let lease = self.take(work, granted.request)?;
+        let is_suspect = granted.request.serving.is_some() && lease.is_some() && suspicion.is_suspect();
+        if is_suspect {
+            granted.filter.take_no_suspect();
         }
-        if tags.len() > 1 {
+        granted.leases.extend(lease);
+        Ok(is_suspect)
+    }
+
+    /// Work without a session, oldest first.
+    fn plain_candidates(&self, filter: &WorkFilter, limit: usize) -> rusqlite::Result<Vec<WorkRow>> {
+        let routes = self.ready_work_routes(filter, Sql::ReadyWorkRoutes)?;
+        let shares = self.shares(&routes, limit, Sql::ReadyWorkNumbers)?;
+        let mut found = Vec::new();
+        for (route, rows) in &shares {
+            found.extend(self.sql.rows(Sql::ReadyWork, [*route, *rows], WorkRow::read)?);
+        }
+        if shares.len() > 1 {
             found.sort_by_key(|work| work.key.no);
-            found.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
         }
         Ok(found)
     }
 
-    /// The wanted tags as columns; for all tags, those that have anything.
-    fn tag_columns(&self, filter: &TagFilter, next: Sql) -> rusqlite::Result<Vec<Text>> {
-        let untagged = std::iter::once(Text::default());
-        let named = |tags: &std::collections::HashSet<String>| {
-            let mut tags: Vec<_> = tags.iter().map(|tag| tag_column(Some(tag))).collect();
-            tags.sort();
-            tags
-        };
-        Ok(match filter {
-            TagFilter::None => Vec::new(),
-            TagFilter::DefaultOnly => untagged.collect(),
-            TagFilter::Tags(tags) => named(tags),
-            TagFilter::DefaultAnd(tags) => untagged.chain(named(tags)).collect(),
-            TagFilter::Any => {
-                let mut tags: Vec<Text> = untagged.collect();
-                while let Some(tag) = self.sql.row(next, [tags.last()], |row| row.get(0))? {
-                    tags.push(tag);
-                }
-                tags
-            }
-        })
-    }
-
-    fn oldest_lane(&self, tags: &TagFilter, holder: &Holder<'_>) -> rusqlite::Result<Option<Lane>> {
+    fn oldest_lane(&self, filter: &WorkFilter, holder: &Holder<'_>) -> rusqlite::Result<Option<Lane>> {
         let mut oldest: Option<Lane> = None;
-        for tag in self.tag_columns(tags, Sql::NextLaneTag)? {
+        for route in self.ready_work_routes(filter, Sql::LaneRoutes)? {
             for held_by in [&String::new(), &holder.column] {
-                let lane = self.sql.row(Sql::OpenLane, params![tag, held_by], |row| {
-                    Ok(Lane {
-                        session: row.get(0)?,
-                        tag: tag.clone(),
-                        held_by: held_by.clone(),
-                        head: row.get(1)?,
-                    })
+                let lane = self.sql.row(Sql::OpenLane, params![route, held_by], |row| {
+                    Ok(Lane { session: row.get(0)?, route, held_by: held_by.clone(), head: row.get(1)? })
                 })?;
                 oldest = match (oldest, lane) {
                     (Some(a), Some(b)) => Some(if b.head < a.head { b } else { a }),
@@ -188,10 +178,10 @@ impl Tx<'_, '_> {
 
     /// Claims the session of a lane and returns its head. A lane that leads nowhere is taken out of the way.
     fn open_lane(&self, lane: &Lane, holder: &Holder<'_>) -> rusqlite::Result<Option<WorkRow>> {
-        let head = self.sql.row(Sql::SessionWork, [&lane.session, &lane.tag], WorkRow::read)?;
+        let head = self.sql.row(Sql::SessionWork, params![lane.session, lane.route], WorkRow::read)?;
         match &head {
             None => {
-                self.sql.execute(Sql::RepairLane, params![lane.tag, lane.held_by, lane.head])?;
+                self.sql.execute(Sql::RepairLane, params![lane.route, lane.held_by, lane.head])?;
             }
             Some(work) if work.item.is_some() => {
                 self.claim_session(&lane.session, holder.config, &holder.column)?;
@@ -211,7 +201,7 @@ impl Tx<'_, '_> {
         let [mailbox, execution, activity, no] = work.key.columns();
         let until = self.after(request.lease_for);
         self.sql.execute(Sql::LeaseWork, [mailbox, execution, activity, no, nonce, until, self.owner])?;
-        self.update_lane(work.session.as_ref(), &work.tag)?;
+        self.update_lane(work.session.as_ref(), work.route)?;
         let affinity = Affinity::of(work.session.as_ref());
         let token = WorkToken { key: work.key, nonce, affinity };
         self.note_granted(token);
@@ -229,6 +219,23 @@ impl Tx<'_, '_> {
     }
 }
 
+/// What a call was granted so far, and what it still takes.
+struct Granted<'a> {
+    request: &'a LeaseWork,
+    filter: WorkFilter,
+    leases: Vec<WorkLease>,
+}
+
+impl Granted<'_> {
+    fn wants_more(&self) -> bool {
+        self.leases.len() < self.request.limit
+    }
+
+    fn has_suspect(&self) -> bool {
+        self.filter != WorkFilter::of(self.request)
+    }
+}
+
 /// Whether there may be more work without a session behind the candidates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Behind {
@@ -239,7 +246,7 @@ enum Behind {
 /// A lane that the caller may take from.
 struct Lane {
     session: Text,
-    tag: Text,
+    route: i64,
     held_by: String,
     head: i64,
 }

@@ -17,6 +17,7 @@ use crate::owner::OwnerLock;
 use crate::shared::Shared;
 use crate::statements::{Sql, Statements};
 use crate::store::Tx;
+use crate::store::route::Routes;
 
 /// An open database.
 pub(crate) struct Disk {
@@ -107,9 +108,9 @@ fn empty_log(connection: &Connection) -> rusqlite::Result<()> {
 }
 
 fn register(connection: &Connection, lock: &OwnerLock, shared: &Shared) -> rusqlite::Result<()> {
-    let statements = Statements::new(connection);
+    let (statements, routes) = (Statements::new(connection), Routes::default());
     statements.execute(Sql::Begin, [])?;
-    let registered = Tx::begin(&statements, shared.clock.wall(), 0, &*shared.entropy)
+    let registered = Tx::begin(&statements, shared.clock.wall(), 0, &routes, &*shared.entropy)
         .and_then(|tx| tx.register_owner(lock.name()));
     match registered {
         Ok(owner) => {
@@ -128,13 +129,19 @@ fn register(connection: &Connection, lock: &OwnerLock, shared: &Shared) -> rusql
 pub(crate) struct WriterGround<'a, 'c> {
     shared: &'a Shared,
     statements: &'a Statements<'c>,
+    routes: &'a Routes,
     level: Cell<Durable>,
 }
 
 impl<'a, 'c> WriterGround<'a, 'c> {
-    pub(crate) fn new(shared: &'a Shared, disk: &'c Disk, statements: &'a Statements<'c>) -> Self {
+    pub(crate) fn new(
+        shared: &'a Shared,
+        disk: &'c Disk,
+        statements: &'a Statements<'c>,
+        routes: &'a Routes,
+    ) -> Self {
         debug_assert!(std::ptr::eq(disk.connection(), statements.connection()));
-        Self { shared, statements, level: Cell::new(Durable::Must) }
+        Self { shared, statements, routes, level: Cell::new(Durable::Must) }
     }
 
     pub(crate) fn now(&self) -> Timestamp {
@@ -182,7 +189,8 @@ impl<'a, 'c> WriterGround<'a, 'c> {
     pub(crate) fn begin(&self) -> rusqlite::Result<Tx<'a, 'c>> {
         self.statements.execute(Sql::Begin, [])?;
         self.shared.counts.transactions.one();
-        let tx = Tx::begin(self.statements, self.now(), self.shared.owner(), &*self.shared.entropy)?;
+        let tx =
+            Tx::begin(self.statements, self.now(), self.shared.owner(), self.routes, &*self.shared.entropy)?;
         let tx = if self.shared.changes.is_empty() { tx } else { tx.listened_to() };
         Ok(if self.shared.watches_leases() { tx.watched() } else { tx })
     }

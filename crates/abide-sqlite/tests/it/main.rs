@@ -16,6 +16,7 @@ mod lessons;
 mod migrations;
 mod plans;
 mod poison;
+mod routes;
 mod stress;
 mod waiting;
 
