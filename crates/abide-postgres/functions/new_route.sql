@@ -13,7 +13,7 @@ BEGIN
     IF NOT FOUND THEN
         SET LOCAL synchronous_commit TO DEFAULT;
         INSERT INTO abide.route (no, orchestration, version, pin, refused)
-        VALUES ((SELECT r.no FROM abide.route AS r ORDER BY r.no DESC LIMIT 1) + 1, p_orchestration, p_version, p_pin, p_refused)
+        VALUES (coalesce((SELECT r.no FROM abide.route AS r ORDER BY r.no DESC LIMIT 1), 0) + 1, p_orchestration, p_version, p_pin, p_refused)
         RETURNING no INTO v_no;
     END IF;
     RETURN v_no;

@@ -10,7 +10,7 @@ BEGIN
     IF NOT FOUND THEN
         SET LOCAL synchronous_commit TO DEFAULT;
         INSERT INTO abide.work_route (no, activity, tag)
-        VALUES ((SELECT r.no FROM abide.work_route AS r ORDER BY r.no DESC LIMIT 1) + 1, p_activity, p_tag)
+        VALUES (coalesce((SELECT r.no FROM abide.work_route AS r ORDER BY r.no DESC LIMIT 1), 0) + 1, p_activity, p_tag)
         RETURNING no INTO v_no;
     END IF;
     RETURN v_no;
