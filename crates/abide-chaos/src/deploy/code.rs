@@ -5,7 +5,7 @@ use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
-use abide::runtime::registry::{ActivityRegistry, OrchestrationRegistry};
+use abide::runtime::registry::{ActivityRegistry, OrchestrationRegistry, OrchestrationRegistryBuilder};
 use abide::seams::Clock as _;
 use abide::{ActivityContext, OrchestrationContext};
 use abide_host::SystemClock;
@@ -39,15 +39,24 @@ pub enum Code {
     Aborts,
     /// There is none for orders and baskets.
     Without,
+    /// Another service: payments.
+    Payments,
+    /// Another service: shipments.
+    Shipments,
+    /// Both of these services in one.
+    PaymentsAndShipments,
 }
 
 impl Code {
-    const ALL: [(&'static str, Self); 5] = [
+    const ALL: [(&'static str, Self); 8] = [
         ("right", Self::Right),
         ("changed", Self::Changed),
         ("panics", Self::Panics),
         ("aborts", Self::Aborts),
         ("without", Self::Without),
+        ("payments", Self::Payments),
+        ("shipments", Self::Shipments),
+        ("payments-and-shipments", Self::PaymentsAndShipments),
     ];
 
     /// The code of this name.
@@ -64,7 +73,36 @@ impl Code {
 }
 
 pub(super) fn orchestrations(code: Code) -> OrchestrationRegistry {
-    let registry = OrchestrationRegistry::builder()
+    let registry = OrchestrationRegistry::builder();
+    match code {
+        Code::Payments => two_steps(registry, PAYMENT).build(),
+        Code::Shipments => two_steps(registry, SHIPMENT).build(),
+        Code::PaymentsAndShipments => two_steps(two_steps(registry, PAYMENT), SHIPMENT).build(),
+        Code::Without => jobs(registry, code).build(),
+        Code::Right | Code::Changed | Code::Panics | Code::Aborts => jobs(registry, code)
+            .register("Order", move |ctx, _: String| order(ctx, code))
+            .register("Basket", basket)
+            .build(),
+    }
+}
+
+/// An orchestration and its activity.
+const PAYMENT: (&str, &str) = ("Payment", "Pay");
+const SHIPMENT: (&str, &str) = ("Shipment", "Ship");
+
+/// Runs its activity twice, and ends with how often the second was handed out.
+fn two_steps(
+    registry: OrchestrationRegistryBuilder,
+    (name, activity): (&str, &'static str),
+) -> OrchestrationRegistryBuilder {
+    registry.register(name, move |ctx: OrchestrationContext, _: String| async move {
+        ctx.schedule_activity(activity, "first").await?;
+        ctx.schedule_activity(activity, "second").await
+    })
+}
+
+fn jobs(registry: OrchestrationRegistryBuilder, code: Code) -> OrchestrationRegistryBuilder {
+    registry
         .register("Work", |ctx: OrchestrationContext, input: String| async move {
             ctx.schedule_activity("Work", input).await
         })
@@ -81,14 +119,7 @@ pub(super) fn orchestrations(code: Code) -> OrchestrationRegistry {
                 std::process::abort();
             }
             ctx.schedule_activity("Note", "after").await
-        });
-    match code {
-        Code::Without => registry.build(),
-        Code::Right | Code::Changed | Code::Panics | Code::Aborts => registry
-            .register("Order", move |ctx, _: String| order(ctx, code))
-            .register("Basket", basket)
-            .build(),
-    }
+        })
 }
 
 /// Reserves, waits until it is told to go on, then charges and ships.
@@ -98,7 +129,12 @@ async fn order(ctx: OrchestrationContext, code: Code) -> Result<String, String> 
             ctx.schedule_activity("Note", "audit").await?;
         }
         Code::Panics => panic!("this build cannot run orders"),
-        Code::Right | Code::Aborts | Code::Without => {}
+        Code::Right
+        | Code::Aborts
+        | Code::Without
+        | Code::Payments
+        | Code::Shipments
+        | Code::PaymentsAndShipments => {}
     }
     ctx.schedule_activity("Note", "reserve").await?;
     ctx.dequeue_event("go").await;
@@ -124,7 +160,17 @@ async fn basket(ctx: OrchestrationContext, _: String) -> Result<String, String> 
 pub(super) fn activities(options: &Options) -> Result<ActivityRegistry, WorkerError> {
     let effects = Arc::new(OpenOptions::new().create(true).append(true).open(&options.effects)?);
     let code = options.code;
-    Ok(ActivityRegistry::builder()
+    let attempt = |ctx: ActivityContext, _: String| async move { Ok(ctx.attempt().to_string()) };
+    let registry = ActivityRegistry::builder();
+    let registry = match code {
+        Code::Payments => return Ok(registry.register(PAYMENT.1, attempt).build()),
+        Code::Shipments => return Ok(registry.register(SHIPMENT.1, attempt).build()),
+        Code::PaymentsAndShipments => {
+            return Ok(registry.register(PAYMENT.1, attempt).register(SHIPMENT.1, attempt).build());
+        }
+        Code::Right | Code::Changed | Code::Panics | Code::Aborts | Code::Without => registry,
+    };
+    Ok(registry
         .register("Note", move |ctx: ActivityContext, step: String| {
             let effects = Arc::clone(&effects);
             async move {

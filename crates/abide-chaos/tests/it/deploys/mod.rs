@@ -2,12 +2,15 @@
 //!
 //! Nothing is lost and nothing fails; what cannot run waits, says why, and goes on when the right build comes back.
 //!
-//! `ABIDE_DEPLOY_SECONDS` is the length of the rolling deployment: a few seconds in a normal run.
+//! `ABIDE_DEPLOY_SECONDS` is the length of the rolling deployment and of the load on two services: a few seconds in a
+//! normal run, a minute in `cargo xtask torture deploys`.
 
 mod bad_build;
 mod canceled;
 mod crashes;
 mod rolling;
+mod services;
+mod unserved;
 
 use abide::{Client, EventKind, OrchestrationStatus};
 use abide_chaos::deploy::CHILDREN;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::Duration;
 
 use abide_chaos::deploy::{Code, READY};
 use serde_json::Value;
@@ -92,6 +93,15 @@ impl Build {
         assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success(), "{kill}");
         let status = self.wait();
         assert!(status.success(), "{status}: {}", self.log());
+    }
+
+    /// How long it has computed, by the system's account of it.
+    pub(crate) fn cpu_time(&self) -> Duration {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id())).unwrap();
+        // The name of the program, in brackets, is the only field that may hold spaces.
+        let fields: Vec<&str> = stat.rsplit(')').next().unwrap().split_whitespace().collect();
+        let ticks: u64 = fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap();
+        Duration::from_millis(ticks * 10)
     }
 
     pub(crate) fn log(&self) -> String {
