@@ -112,7 +112,7 @@ fn orders_whose_history_cannot_be_read_are_canceled_and_deleted() {
     on_every_store("corrupt", |site| {
         let client = site.client();
         put_in_flight(site, &client);
-        site.damage_histories_of("Order");
+        site.damage_histories_of("basket-%-%");
         let build = Build::start(site, Deploy::of("old", Code::Right));
         for order in all_orders() {
             block_on(client.enqueue_event(&order, "go", "")).unwrap();

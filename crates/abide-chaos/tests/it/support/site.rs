@@ -79,12 +79,12 @@ impl Site {
         Client::builder(store).retry_for(PATIENCE).call_timeout(Duration::from_secs(20)).build()
     }
 
-    /// Makes the histories of all instances of an orchestration unreadable.
-    pub(crate) fn damage_histories_of(&self, orchestration: &str) {
-        let turns = "UPDATE abide.turn SET events = '{' WHERE mailbox IN (SELECT no FROM abide.mailbox WHERE name = $1)";
+    /// Makes the histories of all instances unreadable whose ids are like this.
+    pub(crate) fn damage_histories_of(&self, ids: &str) {
+        let turns = "UPDATE abide.turn SET events = '{' WHERE mailbox IN (SELECT no FROM abide.mailbox WHERE id LIKE $1)";
         match &self.database {
-            Some(database) => drop(database.rows(turns, &[&orchestration])),
-            None => storage::damage(&self.db(), &turns.replace("abide.", ""), orchestration).unwrap(),
+            Some(database) => drop(database.rows(turns, &[&ids])),
+            None => storage::damage(&self.db(), &turns.replace("abide.", ""), ids).unwrap(),
         }
     }
 
