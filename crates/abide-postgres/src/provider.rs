@@ -92,6 +92,7 @@ impl Provider for PostgresProvider {
             worker_items,
             orchestrator_items,
             timer_slack: Duration::ZERO,
+            waiting: None,
             metadata,
             cancelled_activities,
             removed_timers: Vec::new(),
@@ -270,7 +271,11 @@ impl Provider for PostgresProvider {
     }
 
     fn abilities(&self) -> Abilities {
-        Abilities::ALL.without(Ability::Serving).without(Ability::Blocking).without(Ability::Nodes)
+        Abilities::ALL
+            .without(Ability::Serving)
+            .without(Ability::Blocking)
+            .without(Ability::Nodes)
+            .without(Ability::Overviews)
     }
 
     async fn lease_instances(&self, request: LeaseInstances) -> Result<Vec<InstanceLease>, StoreError> {

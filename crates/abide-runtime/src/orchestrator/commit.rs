@@ -70,6 +70,7 @@ fn turn_of(execution_id: u64, output: TurnOutput, at_most: Timestamp) -> Turn {
         cancelled_activities,
         removed_timers,
         prune,
+        waiting,
         ..
     } = output;
     Turn {
@@ -79,6 +80,7 @@ fn turn_of(execution_id: u64, output: TurnOutput, at_most: Timestamp) -> Turn {
         cancelled_activities,
         removed_timers,
         prune,
+        waiting,
         ..Turn::of_past(execution_id, events)
     }
 }
