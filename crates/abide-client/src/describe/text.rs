@@ -186,7 +186,7 @@ impl Description {
         Some(format!("It also waits for {}{more}.", others.join(", ")))
     }
 
-    /// What it runs, and how far it is.
+    /// What it runs.
     fn code(&self) -> Option<String> {
         if self.orchestration_name.is_empty() {
             return None;
@@ -201,20 +201,32 @@ impl Description {
         }
         let created =
             self.created.map_or_else(String::new, |time| format!(", created {} ago", self.since(time)));
-        let updated = match (&self.state, self.updated) {
-            (InstanceState::Running | InstanceState::Blocked | InstanceState::Pending { .. }, Some(time)) => {
-                format!("; its last turn was {} ago", self.since(time))
-            }
-            _ => String::new(),
-        };
-        let verb = if matches!(self.state, InstanceState::Running) { "runs" } else { "is" };
+        let verb = if self.ended_at().is_some() { "ran" } else { "runs" };
         let execution = self.execution_id;
-        Some(format!("It {verb} {name}{version}, execution {execution}{created}{updated}."))
+        Some(format!("It {verb} {name}{version}, execution {execution}{created}."))
     }
 
-    /// Messages, parent and children.
+    /// When it ended, if it did; `Some(None)` if the store does not tell when.
+    const fn ended_at(&self) -> Option<Option<Timestamp>> {
+        match &self.state {
+            InstanceState::Completed { at }
+            | InstanceState::Failed { at, .. }
+            | InstanceState::Canceled { at, .. } => Some(*at),
+            InstanceState::Pending { .. } | InstanceState::Running | InstanceState::Blocked => None,
+        }
+    }
+
+    /// How far it is; messages, parent and children.
     fn family(&self) -> Option<String> {
         let mut parts = Vec::new();
+        match (self.ended_at(), self.created, self.updated) {
+            (Some(Some(ended)), Some(created), _) => {
+                parts
+                    .push(format!("it took {} from its first turn to its end", Age::between(created, ended)));
+            }
+            (None, _, Some(updated)) => parts.push(format!("its last turn was {} ago", self.since(updated))),
+            _ => {}
+        }
         if self.mail > 0 && self.execution_id > 0 {
             parts.push(format!(
                 "{} queued for its next turn",
