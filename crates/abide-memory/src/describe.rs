@@ -38,7 +38,8 @@ impl State {
                 false
             }
         };
-        self.mail_of(name).map(|(_, message)| message).find(|message| starts(message.class))
+        let starts = self.mail_of(name).filter(|(_, message)| starts(message.class));
+        starts.min_by_key(|(number, message)| (message.visible_at, *number)).map(|(_, message)| message)
     }
 
     fn begun(&self, name: &str, instance: &Instance, now: Timestamp) -> InstanceOverview {
