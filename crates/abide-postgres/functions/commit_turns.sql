@@ -124,13 +124,14 @@ BEGIN
                       ELSE b.status END,
         pin = CASE WHEN n.lives THEN coalesce(n.pin, CASE WHEN n.execution > b.execution THEN '' END, b.pin) ELSE b.pin END,
         updated_at = CASE WHEN n.lives THEN now ELSE b.updated_at END,
+        waiting = CASE WHEN n.lives THEN n.waiting ELSE b.waiting END,
         unbroken = CASE WHEN n.lives AND n.execution - b.execution > 1 THEN n.execution ELSE b.unbroken END,
         -- Giving an instance a past ends nobody's lease.
         lease = CASE WHEN n.authority = 'none' THEN b.lease END,
         leased_until = CASE WHEN n.authority = 'none' THEN b.leased_until END,
         batch_to = CASE WHEN n.authority = 'none' THEN b.batch_to END,
         batch_first = CASE WHEN n.authority = 'none' THEN b.batch_first END
-    FROM (SELECT t.turn, t.execution, t.last_event, t.status, t.pin, t.authority, v_living[t.turn] IS NOT NULL AS lives
+    FROM (SELECT t.turn, t.execution, t.last_event, t.status, t.pin, t.authority, t.waiting, v_living[t.turn] IS NOT NULL AS lives
           FROM unnest(p_turns) AS t) AS n
     WHERE b.no = ANY (ARRAY[v_mailboxes[n.turn]]);
 

@@ -36,6 +36,7 @@ mod migrate;
 mod news;
 mod node;
 mod options;
+mod overview;
 mod pooler;
 mod postgres_provider;
 mod prepare;

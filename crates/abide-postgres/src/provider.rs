@@ -9,9 +9,10 @@ use abide_model::{
 use abide_provider::rows::{MessageRow, WorkRow};
 use abide_provider::{
     Abilities, Ability, Authority, Changes, CommitRows, Committed, Consumed, DispatcherCapabilityFilter,
-    Enqueue, ExecutionMetadata, FinishedWork, InstanceLease, Lane, LeaseInstances, LeaseWork, Operation,
-    OrchestrationItem, Provider, ProviderAdmin, ProviderError, Rejection, SessionFetchConfig, Start,
-    StolenLeases, StoreError, TagFilter, Turn, TurnCommit, WorkLease,
+    Enqueue, ExecutionMetadata, FinishedWork, InstanceLease, InstanceOverview, Lane, LeaseInstances,
+    LeaseWork, OVERVIEW_COUNT, OVERVIEW_OUTPUT, OVERVIEW_ROWS, Operation, OrchestrationItem, Provider,
+    ProviderAdmin, ProviderError, Rejection, SessionFetchConfig, Start, StolenLeases, StoreError, TagFilter,
+    Turn, TurnCommit, WorkLease,
 };
 use async_trait::async_trait;
 
@@ -27,6 +28,7 @@ use crate::node::enqueue::{Enqueue as Message, Once};
 use crate::node::finish::Finish;
 use crate::node::look::Look;
 use crate::node::renew::{RenewInstance, RenewWork};
+use crate::overview::overview_of;
 use crate::read::{StoredHistory, corrupt, damaged, kv_of, stored_history};
 use crate::rows::{NewMessage, NewWork};
 use crate::statements::Sql;
@@ -271,11 +273,7 @@ impl Provider for PostgresProvider {
     }
 
     fn abilities(&self) -> Abilities {
-        Abilities::ALL
-            .without(Ability::Serving)
-            .without(Ability::Blocking)
-            .without(Ability::Nodes)
-            .without(Ability::Overviews)
+        Abilities::ALL.without(Ability::Serving).without(Ability::Blocking).without(Ability::Nodes)
     }
 
     async fn lease_instances(&self, request: LeaseInstances) -> Result<Vec<InstanceLease>, StoreError> {
@@ -341,6 +339,20 @@ impl Provider for PostgresProvider {
             Unreadable::Row(error) => damaged(operation, instance, &error),
             Unreadable::History(error) => corrupt(operation, instance, &error),
         })?)
+    }
+
+    async fn read_overview(&self, instance: &str) -> Result<Option<InstanceOverview>, StoreError> {
+        let most = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
+        // A character may be spelt by two.
+        let output = i32::try_from(OVERVIEW_OUTPUT * 2).unwrap_or(i32::MAX);
+        let values: Values = vec![
+            Box::new(spelt(instance)),
+            Box::new(column(OVERVIEW_COUNT)),
+            Box::new(most(OVERVIEW_ROWS)),
+            Box::new(output),
+        ];
+        let rows = self.rows(Operation::ReadOverview, Sql::ReadOverview, values).await?;
+        Ok(rows.first().and_then(overview_of))
     }
 
     fn changes(&self, instance: &str) -> Option<Changes> {

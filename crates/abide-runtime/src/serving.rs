@@ -18,6 +18,8 @@ pub(crate) const ANOTHER_SUSPECT: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(crate) struct NodeServing {
     pub(crate) announcement: NodeAnnouncement,
+    /// What the announcement says, in a form that can be asked.
+    served: Handlers,
     /// `None` takes everything, as the reference does.
     handlers: Option<Arc<Handlers>>,
     suspect: Arc<Semaphore>,
@@ -58,7 +60,12 @@ impl NodeServing {
         let is_heard = abilities.has(Ability::Serving);
         let handlers = handlers_of(&announcement, settings.problem_policies).filter(|_| is_heard);
         let handlers = handlers.map(Arc::new);
-        Self { announcement, handlers, suspect: Arc::new(Semaphore::new(1)) }
+        Self { served: announcement.handlers(), announcement, handlers, suspect: Arc::new(Semaphore::new(1)) }
+    }
+
+    /// Whether this node has the code of an orchestration.
+    pub(crate) fn has_orchestration(&self, name: &str, version: &str) -> bool {
+        self.served.have_orchestration(name, version)
     }
 
     /// What the next lease call takes.

@@ -8,7 +8,9 @@ use abide_provider::{Ability, HoldWork, LeaseWork, Operation, Provider as _, Tag
 use abide_runtime::ProblemPolicy;
 use abide_sim::FaultPlan;
 use expect_test::{Expect, expect};
+use tracing::subscriber::set_default;
 
+use crate::lessons::listener::Listener;
 use crate::lessons::scene::{Code, Scene, Way, ways};
 
 /// Runs a test in each way in which the store keeps what instances wait for; in one if it writes its snapshot.
@@ -293,6 +295,40 @@ fn an_activity_that_no_live_node_serves() {
             Its last turn was 5 min ago."#]],
             )
             .await;
+    });
+}
+
+#[test]
+fn the_log_names_what_no_live_node_serves_once_per_name_and_minute() {
+    ways(&[Way::Fused, Way::Cold], async |scene: Scene| {
+        let listener = Listener::default();
+        let hearing = set_default(listener.clone());
+        let code = || {
+            build("b").orchestration("Order", |ctx, _| async move {
+                let activity = ctx.schedule_activity("Chrage", "");
+                let served_elsewhere = ctx.schedule_activity("Refund", "");
+                let child = ctx.schedule_sub_orchestration_versioned("Order", Some("2.0.0".to_owned()), "");
+                let _ended = futures::join!(activity, served_elsewhere, child);
+                Ok(String::new())
+            })
+        };
+        scene.node(code().activity("Charge", |_, _| async { Ok(String::new()) })).await;
+        scene.node(build("other").activity("Refund", |_, _| async { Ok(String::new()) })).await;
+        scene.pass(Duration::from_secs(1)).await;
+        let missing = "no live node serves activity 'Chrage' (did you mean 'Charge'?); it waits until";
+        let build = "no live node serves orchestration 'Order' 2.0.0 (registered: 1.0.0); it waits until";
+        for (minute, expected) in [(0, 1), (1, 2)] {
+            for number in 0..3 {
+                scene.start(&format!("order-{minute}-{number}"), "Order", "").await;
+            }
+            scene.pass(MINUTE).await;
+            assert_eq!(listener.count(missing), expected, "{:#?}", listener.lines());
+            assert_eq!(listener.count(build), expected, "{:#?}", listener.lines());
+        }
+        drop(hearing);
+        let line = listener.lines().into_iter().find(|line| line.contains(missing)).unwrap();
+        assert!(line.contains("instance_id=order-0-"), "{line}");
+        assert_eq!(listener.count("serves activity 'Refund'"), 0, "another node serves it");
     });
 }
 

@@ -3,7 +3,8 @@
 use abide_model::{Timestamp, WorkItem};
 use abide_provider::rows::Starter;
 use abide_provider::{
-    InstanceOverview, LeaseOverview, OVERVIEW_COUNT, OVERVIEW_OUTPUT, OVERVIEW_ROWS, ParentLink, WorkOverview,
+    InstanceOverview, LeaseOverview, OVERVIEW_COUNT, OVERVIEW_OUTPUT, OVERVIEW_ROWS, ParentLink,
+    WorkOverview, cut_output,
 };
 use rusqlite::{Row, params};
 
@@ -14,10 +15,13 @@ use crate::text::{Text, lossy, lossy_or_null};
 /// The class of messages that continue as new; a start has the one before.
 const CONTINUES: i64 = 2;
 
+/// The bytes of the longest character.
+const LONGEST_CHARACTER: usize = 4;
+
 impl Statements<'_> {
     pub(crate) fn overview(&self, id: &str, now: Timestamp) -> rusqlite::Result<Option<InstanceOverview>> {
         let at = column(now.as_millis());
-        let (most, output) = (column(OVERVIEW_COUNT), length(OVERVIEW_OUTPUT));
+        let (most, output) = (column(OVERVIEW_COUNT), length(OVERVIEW_OUTPUT * LONGEST_CHARACTER));
         let found = self.row(Sql::Overview, params![id, at, most, output], |row| {
             Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?, read_instance(row, now)?))
         })?;
@@ -56,7 +60,7 @@ fn read_instance(row: &Row<'_>, now: Timestamp) -> rusqlite::Result<InstanceOver
         execution_id,
         executions: counted(16)?,
         status: lossy(row, 5)?.parse().ok(),
-        output: lossy_or_null(row, 6)?,
+        output: lossy_or_null(row, 6)?.as_deref().map(cut_output),
         created: time(7)?.filter(|_| has_begun),
         updated: time(8)?.filter(|_| has_begun),
         completed: time(9)?,

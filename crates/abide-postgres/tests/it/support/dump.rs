@@ -62,7 +62,7 @@ impl Reader<'_> {
             "SELECT b.no, b.id, b.execution, b.last_event, b.status, b.pin, i.name, i.version, i.parent,
                             i.parent_execution, i.parent_event, i.created_at, b.updated_at, b.leased_until,
                             i.custom_status, i.custom_status_version,
-                            ARRAY(SELECT h FROM abide.batch(b.no, b.batch_to, b.batch_first) AS h)
+                            ARRAY(SELECT h FROM abide.batch(b.no, b.batch_to, b.batch_first) AS h), b.waiting
                      FROM abide.mailbox AS b JOIN abide.instance AS i ON i.no = b.no";
         for row in self.database.rows(query, &[]) {
             let (no, id): (i64, String) = (row.get(0), text(&row, 1));
@@ -210,6 +210,7 @@ fn describe(instance: &mut InstanceDump, row: &Row) {
     instance.updated = number(row, 12);
     instance.custom_status = some_text(row, 14);
     instance.custom_status_version = number(row, 15);
+    instance.waiting = some_text(row, 17);
 }
 
 fn add_events(execution: &mut ExecutionDump, events: &[Event], (first, last): (u64, u64)) {
