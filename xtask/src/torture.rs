@@ -134,6 +134,22 @@ pub(crate) const CAMPAIGNS: &[Campaign] = &[
     KILL,
     NODES,
     Campaign {
+        name: "deploys",
+        what: "two builds at once that cannot run each other's orders, and two services on one store, for a minute each",
+        tests: &[
+            "--package",
+            "abide-chaos",
+            "--test",
+            "it",
+            "--",
+            "deploys::",
+            "--test-threads=1",
+            "--nocapture",
+        ],
+        variable: "ABIDE_DEPLOY_SECONDS",
+        full_length: "60",
+    },
+    Campaign {
         name: "starts",
         what: "16 nodes start at once on an empty database, 20 times",
         tests: &["--package", "abide-chaos", "--test", "it", "--", "nodes::starts", "--nocapture"],

@@ -5,10 +5,14 @@
 //! the end gathers the [`Evidence`](check::Evidence) and [checks](check) it: nothing lost, nothing stuck, nothing failed that
 //! should not, every result that of a run, every history whole.
 //!
+//! A *deployment* ([`deploy`], the program `deploy-worker`) is a service whose builds differ: some cannot run what others
+//! began.
+//!
 //! Deliberately absent: anything that simulates. Processes, signals, the clock and the store are real; what needs every
 //! interleaving is tested in virtual time elsewhere.
 
 pub mod check;
+pub mod deploy;
 pub mod journal;
 pub mod program;
 pub mod skew;

@@ -135,7 +135,7 @@ impl Told {
     }
 }
 
-fn number<N: FromStr>(option: &str, value: &str) -> Result<N, WorkerError> {
+pub(crate) fn number<N: FromStr>(option: &str, value: &str) -> Result<N, WorkerError> {
     value.parse().map_err(|_| WorkerError::Usage(format!("{option} needs a number, not {value:?}")))
 }
 
@@ -186,7 +186,7 @@ async fn any_of(mut signals: [Signal; 2]) {
 }
 
 /// Ends the process when its standard input does.
-fn end_with_the_driver() -> std::io::Result<()> {
+pub(crate) fn end_with_the_driver() -> std::io::Result<()> {
     let watch = || {
         let mut nothing = Vec::new();
         let _read = std::io::stdin().read_to_end(&mut nothing);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use abide_memory::{Dump, InMemoryProvider};
 use abide_model::Timestamp;
-use abide_provider::{Abilities, Ability, Lane, Provider as _, StolenLeases};
+use abide_provider::{Lane, Provider as _, StolenLeases};
 use futures_executor::block_on;
 use futures_util::{FutureExt as _, StreamExt as _};
 
@@ -40,11 +40,6 @@ pub(crate) struct Done {
     pub(crate) differences: Vec<String>,
 }
 
-/// The abilities that the generated calls can tell apart. None of them serves by handlers, blocks, or announces a node.
-fn used(abilities: Abilities) -> Abilities {
-    abilities.without(Ability::Serving).without(Ability::Blocking).without(Ability::Nodes)
-}
-
 impl<'a> Pair<'a> {
     /// Both empty.
     pub(crate) fn open(subject: &'a mut dyn Subject, seed: u64) -> Self {
@@ -52,7 +47,7 @@ impl<'a> Pair<'a> {
         let memory =
             InMemoryProvider::with_seams(Arc::new(clock.clone()), Arc::new(SeededEntropy::new(seed)));
         subject.open(seed, Timestamp::from_millis(BEGIN_MS));
-        assert_eq!(used(memory.abilities()), used(subject.provider().abilities()));
+        assert_eq!(memory.abilities(), subject.provider().abilities());
         let world = World::new(BEGIN_MS, subject.reopening(), subject.numbers());
         let mut pair = Self { world, clock, memory, subject, listeners: Vec::new() };
         pair.listen();

@@ -139,8 +139,12 @@ impl Ending {
     const fn reasons(&self) -> (&'static str, &'static str) {
         match self.verdict {
             Verdict::Completed(_) => (TERMINAL_COMPLETED, "parent completed"),
+            // The second is what an execution ends with that is canceled without its code.
+            Verdict::Cancelled { .. }
+            | Verdict::Failed(ErrorDetails::Application { kind: AppErrorKind::Cancelled { .. }, .. }) => {
+                (TERMINAL_CANCELLED, "parent canceled")
+            }
             Verdict::Failed(_) => (TERMINAL_FAILED, "parent failed"),
-            Verdict::Cancelled { .. } => (TERMINAL_CANCELLED, "parent canceled"),
             Verdict::ContinuedAsNew(_) => (TERMINAL_CONTINUED_AS_NEW, "parent continued as new"),
         }
     }

@@ -2,7 +2,7 @@
 -- there is a delay. outcomes are 'ok' or 'lost', one per token; a token comes once.
 CREATE FUNCTION abide.abandon_instances(
     p_mailboxes bigint[], p_nonces bigint[], p_delays_ms bigint[], p_ignored boolean[],
-    OUT outcomes text[], OUT wakes boolean, OUT due_at bigint
+    OUT outcomes text[], OUT wakes bigint[], OUT due_at bigint
 ) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE

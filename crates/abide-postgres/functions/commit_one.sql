@@ -5,7 +5,7 @@
 CREATE FUNCTION abide.commit_one(
     p_turn abide.new_turn, p_work abide.new_work[], p_messages abide.new_message[], p_node bigint,
     p_instance_offer abide.instance_offer, p_work_offer abide.work_offer,
-    OUT outcome text, OUT instance text, OUT was_running boolean, OUT wakes boolean, OUT due_at bigint, OUT tags text[],
+    OUT outcome text, OUT instance text, OUT was_running boolean, OUT wakes bigint[], OUT due_at bigint, OUT routes bigint[],
     OUT now bigint, OUT instance_leases abide.instance_lease[], OUT messages abide.leased_message[], OUT work_leases abide.work_lease[],
     OUT last_work bigint
 ) LANGUAGE plpgsql AS $$
@@ -15,8 +15,8 @@ DECLARE
     v_lease bigint;    v_leased_until bigint;    v_of bigint;    v_session text;    -- of the activity that a fused step uses up
     v_lives boolean;    v_begins boolean;
     v_was abide.instance;    v_is abide.instance;
-    v_queued record;    v_sessions text[] := '{}';    v_session_tags text[] := '{}';
-    v_unsettled boolean;    v_ready bigint;    v_due bigint;    -- what it offers, and when that changes
+    v_queued record;    v_sessions text[] := '{}';    v_session_routes bigint[] := '{}';
+    v_unsettled boolean;    v_ready bigint;    v_due bigint;    v_attempts integer;    -- what it offers, and when that changes
     v_message abide.new_message;    v_sent bigint;    v_hidden_until bigint;    -- its only message
     v_may_have_timers boolean := true;    v_looks_again boolean;
     v_is_wanted boolean;    v_is_known boolean;    v_until bigint;    v_handed record;    -- whether and how it is leased again
@@ -30,7 +30,7 @@ BEGIN
     now := abide.now();
     outcome := abide.verdict(p_turn, v_box, v_lease, v_leased_until, v_of, now);
     instance := v_box.id;    was_running := coalesce(v_box.status IN ('Running', 'ContinuedAsNew'), false);
-    tags := '{}';    wakes := false;
+    routes := '{}';    wakes := '{}';
     IF outcome <> 'ok' THEN
         RETURN;
     END IF;
@@ -113,34 +113,38 @@ BEGIN
     -- Work, then sessions, which come last in the order: that of a fused step was active; what was queued changes lanes.
     IF cardinality(p_work) > 0 THEN
         v_queued := abide.write_work(p_work, ARRAY[v_box.no], p_node, p_work_offer, now);
-        tags := v_queued.tags;    work_leases := v_queued.leases;    last_work := v_queued.last;
-        v_sessions := v_queued.sessions;    v_session_tags := v_queued.session_tags;
+        routes := v_queued.routes;    work_leases := v_queued.leases;    last_work := v_queued.last;
+        v_sessions := v_queued.sessions;    v_session_routes := v_queued.session_routes;
     END IF;
     IF cardinality(v_sessions) > 0 OR v_session IS NOT NULL THEN
         PERFORM abide.hold_sessions(v_sessions || v_session);
         PERFORM abide.use_sessions(ARRAY[v_session], now);
-        PERFORM abide.settle_lanes(v_sessions, v_session_tags, now);
+        PERFORM abide.settle_lanes(v_sessions, v_session_routes, now);
     END IF;
 
     -- Messages to itself. One is mostly all: then what it offers is known by what was there before, and by that one. A fused step has no
     -- mail, and its mailbox says whether some is due.
-    v_unsettled := p_turn.work IS NULL OR v_box.lease IS NOT NULL OR cardinality(p_messages) > 0;
-    v_looks_again := cardinality(p_messages) > CASE WHEN v_lives AND p_messages[1].class <> 3 THEN 1 ELSE 0 END;
+    v_unsettled := p_turn.work IS NULL OR v_box.lease IS NOT NULL OR v_box.flags > 0 OR cardinality(p_messages) > 0;
+    v_looks_again := cardinality(p_messages) > CASE WHEN v_lives AND p_messages[1].class NOT IN (3, 5) THEN 1 ELSE 0 END;
     IF v_looks_again THEN
         PERFORM abide.post(p_messages, ARRAY[v_box.no], CASE WHEN v_lives THEN ARRAY[v_box.no] ELSE '{}' END, now);
+        SELECT b.flags INTO v_box.flags FROM abide.mailbox AS b WHERE b.no = v_box.no;
     ELSE
-        IF p_turn.work IS NULL OR v_box.lease IS NOT NULL THEN
-            SELECT s.ready, s.due_at INTO v_ready, v_due FROM abide.standing(v_box.no, v_lives) AS s;
+        IF p_turn.work IS NULL OR v_box.lease IS NOT NULL OR v_box.flags > 0 THEN
+            SELECT s.ready, s.due_at, s.attempts INTO v_ready, v_due, v_attempts
+            FROM abide.standing(v_box.no, CASE WHEN v_lives THEN p_turn.execution ELSE 0 END, '') AS s;
         ELSE
             v_due := v_box.due_at;
         END IF;
         v_may_have_timers := NOT v_lives OR v_ready IS NOT NULL OR v_due IS NOT NULL;
         IF cardinality(p_messages) > 0 THEN
             v_message := p_messages[1];
-            INSERT INTO abide.message (mailbox, class, visible_at, execution, event, parent, item)
+            INSERT INTO abide.message (mailbox, class, visible_at, execution, event, parent, item, code)
             VALUES (v_box.no, v_message.class, CASE WHEN v_message.visible_at > now THEN v_message.visible_at END, v_message.execution,
-                    v_message.event, v_message.parent, v_message.item)
+                    v_message.event, v_message.parent, v_message.item,
+                    CASE WHEN v_message.class IN (1, 2) THEN abide.route_no(v_message.orchestration, v_message.version, '', '') END)
             RETURNING no, visible_at INTO v_sent, v_hidden_until;
+            v_attempts := coalesce(v_attempts, CASE WHEN v_hidden_until IS NULL THEN 0 END);
             v_ready := coalesce(v_ready, CASE WHEN v_hidden_until IS NULL THEN v_sent END);    v_due := least(v_due, v_hidden_until);
             v_may_have_timers := v_may_have_timers OR v_message.class = 4;
         END IF;
@@ -151,7 +155,8 @@ BEGIN
     END IF;
     IF v_looks_again THEN
         v_unsettled := true;
-        SELECT s.ready, s.due_at INTO v_ready, v_due FROM abide.standing(v_box.no, v_lives) AS s;
+        SELECT s.ready, s.due_at, s.attempts INTO v_ready, v_due, v_attempts
+        FROM abide.standing(v_box.no, CASE WHEN v_lives THEN p_turn.execution ELSE 0 END, '') AS s;
     END IF;
 
     -- Its position, the end of its lease, and what it offers; if somebody waits for that, it is leased to him instead (abide.settle).
@@ -162,22 +167,42 @@ BEGIN
         v_box.status := coalesce(p_turn.status, CASE WHEN v_begins THEN 'Running' END, v_box.status);
         v_box.pin := coalesce(p_turn.pin, CASE WHEN v_begins THEN '' END, v_box.pin);
         v_box.updated_at := now;    v_box.waiting := p_turn.waiting;
+        -- The route of one that ended is not looked at.
+        IF v_begins OR p_turn.status = 'Running' OR p_turn.pin IS NOT NULL OR p_turn.name IS NOT NULL OR p_turn.version IS NOT NULL THEN
+            v_box.route := 0;
+        END IF;
+    END IF;
+    IF v_box.flags & 1 = 1 THEN
+        PERFORM abide.heal(v_box.no, p_turn.execution, v_box.status, now);
     END IF;
     v_box.lease := NULL;    v_box.leased_until := NULL;    v_box.batch_to := NULL;    v_box.batch_first := NULL;
+    -- By whom it can be leased: mostly by those as before.
+    IF v_box.flags > 0 OR v_ready IS NOT NULL AND (v_attempts >= 3 OR v_box.route = 0 OR v_box.status <> 'Running') THEN
+        IF v_box.flags = 0 AND v_ready = v_sent AND v_message.class = 2 AND p_turn.status = 'ContinuedAsNew' THEN
+            v_box.route := abide.route_no(coalesce(v_message.orchestration, ''), coalesce(v_message.version, ''), v_box.pin, '') * 2
+                         + CASE WHEN v_box.pin <> '' THEN 274877906944 ELSE 0 END;
+        ELSE
+            SELECT r.route, r.flags, least(v_due, r.retry_at) INTO v_box.route, v_box.flags, v_due
+            FROM abide.routed(v_box, v_attempts, now) AS r;
+        END IF;
+    ELSIF v_ready IS NOT NULL THEN
+        v_box.route := v_box.route & ~1::bigint;
+    END IF;
     v_is_wanted := v_ready IS NOT NULL AND coalesce(cardinality(p_instance_offer.nonces), 0) > 0
-        AND (p_instance_offer.pins IS NULL OR v_box.pin = '' OR v_box.pin = ANY (p_instance_offer.pins))
-        AND NOT abide.is_passed_by(v_ready, p_instance_offer.pins);
+        AND abide.takes_route(v_box.route, p_instance_offer.routes, p_instance_offer.known, p_instance_offer.marks,
+                              CASE WHEN p_instance_offer.suspects IS NOT NULL THEN 0 END)
+        AND NOT abide.is_passed_by(v_ready, p_instance_offer);
     v_until := abide.later(now, p_instance_offer.lease_ms);
     -- If it has no other mail than the start of its next execution, what abide.hand_out would find out is known.
-    v_is_known := v_is_wanted AND v_ready = v_sent AND v_message.class = 2 AND p_turn.status = 'ContinuedAsNew';
+    v_is_known := v_is_wanted AND v_box.flags = 0 AND v_ready = v_sent AND v_message.class = 2 AND p_turn.status = 'ContinuedAsNew';
     IF v_is_known THEN
         v_box.lease := p_instance_offer.nonces[1];    v_box.leased_until := v_until;    v_box.ready := NULL;    v_box.due_at := v_until;
         v_box.batch_to := 0;    v_box.batch_first := v_sent;
         instance_leases := ARRAY[ROW (v_box.no, v_box.lease, v_box.id, v_box.execution, v_box.last_event, v_box.status, v_is.name, v_is.version,
-                                      v_is.parent, v_is.parent_execution, v_is.parent_event)::abide.instance_lease];
+                                      v_is.parent, v_is.parent_execution, v_is.parent_event, NULL)::abide.instance_lease];
         messages := ARRAY[ROW (v_box.no, v_sent, 1, v_message.item)::abide.leased_message];
     ELSIF NOT v_is_wanted THEN
-        wakes := v_ready IS NOT NULL;
+        wakes := CASE WHEN v_ready IS NOT NULL THEN ARRAY[v_box.route] ELSE '{}' END;
         IF v_unsettled THEN
             v_box.ready := v_ready;    v_box.due_at := v_due;    due_at := v_due;
         END IF;
@@ -185,7 +210,8 @@ BEGIN
     UPDATE abide.mailbox AS b
     SET execution = v_box.execution, last_event = v_box.last_event, status = v_box.status, pin = v_box.pin, updated_at = v_box.updated_at,
         unbroken = v_box.unbroken, lease = v_box.lease, leased_until = v_box.leased_until, batch_to = v_box.batch_to,
-        batch_first = v_box.batch_first, ready = v_box.ready, due_at = v_box.due_at, waiting = v_box.waiting
+        batch_first = v_box.batch_first, ready = v_box.ready, due_at = v_box.due_at, route = v_box.route, flags = v_box.flags,
+        waiting = v_box.waiting
     WHERE b.no = v_box.no;
     IF v_is_wanted AND v_is_known IS NOT TRUE THEN
         v_handed := abide.hand_out(ARRAY[v_box.no], p_instance_offer.nonces, v_until);

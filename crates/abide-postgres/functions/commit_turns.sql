@@ -4,14 +4,14 @@
 -- p_outline says what the turns are like, and who is known by name only.
 --
 -- instances[turn]: whose turn it was. was_running[turn]: whether it was an instance that had not ended. pruned_…[turn]: what its prune
--- took. The other results are news for those who wait, to be told when this is committed: whether an instance can be leased, when that
--- may change, under which tags there is new work, and whose leases on work are gone, and why. What calls that wait would take of it, by
+-- took. The other results are news for those who wait, to be told when this is committed: under which routes an instance can be leased, when
+-- that may change, under which there is new work, and whose leases on work are gone, and why. What calls that wait would take of it, by
 -- the offers, is leased to them at once, and not told. last_work is the highest number of new work.
 CREATE FUNCTION abide.commit_turns(
     p_turns abide.new_turn[], p_work abide.new_work[], p_revoked abide.revoked_work[], p_messages abide.new_message[],
     p_outline abide.outline, p_instance_offer abide.instance_offer, p_work_offer abide.work_offer,
     OUT outcomes text[], OUT instances text[], OUT was_running boolean[], OUT pruned_executions bigint[], OUT pruned_events bigint[],
-    OUT wakes boolean, OUT due_at bigint, OUT tags text[], OUT stolen text[], OUT because text[],
+    OUT wakes bigint[], OUT due_at bigint, OUT routes bigint[], OUT stolen text[], OUT because text[],
     OUT now bigint, OUT instance_leases abide.instance_lease[], OUT messages abide.leased_message[], OUT work_leases abide.work_lease[],
     OUT last_work bigint
 ) LANGUAGE plpgsql AS $$
@@ -30,7 +30,7 @@ DECLARE
     v_pruned abide.numbered[];                             -- executions to be pruned
     v_taken record;    v_queued record;    v_settled record;
     v_executions bigint[];
-    v_sessions text[] := '{}';    v_session_tags text[] := '{}';
+    v_sessions text[] := '{}';    v_session_routes bigint[] := '{}';
     v_turn integer;
 BEGIN
     IF cardinality(p_outline.required) > 0 THEN
@@ -126,17 +126,20 @@ BEGIN
         updated_at = CASE WHEN n.lives THEN now ELSE b.updated_at END,
         waiting = CASE WHEN n.lives THEN n.waiting ELSE b.waiting END,
         unbroken = CASE WHEN n.lives AND n.execution - b.execution > 1 THEN n.execution ELSE b.unbroken END,
+        -- The route of one that ended is not looked at.
+        route = CASE WHEN n.lives AND (n.execution > b.execution OR n.reroutes) THEN 0 ELSE b.route END,
         -- Giving an instance a past ends nobody's lease.
         lease = CASE WHEN n.authority = 'none' THEN b.lease END,
         leased_until = CASE WHEN n.authority = 'none' THEN b.leased_until END,
         batch_to = CASE WHEN n.authority = 'none' THEN b.batch_to END,
         batch_first = CASE WHEN n.authority = 'none' THEN b.batch_first END
-    FROM (SELECT t.turn, t.execution, t.last_event, t.status, t.pin, t.authority, t.waiting, v_living[t.turn] IS NOT NULL AS lives
+    FROM (SELECT t.turn, t.execution, t.last_event, t.status, t.pin, t.authority, t.waiting, v_living[t.turn] IS NOT NULL AS lives,
+                 coalesce(t.status = 'Running', false) OR t.pin IS NOT NULL OR t.name IS NOT NULL OR t.version IS NOT NULL AS reroutes
           FROM unnest(p_turns) AS t) AS n
     WHERE b.no = ANY (ARRAY[v_mailboxes[n.turn]]);
 
     -- Work: those rows that go, which nobody should be given any more, then new ones.
-    tags := '{}';    stolen := '{}';    because := '{}';
+    routes := '{}';    stolen := '{}';    because := '{}';
     IF cardinality(v_doomed) > 0 THEN
         v_taken := abide.take_back(
             ARRAY(SELECT CASE WHEN v_mailboxes[d.turn] IS NOT NULL THEN d.number END FROM unnest(v_doomed) AS d), v_why, now);
@@ -147,15 +150,15 @@ BEGIN
     END IF;
     IF cardinality(v_work) > 0 THEN
         v_queued := abide.write_work(v_work, v_mailboxes, p_outline.node, p_work_offer, now);
-        tags := v_queued.tags;    work_leases := v_queued.leases;    last_work := v_queued.last;
+        routes := v_queued.routes;    work_leases := v_queued.leases;    last_work := v_queued.last;
         -- The lanes to settle; those of what was taken back are there.
-        v_sessions := v_queued.sessions || v_sessions;    v_session_tags := v_queued.session_tags;
+        v_sessions := v_queued.sessions || v_sessions;    v_session_routes := v_queued.session_routes;
     END IF;
     -- Sessions come last in the order: that of a fused step was active; what was queued or taken back changes lanes.
     IF cardinality(v_sessions) > 0 OR v_verdict.sessions IS NOT NULL THEN
         PERFORM abide.hold_sessions(v_sessions || v_verdict.sessions);
         PERFORM abide.use_sessions(v_verdict.sessions, now);
-        PERFORM abide.settle_lanes(v_sessions, v_session_tags, now);
+        PERFORM abide.settle_lanes(v_sessions, v_session_routes, now);
     END IF;
 
     -- Messages, in order; then timers that nobody waits for.
@@ -180,7 +183,12 @@ BEGIN
     IF cardinality(v_made) > 0 AND EXISTS (SELECT FROM unnest(outcomes) AS o WHERE o <> 'ok') THEN
         PERFORM abide.unregister(v_made);
     END IF;
-    wakes := false;
+    IF v_verdict.refuses THEN
+        PERFORM abide.heal(b.no, t.execution, b.status, now) FROM unnest(p_turns) AS t
+        JOIN abide.mailbox AS b ON b.no = ANY (ARRAY[v_mailboxes[t.turn]])
+        WHERE b.flags & 1 = 1 AND t.authority <> 'none';
+    END IF;
+    wakes := '{}';
     IF cardinality(v_unsettled) > 0 THEN
         v_settled := abide.settle(v_unsettled, p_instance_offer, now);
         wakes := v_settled.wakes;    due_at := v_settled.due_at;

@@ -11,7 +11,7 @@
 CREATE FUNCTION abide.delete_instances(
     p_ids text[], p_scope text, p_force boolean, p_ends text[], p_before bigint, p_rows bigint,
     OUT outcome text, OUT culprit text, OUT child text, OUT instances bigint, OUT executions bigint, OUT events bigint,
-    OUT items bigint, OUT stolen text[], OUT because text[], OUT gone text[], OUT wakes boolean, OUT due_at bigint,
+    OUT items bigint, OUT stolen text[], OUT because text[], OUT gone text[], OUT wakes bigint[], OUT due_at bigint,
     OUT held bigint[]
 ) LANGUAGE plpgsql AS $$
 #variable_conflict use_column

@@ -5,7 +5,7 @@
 CREATE FUNCTION abide.enqueue_messages(
     p_messages abide.new_message[], p_delays_ms bigint[], p_keys bytea[], p_only_once boolean[],
     p_offer abide.instance_offer,
-    OUT outcomes text[], OUT wakes boolean, OUT due_at bigint,
+    OUT outcomes text[], OUT wakes bigint[], OUT due_at bigint,
     OUT now bigint, OUT instance_leases abide.instance_lease[], OUT messages abide.leased_message[]
 ) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
@@ -55,7 +55,7 @@ BEGIN
 
     PERFORM abide.post(
         ARRAY(SELECT ROW (m.turn, m.recipient, m.class, greatest(m.visible_at, abide.later(now, p_delays_ms[m.turn])),
-                          m.execution, m.event, m.parent, m.item)::abide.new_message
+                          m.execution, m.event, m.parent, m.item, m.orchestration, m.version)::abide.new_message
               FROM unnest(p_messages) AS m WHERE outcomes[m.turn] = 'ok' ORDER BY m.turn),
         v_locked, '{}', now);
     v_settled := abide.settle(v_locked, p_offer, now);

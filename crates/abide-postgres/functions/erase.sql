@@ -5,7 +5,7 @@
 CREATE FUNCTION abide.erase(
     p_mailboxes bigint[], p_ids text[], p_now bigint, p_rows bigint,
     OUT instances bigint, OUT executions bigint, OUT events bigint, OUT items bigint, OUT stolen text[], OUT because text[],
-    OUT wakes boolean, OUT due_at bigint, OUT held bigint[]
+    OUT wakes bigint[], OUT due_at bigint, OUT held bigint[]
 ) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
@@ -40,6 +40,7 @@ BEGIN
     WITH visible AS (DELETE FROM abide.message AS m WHERE m.mailbox = ANY (v_small) AND m.place IS NOT NULL RETURNING 1),
          hidden AS (DELETE FROM abide.message AS m WHERE m.mailbox = ANY (v_small) AND m.visible_at IS NOT NULL RETURNING 1)
     SELECT cardinality(v_work) + (SELECT count(*) FROM visible) + (SELECT count(*) FROM hidden) INTO items;
+    DELETE FROM abide.block WHERE mailbox = ANY (p_mailboxes);
     DELETE FROM abide.mailbox WHERE no = ANY (p_mailboxes);
     DELETE FROM abide.instance WHERE no = ANY (p_mailboxes);
     DELETE FROM abide.dead_letter WHERE instance = ANY (p_ids);
@@ -56,7 +57,10 @@ BEGIN
                                   AND (m.place <= b.batch_to OR m.place = b.batch_first) ORDER BY m.no LIMIT 1));
     DELETE FROM abide.message WHERE no = ANY (v_unborn);
     items := items + cardinality(v_unborn);
-    -- What was kept for the queues of a child was kept because it would start.
+    -- What was kept for the queues of a child was kept because it would start, and so was what blocked it.
+    DELETE FROM abide.block AS k WHERE k.mailbox = ANY (v_cradles)
+        AND (SELECT b.execution FROM abide.mailbox AS b WHERE b.no = k.mailbox) = 0
+        AND (SELECT true FROM abide.message AS s WHERE s.mailbox = k.mailbox AND s.class IN (1, 2) ORDER BY s.place LIMIT 1) IS NULL;
     WITH cradle AS MATERIALIZED (
         SELECT b.no FROM abide.mailbox AS b WHERE b.no = ANY (v_cradles) AND b.execution = 0
             AND (SELECT true FROM abide.message AS s WHERE s.mailbox = b.no AND s.class IN (1, 2) ORDER BY s.place LIMIT 1) IS NULL

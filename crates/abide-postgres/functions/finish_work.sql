@@ -4,7 +4,7 @@
 CREATE FUNCTION abide.finish_work(
     p_work bigint[], p_mailboxes bigint[], p_nonces bigint[], p_instances text[], p_items text[],
     p_offer abide.instance_offer,
-    OUT outcomes text[], OUT wakes boolean, OUT due_at bigint,
+    OUT outcomes text[], OUT wakes bigint[], OUT due_at bigint,
     OUT now bigint, OUT instance_leases abide.instance_lease[], OUT messages abide.leased_message[]
 ) LANGUAGE plpgsql AS $$
 #variable_conflict use_column

@@ -15,7 +15,8 @@ BEGIN
         FOREACH v_no IN ARRAY v_work LOOP
             EXIT WHEN v_bytes >= 16777216;
             UPDATE abide.work AS w
-            SET lease = p_nonces[coalesce(cardinality(leases), 0) + 1], leased_until = p_until, due_at = p_until, attempts = w.attempts + 1
+            SET lease = p_nonces[coalesce(cardinality(leases), 0) + 1], leased_until = p_until, due_at = p_until, attempts = w.attempts + 1,
+                route = abide.route_after(w.route, w.attempts + 1, w.is_unreadable)
             WHERE w.no = v_no
             RETURNING w.no, w.mailbox, w.lease, w.attempts, w.execution, w.activity, w.session, w.item INTO v_one;
             SELECT i.id, i.name, CASE WHEN i.status <> '' THEN i.version ELSE '' END AS version INTO v_of
@@ -40,7 +41,8 @@ BEGIN
     END IF;
     WITH leased AS (
         UPDATE abide.work AS w
-        SET lease = c.nonce, leased_until = p_until, due_at = p_until, attempts = w.attempts + 1
+        SET lease = c.nonce, leased_until = p_until, due_at = p_until, attempts = w.attempts + 1,
+            route = abide.route_after(w.route, w.attempts + 1, w.is_unreadable)
         FROM unnest(v_work, p_nonces) AS c (no, nonce) WHERE w.no = ANY (ARRAY[c.no])
         RETURNING w.no, w.mailbox, w.lease, w.attempts, w.execution, w.activity, w.session, w.item
     )

@@ -10,11 +10,13 @@ DECLARE
     v_first bigint;    v_attempts integer;    v_item text;    -- the message that starts an execution
     v_other record;    v_last bigint;                         -- those behind it
     v_bytes bigint;    v_bytes_of_others bigint;
+    v_block abide.block;                                      -- what blocks it, and who refused it
     v_handed_out bigint := 0;                                 -- bytes, by those before
 BEGIN
     FOR v_place IN 1 .. cardinality(p_taken) LOOP
         EXIT WHEN v_handed_out >= 16777216;
-        SELECT b.no, b.id, b.execution, b.last_event, b.status, i.name, i.version, i.parent, i.parent_execution, i.parent_event INTO v_box
+        SELECT b.no, b.id, b.execution, b.last_event, b.status, b.flags, i.name, i.version, i.parent, i.parent_execution, i.parent_event
+        INTO v_box
         FROM abide.mailbox AS b JOIN abide.instance AS i ON i.no = b.no WHERE b.no = p_taken[v_place];
         CONTINUE WHEN NOT FOUND;
         v_first := NULL;    v_bytes := 0;
@@ -49,8 +51,13 @@ BEGIN
             END LOOP;
         END IF;
         v_handed_out := v_handed_out + v_bytes;
+        v_block := NULL;
+        IF v_box.flags & 1 = 1 THEN
+            SELECT k.* INTO v_block FROM abide.block AS k WHERE k.mailbox = v_box.no;
+        END IF;
         leases := leases || ROW (v_box.no, p_nonces[v_place], v_box.id, v_box.execution, v_box.last_event, v_box.status, v_box.name,
-                                 v_box.version, v_box.parent, v_box.parent_execution, v_box.parent_event)::abide.instance_lease;
+                                 v_box.version, v_box.parent, v_box.parent_execution, v_box.parent_event,
+                                 CASE WHEN v_block.mailbox IS NOT NULL THEN v_block END)::abide.instance_lease;
         UPDATE abide.mailbox AS b
         SET lease = p_nonces[v_place], leased_until = p_until, ready = NULL, due_at = p_until, batch_to = coalesce(v_last, 0),
             batch_first = v_first

@@ -4,11 +4,11 @@
 -- turns that make no instance of what is none; says, whether a turn says something about its instance or execution, beyond its events. begins:
 -- one of them may be the first of its execution; alters: one may say something about an execution that was there. Null if there are none:
 -- emptied, mailboxes of turns that use up all that their lease handed out; unsettled, those after which what a mailbox offers may be another (a
--- fused step has no mail, and leaves none); sessions, those of the activities that fused steps use up.
+-- fused step has no mail, and leaves none); sessions, those of the activities that fused steps use up. refuses: builds refused one of them.
 CREATE FUNCTION abide.judge(
     p_turns abide.new_turn[], p_mailboxes bigint[], p_now bigint,
     OUT outcomes text[], OUT mailboxes bigint[], OUT living bigint[], OUT instances text[], OUT was_running boolean[], OUT says boolean[],
-    OUT begins boolean, OUT alters boolean, OUT emptied bigint[], OUT unsettled bigint[], OUT sessions text[]
+    OUT begins boolean, OUT alters boolean, OUT emptied bigint[], OUT unsettled bigint[], OUT sessions text[], OUT refuses boolean
 ) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 BEGIN
@@ -16,8 +16,8 @@ BEGIN
            array_agg(CASE WHEN j.outcome = 'ok' AND j.lives THEN j.no END), array_agg(j.id), array_agg(j.was_running),
            array_agg(j.outcome = 'ok' AND j.says), bool_or(j.begins), bool_or(j.alters),
            array_agg(j.no) FILTER (WHERE j.outcome = 'ok' AND j.empties), array_agg(j.no) FILTER (WHERE j.outcome = 'ok' AND j.unsettles),
-           array_agg(j.session) FILTER (WHERE j.outcome = 'ok' AND j.session IS NOT NULL)
-    INTO outcomes, mailboxes, living, instances, was_running, says, begins, alters, emptied, unsettled, sessions
+           array_agg(j.session) FILTER (WHERE j.outcome = 'ok' AND j.session IS NOT NULL), bool_or(j.is_refused)
+    INTO outcomes, mailboxes, living, instances, was_running, says, begins, alters, emptied, unsettled, sessions, refuses
     FROM (
         SELECT abide.verdict(t, b, w.lease, w.leased_until, w.mailbox, p_now) AS outcome,
                b.no, b.id, t.creates OR b.execution > 0 AS lives,
@@ -27,7 +27,7 @@ BEGIN
                t.execution > b.execution AS begins,
                t.execution = b.execution AND (t.status IS NOT NULL OR t.pin IS NOT NULL) AS alters,
                t.authority = 'lease' AND t.consumes_all AS empties,
-               t.authority <> 'work' OR b.lease IS NOT NULL AS unsettles, w.session
+               t.authority <> 'work' OR b.lease IS NOT NULL OR b.flags > 0 AS unsettles, b.flags & 1 = 1 AS is_refused, w.session
         FROM unnest(p_turns) AS t
         LEFT JOIN abide.mailbox AS b ON b.no = ANY (ARRAY[p_mailboxes[t.turn]])
         LEFT JOIN abide.work AS w ON w.no = ANY (ARRAY[t.work])

@@ -5,23 +5,27 @@ RETURNS bigint[] LANGUAGE plpgsql AS $$
 DECLARE
     v_one abide.new_message;
     v_messages abide.new_message[] := p_messages;
-    v_into bigint[];
+    v_into bigint[];    v_canceled bigint[];
 BEGIN
     IF cardinality(p_messages) = 1 AND p_messages[1].class <> 3 THEN
         v_one := p_messages[1];
-        INSERT INTO abide.message (mailbox, class, visible_at, execution, event, parent, item)
+        INSERT INTO abide.message (mailbox, class, visible_at, execution, event, parent, item, code)
         SELECT i.no, v_one.class, CASE WHEN v_one.visible_at > p_now THEN v_one.visible_at END, v_one.execution, v_one.event,
-               v_one.parent, v_one.item
+               v_one.parent, v_one.item, CASE WHEN v_one.class IN (1, 2) THEN abide.route_no(v_one.orchestration, v_one.version, '', '') END
         FROM abide.instance AS i WHERE i.id = v_one.recipient
         RETURNING ARRAY[mailbox] INTO v_into;
+        IF v_one.class = 5 THEN
+            UPDATE abide.mailbox AS b SET flags = b.flags | 2 WHERE b.no = ANY (v_into) AND b.flags & 2 = 0;
+        END IF;
         RETURN v_into;
     END IF;
     IF EXISTS (SELECT FROM unnest(p_messages) AS m WHERE m.class = 3) THEN
         v_messages := ARRAY(
-            SELECT ROW (m.turn, m.recipient, m.class, m.visible_at, m.execution, m.event, m.parent, m.item)::abide.new_message
+            SELECT ROW (m.turn, m.recipient, m.class, m.visible_at, m.execution, m.event, m.parent, m.item, m.orchestration, m.version)
+                   ::abide.new_message
             FROM (SELECT m.*, bool_or(m.class IN (1, 2)) OVER (PARTITION BY m.recipient ORDER BY m.place) AS starts
                   FROM unnest(p_messages) WITH ORDINALITY
-                       AS m (turn, recipient, class, visible_at, execution, event, parent, item, place)) AS m
+                       AS m (turn, recipient, class, visible_at, execution, event, parent, item, orchestration, version, place)) AS m
             LEFT JOIN abide.instance AS i ON i.id = ANY (ARRAY[m.recipient])
             -- "Is true" keeps these from becoming joins, which would compare each with each.
             WHERE m.class <> 3 OR (i.no IN (SELECT unnest(p_locked))) IS TRUE
@@ -29,13 +33,18 @@ BEGIN
             ORDER BY m.place);
     END IF;
     WITH sent AS (
-        INSERT INTO abide.message (mailbox, class, visible_at, execution, event, parent, item)
-        SELECT i.no, m.class, CASE WHEN m.visible_at > p_now THEN m.visible_at END, m.execution, m.event, m.parent, m.item
-        FROM unnest(v_messages) WITH ORDINALITY AS m (turn, recipient, class, visible_at, execution, event, parent, item, place)
+        INSERT INTO abide.message (mailbox, class, visible_at, execution, event, parent, item, code)
+        SELECT i.no, m.class, CASE WHEN m.visible_at > p_now THEN m.visible_at END, m.execution, m.event, m.parent, m.item,
+               CASE WHEN m.class IN (1, 2) THEN abide.route_no(m.orchestration, m.version, '', '') END
+        FROM unnest(v_messages) WITH ORDINALITY
+             AS m (turn, recipient, class, visible_at, execution, event, parent, item, orchestration, version, place)
         JOIN abide.instance AS i ON i.id = ANY (ARRAY[m.recipient])
         ORDER BY m.place
-        RETURNING mailbox
+        RETURNING mailbox, class
     )
-    SELECT array_agg(DISTINCT s.mailbox) INTO v_into FROM sent AS s;
+    SELECT array_agg(DISTINCT s.mailbox), array_agg(DISTINCT s.mailbox) FILTER (WHERE s.class = 5) INTO v_into, v_canceled FROM sent AS s;
+    IF v_canceled IS NOT NULL THEN
+        UPDATE abide.mailbox AS b SET flags = b.flags | 2 WHERE b.no = ANY (v_canceled) AND b.flags & 2 = 0;
+    END IF;
     RETURN v_into;
 END $$;

@@ -15,19 +15,19 @@ BEGIN
     -- All tables first, or none: somebody may be dropping them, one after the other, and neither should wait for the other.
     PERFORM nextval('abide.number'), nextval('abide.mailbox_number');
     LOCK TABLE abide.instance, abide.mailbox, abide.execution, abide.turn, abide.message, abide.work, abide.session, abide.lane,
-               abide.kv_store, abide.kv_delta, abide.request, abide.dead_letter IN ROW EXCLUSIVE MODE NOWAIT;
+               abide.kv_store, abide.kv_delta, abide.request, abide.dead_letter, abide.block IN ROW EXCLUSIVE MODE NOWAIT;
     -- As many turns are committed, and as one that is alone.
     FOREACH v_is_alone IN ARRAY '{false, true}'::boolean[] LOOP
         v_id := 'rehearsal ' || pg_backend_pid() || v_is_alone;
         v_turn := NULL;    v_outline := NULL;
-        v_message := ROW (1, v_id, 1, NULL, NULL, NULL, NULL, '{}')::abide.new_message;
+        v_message := ROW (1, v_id, 1, NULL, NULL, NULL, NULL, '{}', '', '')::abide.new_message;
         IF v_is_alone THEN
             PERFORM abide.start_one(v_message, NULL, convert_to(v_id, 'UTF8'), true, NULL);
         ELSE
             PERFORM abide.enqueue_messages(ARRAY[v_message], '{NULL}', '{NULL}', '{true}', NULL);
         END IF;
         SELECT b.no INTO v_mailbox FROM abide.mailbox AS b WHERE b.no = (SELECT i.no FROM abide.instance AS i WHERE i.id = v_id);
-        PERFORM abide.settle(ARRAY[v_mailbox], ROW (60000, '{1}', '{rehearsal}')::abide.instance_offer, abide.now());
+        PERFORM abide.settle(ARRAY[v_mailbox], ROW (60000, '{1}', '{0}', 0, NULL, NULL)::abide.instance_offer, abide.now());
         -- Also if somebody has waited for longer.
         PERFORM abide.hand_out(ARRAY[v_mailbox], '{1}', abide.later(abide.now(), 60000));
 
@@ -38,18 +38,18 @@ BEGIN
         v_turn.events := '[]';    v_turn.sets_custom_status := false;    v_turn.clears_kv := false;    v_turn.folds_kv := true;
         v_turn.ends_timers := false;    v_turn.authority := 'lease';
         -- Somebody waits for work, and is given what is older, under a tag that nobody else can have.
-        INSERT INTO abide.work (mailbox, execution, activity, tag, item) VALUES (v_mailbox, 1, 0, 'rehearsal', '{}');
+        INSERT INTO abide.work (mailbox, execution, activity, tag, route, item) VALUES (v_mailbox, 1, 0, 'rehearsal', 274877906946, '{}');
         v_outline.mailboxes := ARRAY[v_mailbox];    v_outline.required := ARRAY[v_id];    v_outline.optional := '{}';    v_outline.node := 1;
         v_outline.names := false;    v_outline.consumes_some := false;    v_outline.prunes := false;    v_outline.writes_kv := true;
         v_outline.timers := true;    v_outline.work := '{}';
-        v_work := ARRAY[ROW (1, NULL, 1, 1, NULL, 'rehearsal', 1, '{}')::abide.new_work];
-        v_offer := ROW (60000, '{1}', '{rehearsal}', 1, NULL)::abide.work_offer;
+        v_work := ARRAY[ROW (1, NULL, 1, 1, NULL, 'rehearsal', 1, '{}', NULL)::abide.new_work];
+        v_offer := ROW (60000, '{1}', 1, NULL, false)::abide.work_offer;
         IF v_is_alone THEN
-            v_message := ROW (1, v_id, 4, abide.later(abide.now(), 60000), 1, 2, NULL, '{}')::abide.new_message;
+            v_message := ROW (1, v_id, 4, abide.later(abide.now(), 60000), 1, 2, NULL, '{}', NULL, NULL)::abide.new_message;
             PERFORM abide.commit_one(v_turn, v_work, ARRAY[v_message], 1, NULL, v_offer);
         ELSE
-            v_work := v_work || ROW (1, NULL, 1, 2, NULL, 'rehearsal', 2, '{}')::abide.new_work;
-            v_note := ROW (1, v_id, 3, NULL, NULL, NULL, NULL, '{}')::abide.new_message;
+            v_work := v_work || ROW (1, NULL, 1, 2, NULL, 'rehearsal', 2, '{}', NULL)::abide.new_work;
+            v_note := ROW (1, v_id, 3, NULL, NULL, NULL, NULL, '{}', NULL, NULL)::abide.new_message;
             PERFORM abide.commit_turns(ARRAY[v_turn], v_work, '{}', ARRAY[v_message, v_note], v_outline, NULL, v_offer);
         END IF;
         DELETE FROM abide.message WHERE no = ANY (ARRAY(

@@ -1,6 +1,7 @@
 -- Makes leases last longer. outcomes are 'ok', 'lost', or 'busy' if another holds the row, one per token; a token comes once. One row that
--- is held must not cost the others their leases, so only a call that p_waits waits for it, and not for long.
-CREATE FUNCTION abide.renew_instances(p_mailboxes bigint[], p_nonces bigint[], p_extend_ms bigint[], p_waits boolean)
+-- is held must not cost the others their leases, so only a call that p_waits waits for it, and not for long. p_node was seen now; that is written
+-- every ten seconds.
+CREATE FUNCTION abide.renew_instances(p_mailboxes bigint[], p_nonces bigint[], p_extend_ms bigint[], p_waits boolean, p_node bigint)
 RETURNS text[] LANGUAGE plpgsql AS $$
 DECLARE
     v_now bigint;
@@ -25,6 +26,7 @@ BEGIN
         WHERE b.no = ANY (ARRAY[r.no]) AND r.no = ANY (v_locked) AND b.lease = r.nonce AND b.leased_until > v_now RETURNING b.no
     )
     SELECT coalesce(array_agg(no), '{}') INTO v_held FROM renewed;
+    UPDATE abide.node AS n SET seen_at = v_now WHERE n.owner = p_node AND n.seen_at <= v_now - 10000;
     RETURN ARRAY(SELECT CASE WHEN r.no = ANY (v_held) THEN 'ok'
                              WHEN r.no = ANY (v_there) AND r.no <> ALL (v_locked) THEN 'busy'
                              ELSE 'lost' END

@@ -1,6 +1,7 @@
 -- The same for leases on work; their sessions were active now, but for those that another holds: whoever does is about to say so himself, or
 -- the next renewal will.
-CREATE FUNCTION abide.renew_work(p_work bigint[], p_nonces bigint[], p_extend_ms bigint[], p_waits boolean) RETURNS text[] LANGUAGE plpgsql AS $$
+CREATE FUNCTION abide.renew_work(p_work bigint[], p_nonces bigint[], p_extend_ms bigint[], p_waits boolean, p_node bigint)
+RETURNS text[] LANGUAGE plpgsql AS $$
 DECLARE
     v_now bigint;
     v_there bigint[];
@@ -26,6 +27,7 @@ BEGIN
     )
     SELECT coalesce(array_agg(no), '{}'), array_agg(DISTINCT session) FILTER (WHERE session IS NOT NULL)
     INTO v_held, v_sessions FROM renewed;
+    UPDATE abide.node AS n SET seen_at = v_now WHERE n.owner = p_node AND n.seen_at <= v_now - 10000;
     IF v_sessions IS NOT NULL THEN
         v_sessions := ARRAY(SELECT s.name FROM abide.session AS s WHERE s.name = ANY (v_sessions) ORDER BY s.name FOR UPDATE SKIP LOCKED);
         PERFORM abide.use_sessions(v_sessions, v_now);

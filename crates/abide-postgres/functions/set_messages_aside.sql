@@ -26,13 +26,13 @@ BEGIN
     )
     SELECT array_agg(no) INTO dead FROM buried;
     UPDATE abide.message AS m
-    SET attempts = m.attempts + 1, visible_at = v_now + 1000 * least(power(2, least(m.attempts, 10)), 60)::bigint
+    SET attempts = m.attempts + 1, code = NULL, visible_at = v_now + 1000 * least(power(2, least(m.attempts, 10)), 60)::bigint
     WHERE m.no = ANY (p_messages) AND m.mailbox = p_mailbox;
 
     UPDATE abide.mailbox SET lease = NULL, leased_until = NULL, batch_to = NULL, batch_first = NULL WHERE no = p_mailbox;
     v_settled := abide.settle(ARRAY[p_mailbox], NULL, v_now);
     due_at := v_settled.due_at;
-    IF v_settled.wakes THEN
+    IF cardinality(v_settled.wakes) > 0 THEN
         SELECT h.leases, h.messages INTO leases, messages
         FROM abide.hand_out(ARRAY[p_mailbox], ARRAY[p_nonce], v_mailbox.leased_until) AS h;
     END IF;

@@ -3,7 +3,7 @@
 -- it died.
 CREATE FUNCTION abide.set_work_aside(
     p_work bigint, p_mailbox bigint, p_nonce bigint, p_poison text, p_claim bigint, p_owner text, p_lock bigint, p_activity bigint,
-    OUT is_dead boolean, OUT wakes boolean, OUT due_at bigint
+    OUT is_dead boolean, OUT wakes bigint[], OUT due_at bigint
 ) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
@@ -27,17 +27,19 @@ BEGIN
                 v_work.item);
         INSERT INTO abide.message (mailbox, class, item)
         SELECT b.no, 0, p_poison FROM abide.mailbox AS b WHERE b.no = p_mailbox;
-        v_settled := abide.settle(ARRAY[p_mailbox], NULL, v_now);
-        wakes := v_settled.wakes;    due_at := v_settled.due_at;
     ELSE
         UPDATE abide.work
-        SET lease = NULL, leased_until = NULL, due_at = v_now + 1000 * least(power(2, least(attempts - 1, 10)), 60)::bigint
+        SET lease = NULL, leased_until = NULL, is_unreadable = true, route = abide.work_route_of(NULL, tag), due_at = v_now + 1000 * least(power(2, least(attempts - 1, 10)), 60)::bigint
         WHERE no = p_work;
     END IF;
     IF v_work.session IS NOT NULL THEN
         PERFORM abide.hold_sessions(ARRAY[v_work.session]);
         UPDATE abide.session SET owner = p_owner, locked_until = p_lock, last_active_at = p_activity
         WHERE name = v_work.session AND claims = p_claim;
-        PERFORM abide.settle_lanes(ARRAY[v_work.session], NULL, v_now);
+        PERFORM abide.settle_lanes(ARRAY[v_work.session], ARRAY[(SELECT w.route FROM abide.work AS w WHERE w.no = p_work)], v_now);
+    END IF;
+    IF is_dead THEN
+        v_settled := abide.settle(ARRAY[p_mailbox], NULL, v_now);
+        wakes := v_settled.wakes;    due_at := v_settled.due_at;
     END IF;
 END $$;

@@ -3,13 +3,13 @@
 -- those of abide.enqueue_messages, for one.
 CREATE FUNCTION abide.start_one(
     p_message abide.new_message, p_delay_ms bigint, p_key bytea, p_only_once boolean, p_offer abide.instance_offer,
-    OUT outcomes text[], OUT wakes boolean, OUT due_at bigint,
+    OUT outcomes text[], OUT wakes bigint[], OUT due_at bigint,
     OUT now bigint, OUT instance_leases abide.instance_lease[], OUT messages abide.leased_message[]
 ) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
     v_hour_ago bigint;
-    v_mailbox bigint;    v_sent bigint;
+    v_mailbox bigint;    v_sent bigint;    v_code bigint;    v_route bigint;
     v_hidden_until bigint;    v_leased_until bigint;
 BEGIN
     IF EXISTS (SELECT FROM abide.instance AS i WHERE i.id = p_message.recipient) THEN
@@ -18,7 +18,7 @@ BEGIN
         FROM abide.enqueue_messages(ARRAY[p_message], ARRAY[p_delay_ms], ARRAY[p_key], ARRAY[p_only_once], p_offer) AS e;
         RETURN;
     END IF;
-    now := abide.now();    wakes := false;
+    now := abide.now();    wakes := '{}';
     IF p_key IS NOT NULL THEN
         v_hour_ago := now - 3600000;
         INSERT INTO abide.request AS r (key, seen_at) VALUES (p_key, now)
@@ -38,20 +38,22 @@ BEGIN
     END IF;
     now := abide.now();    outcomes := '{ok}';
     v_hidden_until := greatest(p_message.visible_at, abide.later(now, p_delay_ms));
-    INSERT INTO abide.message (mailbox, class, visible_at, execution, event, parent, item)
+    v_code := abide.route_no(p_message.orchestration, p_message.version, '', '');    v_route := coalesce(v_code, 1) * 2;
+    INSERT INTO abide.message (mailbox, class, visible_at, execution, event, parent, item, code)
     VALUES (v_mailbox, p_message.class, CASE WHEN v_hidden_until > now THEN v_hidden_until END, p_message.execution, p_message.event,
-            p_message.parent, p_message.item)
+            p_message.parent, p_message.item, v_code)
     RETURNING no, visible_at INTO v_sent, v_hidden_until;
-    IF v_hidden_until IS NULL AND coalesce(cardinality(p_offer.nonces), 0) > 0 AND NOT abide.is_passed_by(v_sent, p_offer.pins) THEN
+    IF v_hidden_until IS NULL AND coalesce(cardinality(p_offer.nonces), 0) > 0
+       AND abide.takes_route(v_route, p_offer.routes, p_offer.known, p_offer.marks, p_offer.suspects) AND NOT abide.is_passed_by(v_sent, p_offer) THEN
         v_leased_until := abide.later(now, p_offer.lease_ms);
-        INSERT INTO abide.mailbox (no, id, lease, leased_until, batch_to, batch_first, due_at)
-        VALUES (v_mailbox, p_message.recipient, p_offer.nonces[1], v_leased_until, 0, v_sent, v_leased_until);
+        INSERT INTO abide.mailbox (no, id, lease, leased_until, batch_to, batch_first, due_at, route)
+        VALUES (v_mailbox, p_message.recipient, p_offer.nonces[1], v_leased_until, 0, v_sent, v_leased_until, v_route);
         instance_leases := ARRAY[ROW (v_mailbox, p_offer.nonces[1], p_message.recipient, 0, 0, '', '', 'unknown', NULL, NULL,
-                                      NULL)::abide.instance_lease];
+                                      NULL, NULL)::abide.instance_lease];
         messages := ARRAY[ROW (v_mailbox, v_sent, 1, p_message.item)::abide.leased_message];
     ELSE
-        wakes := v_hidden_until IS NULL;    due_at := v_hidden_until;
-        INSERT INTO abide.mailbox (no, id, ready, due_at)
-        VALUES (v_mailbox, p_message.recipient, CASE WHEN wakes THEN v_sent END, v_hidden_until);
+        wakes := CASE WHEN v_hidden_until IS NULL THEN ARRAY[v_route] ELSE '{}' END;    due_at := v_hidden_until;
+        INSERT INTO abide.mailbox (no, id, ready, due_at, route)
+        VALUES (v_mailbox, p_message.recipient, CASE WHEN v_hidden_until IS NULL THEN v_sent END, v_hidden_until, v_route);
     END IF;
 END $$;

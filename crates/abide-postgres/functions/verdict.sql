@@ -11,7 +11,7 @@ CREATE FUNCTION abide.verdict(
         WHEN p_turn.authority = 'work' AND p_box.leased_until > p_now THEN 'leased'
         WHEN p_turn.authority = 'work' AND (p_box.no, p_box.execution, p_box.last_event)
              <> (p_turn.expected_mailbox, p_turn.expected_execution, p_turn.expected_event) THEN 'moved'
-        WHEN p_turn.authority = 'work' AND CASE WHEN p_box.lease IS NULL AND p_box.execution > 0
+        WHEN p_turn.authority = 'work' AND CASE WHEN p_box.lease IS NULL AND p_box.execution > 0 AND p_box.flags = 0
                                                 THEN p_box.ready IS NOT NULL OR p_box.due_at <= p_now
                                                 ELSE abide.has_mail(p_box.no, p_now) END THEN 'mail'
         WHEN p_turn.execution < p_box.execution THEN 'over ' || p_box.execution

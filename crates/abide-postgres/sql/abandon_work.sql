@@ -1,1 +1,1 @@
-SELECT outcomes, tags, due_at FROM abide.abandon_work($1, $2, $3, $4)
+SELECT outcomes, routes, due_at FROM abide.abandon_work($1, $2, $3, $4)

@@ -1,1 +1,1 @@
-SELECT tags FROM abide.enqueue_work($1)
+SELECT routes FROM abide.enqueue_work($1)

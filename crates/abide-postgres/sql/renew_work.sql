@@ -1,1 +1,1 @@
-SELECT abide.renew_work($1, $2, $3, $4)
+SELECT abide.renew_work($1, $2, $3, $4, $5)

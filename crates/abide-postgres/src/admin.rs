@@ -3,9 +3,9 @@
 
 use abide_model::{Event, ExecutionStatus, PruneOptions, PruneResult};
 use abide_provider::{
-    AdminRefusal, DeleteInstanceResult, ExecutionInfo, InstanceFilter, InstanceInfo, InstancePage,
-    InstanceQuery, InstanceTree, Operation, OrphanFilter, Provider, ProviderAdmin, ProviderError,
-    QueueDepths, Retention, StoreError, SystemMetrics,
+    AdminRefusal, BlockedCounts, BlockedInstance, DeleteInstanceResult, ExecutionInfo, InstanceFilter,
+    InstanceInfo, InstancePage, InstanceQuery, InstanceTree, Operation, OrphanFilter, Provider,
+    ProviderAdmin, ProviderError, QueueDepths, Retention, StoreError, SystemMetrics,
 };
 use async_trait::async_trait;
 use tokio_postgres::Row;
@@ -194,6 +194,14 @@ impl ProviderAdmin for PostgresProvider {
         let row = self.one_row(operation, Sql::ServerTime, Vec::new()).await?;
         let filter = retention.filter(time(row.get(0)));
         Ok(self.delete_roots(operation, filter).await?)
+    }
+
+    async fn count_blocked(&self) -> Result<BlockedCounts, ProviderError> {
+        Ok(self.blocked_counts().await?)
+    }
+
+    async fn list_blocked(&self, limit: usize) -> Result<Vec<BlockedInstance>, ProviderError> {
+        Ok(self.blocked(Operation::ListBlocked, limit).await?)
     }
 }
 

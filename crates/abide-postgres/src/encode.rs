@@ -4,8 +4,8 @@
 
 use std::time::Duration;
 
-use abide_model::Timestamp;
-use abide_provider::rows::{CustomStatus, MessageClass, MessageRow, TimerRows, WorkRow};
+use abide_model::{Timestamp, WorkItem};
+use abide_provider::rows::{CustomStatus, MessageClass, MessageRow, Starter, TimerRows, WorkRow};
 use abide_provider::{Authority, CommitRows, Consumed, Operation, Rejection, StolenBecause, StoreError};
 
 use crate::rows::{NewMessage, NewTurn, NewValue, NewWork, RevokedWork};
@@ -189,6 +189,9 @@ impl NewMessage {
         let (class, execution, event) = class_columns(row.class);
         let parent = row.parent().map(spelt);
         fits(operation, "the id of a parent", parent.as_deref(), LONGEST_NAME)?;
+        let starter = Starter::of(&row.item);
+        let orchestration = starter.as_ref().map(|starter| spelt(&starter.orchestration_name));
+        let version = starter.as_ref().map(|starter| spelt(&starter.orchestration_version));
         Ok(Self {
             turn: 0,
             item: json(operation, &row.item)?,
@@ -198,6 +201,8 @@ impl NewMessage {
             execution,
             event,
             parent,
+            orchestration,
+            version,
         })
     }
 }
@@ -217,8 +222,14 @@ impl NewWork {
             session,
             tag,
             rank: None,
+            name: activity_name(&row.item).map(spelt),
         })
     }
+}
+
+/// The name of an activity to run.
+fn activity_name(item: &WorkItem) -> Option<&str> {
+    if let WorkItem::ActivityExecute { name, .. } = item { Some(name) } else { None }
 }
 
 fn value(key: &str, entry: Option<&abide_model::KvEntry>) -> NewValue {

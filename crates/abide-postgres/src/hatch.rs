@@ -4,19 +4,20 @@
 //! [promise](Promise) of that room along. What was leased then lies in a tray, and the call that waits takes it from there. It may have gone
 //! away, or be about to come back: what nobody takes within a moment goes back to the server.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use abide_provider::DispatcherCapabilityFilter;
 use tokio::sync::Notify;
 
 use crate::encode::number;
 use crate::lease::Looked;
-use crate::lease_instances::{nonces, passes};
-use crate::rows::{InstanceOffer, WorkOffer};
+use crate::lease_instances::nonces;
+use crate::routes::suspects;
+use crate::rows::{InstanceOffer, NewWork, WorkOffer};
 use crate::shared::Shared;
 use crate::terms::Terms;
+use crate::text::unspell;
 
 /// A call that brought some leases, and would have taken more, is usually followed by the next one within so long.
 const BACK_WITHIN: Duration = Duration::from_millis(2);
@@ -240,9 +241,14 @@ impl Promise {
         shared.hatch.promise(shared, most, |terms| matches!(terms, Terms::Instances { .. }))
     }
 
-    /// For at most so many activities under these tags.
-    pub(crate) fn of_work(shared: &Arc<Shared>, most: usize, tags: &BTreeSet<&str>) -> Option<Self> {
-        shared.hatch.promise(shared, most, |terms| terms.takes_work_under(tags))
+    /// For at most as many activities as these, by somebody who takes some of them.
+    pub(crate) fn of_work(shared: &Arc<Shared>, made: &[&mut NewWork]) -> Option<Self> {
+        shared.hatch.promise(shared, made.len(), |terms| made.iter().any(|work| takes(terms, work)))
+    }
+
+    /// Whether it is for somebody who takes this activity.
+    pub(crate) fn takes(&self, work: &NewWork) -> bool {
+        takes(&self.terms, work)
     }
 
     /// Whether it is for somebody with these terms.
@@ -252,27 +258,25 @@ impl Promise {
 
     /// What the server is told about those who wait for instances.
     pub(crate) fn instance_offer(&self) -> Option<InstanceOffer> {
-        let Terms::Instances { lease_ms, capabilities } = &self.terms else { return None };
-        let judged = |filter: &DispatcherCapabilityFilter| {
-            self.shared.pins().into_iter().filter(|pin| passes(filter, pin)).collect()
-        };
-        let nonces = nonces(&self.shared, self.count);
-        Some(InstanceOffer { lease_ms: *lease_ms, nonces, pins: capabilities.as_ref().map(judged) })
+        let Terms::Instances { lease_ms, filter } = &self.terms else { return None };
+        let admission = self.shared.routes.admitted(filter);
+        let (nonces, suspects) = (nonces(&self.shared, self.count), suspects(filter.serving.as_ref()));
+        let (routes, known, marks) = (admission.taken.clone(), admission.known, admission.marks);
+        Some(InstanceOffer { lease_ms: *lease_ms, nonces, routes, known, marks, suspects })
     }
 
-    /// What the server is told about those who wait for work, when some is made under these tags.
-    pub(crate) fn work_offer(&self, made: &BTreeSet<&str>) -> Option<WorkOffer> {
-        let Terms::Work { lease_ms, tags, .. } = &self.terms else { return None };
-        let is_wanted = |tag: &str| tags.as_ref().is_none_or(|tags| tags.contains(tag));
-        let tags = made.iter().filter(|tag| is_wanted(tag)).map(|tag| (*tag).to_owned()).collect();
+    /// What the server is told about those who wait for work.
+    pub(crate) fn work_offer(&self) -> Option<WorkOffer> {
+        let Terms::Work { lease_ms, filter, .. } = &self.terms else { return None };
+        let suspects = filter.serving.is_none();
         let (near, leaves_above) = (self.shared.prefers(), self.shared.leaves_above());
         let nonces = nonces(&self.shared, self.count);
-        Some(WorkOffer { lease_ms: *lease_ms, nonces, tags, near, leaves_above })
+        Some(WorkOffer { lease_ms: *lease_ms, nonces, near, leaves_above, suspects })
     }
 
     /// What was leased and is not kept by its holder can be leased again then.
     pub(crate) fn announce_end_of(&self, leased: &Looked) {
-        self.shared.waiters.announce(&self.terms.interest(), leased.leased_until(self.terms.lease_ms()));
+        self.shared.waiters.announce(self.terms.kind(), leased.leased_until(self.terms.lease_ms()));
     }
 
     /// Hands over what was leased. To be called when the callers of what made it have their answers.
@@ -314,6 +318,12 @@ impl Drop for Promise {
             self.shared.waiters.ring(&self.terms.interest());
         }
     }
+}
+
+/// Whether somebody takes this activity. What is handed over is never of a session.
+fn takes(terms: &Terms, work: &NewWork) -> bool {
+    let name = work.name.clone().map(unspell);
+    work.session.is_none() && terms.take_work(name.as_deref(), &work.tag)
 }
 
 /// What a call leased for others, to be handed over once its own callers have their answers.

@@ -12,7 +12,7 @@ use crate::encode::number;
 use crate::error::CallError;
 use crate::node::abandon::{AbandonInstance, AbandonWork, UNUSED};
 use crate::node::batch::Waiting;
-use crate::rows::{LeasedInstance, LeasedMessage, LeasedWork};
+use crate::rows::{LeasedInstance, LeasedMessage, LeasedWork, RouteRow, WorkRouteRow};
 use crate::server_time::ServerTime;
 use crate::shared::Shared;
 use crate::token::{MailboxToken, WorkToken};
@@ -45,8 +45,11 @@ pub(crate) struct Found {
     pub(crate) instances: Vec<LeasedInstance>,
     pub(crate) messages: Vec<LeasedMessage>,
     pub(crate) work: Vec<LeasedWork>,
-    /// Pins that the caller must judge first.
-    pub(crate) unjudged: Vec<String>,
+    /// Routes that the caller must judge first.
+    pub(crate) unjudged: Vec<RouteRow>,
+    pub(crate) unjudged_work: Vec<WorkRouteRow>,
+    /// Routes of instances to be canceled, which the caller takes if no live node has the code.
+    pub(crate) canceled: Vec<i64>,
 }
 
 impl Looked {
@@ -68,8 +71,10 @@ impl Looked {
             found.instances = row.try_get::<_, Option<_>>("leases")?.unwrap_or_default();
             found.messages = row.try_get::<_, Option<_>>("messages")?.unwrap_or_default();
             found.unjudged = row.try_get::<_, Option<_>>("unjudged")?.unwrap_or_default();
+            found.canceled = row.try_get::<_, Option<_>>("canceled")?.unwrap_or_default();
         } else {
             found.work = row.try_get::<_, Option<_>>("leases")?.unwrap_or_default();
+            found.unjudged_work = row.try_get::<_, Option<_>>("unjudged")?.unwrap_or_default();
         }
         let (now, due) = (row.try_get("now")?, row.try_get("due_at")?);
         let mut looked = Self::arrived(found, now, sent_at, shared);

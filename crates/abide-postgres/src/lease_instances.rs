@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use abide_model::WorkItem;
+use abide_model::{ExecutionStatus, WorkItem};
 use abide_provider::rows::Starter;
 use abide_provider::{
-    DispatcherCapabilityFilter, InstanceLease, LeaseInstances, Message, MessageId, Operation, ParentLink,
-    Position, StoreError,
+    InstanceLease, LeaseInstances, Message, MessageId, Operation, ParentLink, Position, StoreError,
 };
 
 use crate::PostgresProvider;
@@ -16,6 +15,7 @@ use crate::encode::{column, millis, number};
 use crate::lease::{InHand, Looked, Return};
 use crate::news::News;
 use crate::node::call::Values;
+use crate::routes::{InstanceFilter, Judgement, suspects};
 use crate::rows::{LeasedInstance, LeasedMessage};
 use crate::search::{Search, Took};
 use crate::shared::Shared;
@@ -27,12 +27,24 @@ use crate::text::unspell;
 pub(crate) struct InstanceSearch {
     pub(crate) request: LeaseInstances,
     pub(crate) operation: Operation,
+    filter: Arc<InstanceFilter>,
+    /// What the next look does about instances to be canceled that this node cannot run.
+    orphans: Orphans,
     taken: InHand<InstanceLease>,
+}
+
+/// Routes of instances to be canceled: those that no live node can run, and those that are left to one.
+#[derive(Debug, Default)]
+struct Orphans {
+    taken: Vec<i64>,
+    left: Vec<i64>,
 }
 
 impl InstanceSearch {
     pub(crate) fn new(operation: Operation, request: LeaseInstances, shared: &Arc<Shared>) -> Self {
-        Self { request, operation, taken: InHand::nothing(shared) }
+        let (capabilities, serving) = (request.capabilities.clone(), request.serving.clone());
+        let filter = Arc::new(InstanceFilter { capabilities, serving });
+        Self { request, operation, filter, orphans: Orphans::default(), taken: InHand::nothing(shared) }
     }
 }
 
@@ -40,8 +52,7 @@ impl Search for InstanceSearch {
     type Lease = InstanceLease;
 
     fn terms(&self) -> Terms {
-        let LeaseInstances { lease_for, capabilities, .. } = &self.request;
-        Terms::Instances { lease_ms: millis(*lease_for), capabilities: capabilities.clone() }
+        Terms::Instances { lease_ms: millis(self.request.lease_for), filter: Arc::clone(&self.filter) }
     }
 
     fn limit(&self) -> usize {
@@ -59,20 +70,20 @@ impl Search for InstanceSearch {
     fn values(&mut self, shared: &Shared, most: usize) -> Values {
         let taken: Vec<i64> =
             self.taken.leases().iter().map(|lease| column(lease.position.incarnation)).collect();
-        let (pins, refused) = match &self.request.capabilities {
-            None => (None, None),
-            Some(filter) => {
-                let (pins, refused): (Vec<_>, Vec<_>) =
-                    shared.pins().into_iter().partition(|pin| passes(filter, pin));
-                (Some(pins), Some(refused))
-            }
-        };
+        let admission = shared.routes.admitted(&self.filter);
+        let routes = admission.taken.as_ref().map(|taken| [&taken[..], &self.orphans.taken].concat());
+        let left = [&admission.left[..], &self.orphans.left].concat();
+        let had_suspect = self.taken.leases().iter().any(|lease| lease.suspicion().is_suspect());
+        let suspects = suspects(self.filter.serving.as_ref()).map(|most| if had_suspect { 0 } else { most });
         vec![
             Box::new(i32::try_from(most).unwrap_or(i32::MAX)),
             Box::new(millis(self.request.lease_for)),
             Box::new(nonces(shared, most)),
-            Box::new(pins),
-            Box::new(refused),
+            Box::new(routes),
+            Box::new(admission.known),
+            Box::new(admission.marks),
+            Box::new(suspects),
+            Box::new(left),
             Box::new(taken),
         ]
     }
@@ -83,9 +94,14 @@ impl Search for InstanceSearch {
         mut looked: Looked,
     ) -> Result<Took<InstanceLease>, StoreError> {
         if !looked.found.unjudged.is_empty() {
-            store.shared.note_pins(std::mem::take(&mut looked.found.unjudged));
+            store.shared.routes.learn_instances(std::mem::take(&mut looked.found.unjudged));
             return Ok(Took::LookAgain);
         }
+        if !looked.found.canceled.is_empty() {
+            self.judge_orphans(store, &looked.found.canceled).await?;
+            return Ok(Took::LookAgain);
+        }
+        self.orphans = Orphans::default();
         let mut batches = by_mailbox(std::mem::take(&mut looked.found.messages));
         let is_readable = |leased: &LeasedInstance| {
             batches.get(&leased.mailbox).is_none_or(|batch| batch.unreadable.is_empty())
@@ -113,9 +129,23 @@ impl Search for InstanceSearch {
         }
         Ok(Took::Leases(self.taken.hand_over(looked.server_time())))
     }
+}
 
-    fn hint(&self) -> News {
-        News::of_instances(Some(true), None)
+impl InstanceSearch {
+    /// An instance that is to be canceled is left to a live node that can run it.
+    async fn judge_orphans(&mut self, store: &PostgresProvider, canceled: &[i64]) -> Result<(), StoreError> {
+        let nodes = store.live_nodes(self.operation).await?;
+        let handlers: Vec<_> = nodes.iter().map(|node| node.announcement.handlers()).collect();
+        for column in canceled {
+            let route = store.shared.routes.instance(*column);
+            let is_orphan = route.is_some_and(|route| {
+                self.filter.judge(&route) != Judgement::Left
+                    && !handlers.iter().any(|handlers| handlers.can_run(&route))
+            });
+            let routes = if is_orphan { &mut self.orphans.taken } else { &mut self.orphans.left };
+            routes.push(*column);
+        }
+        Ok(())
     }
 }
 
@@ -198,6 +228,7 @@ impl PostgresProvider {
 fn describe(leased: LeasedInstance, messages: Vec<Message>) -> InstanceLease {
     let token = leased.token().to_string();
     let is_instance = leased.execution > 0;
+    let status = status_of(&leased);
     let starter =
         if is_instance { None } else { messages.iter().find_map(|message| Starter::of(&message.item)) };
     let (orchestration_name, orchestration_version, parent) = if let Some(starter) = starter {
@@ -221,19 +252,20 @@ fn describe(leased: LeasedInstance, messages: Vec<Message>) -> InstanceLease {
             execution_id: number(leased.execution),
             last_event_id: number(leased.last_event),
         },
-        status: leased.status.parse().ok(),
+        status,
         orchestration_name,
         orchestration_version,
         parent,
         messages,
-        refused: None,
+        refused: leased.block.map(|block| Box::new(block.told())),
         preloaded: None,
     }
 }
 
-/// A pin that cannot be parsed passes: what cannot be compared is decided by whoever replays it.
-pub(crate) fn passes(filter: &DispatcherCapabilityFilter, pin: &str) -> bool {
-    semver::Version::parse(pin).map_or(true, |version| filter.is_compatible(&version))
+/// An instance whose status is damaged counts as one that runs. Its history cannot be read, so that it is blocked and keeps
+/// its mail.
+fn status_of(leased: &LeasedInstance) -> Option<ExecutionStatus> {
+    leased.status.parse().ok().or_else(|| (leased.execution > 0).then_some(ExecutionStatus::Running))
 }
 
 /// A nonce for each lease: random, because leases are committed without waiting for the disk, and a number that a crash took back must not

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use abide_model::{ScheduledActivityIdentifier, WorkItem};
 use abide_provider::unreadable::poison;
-use abide_provider::{LeaseWork, Operation, StoreError, TagFilter, WorkLease};
+use abide_provider::{LeaseWork, Operation, StoreError, Suspicion, TagFilter, WorkLease};
 
 use crate::PostgresProvider;
 use crate::encode::{json, millis, number, owner_column};
@@ -14,6 +14,7 @@ use crate::lease::{InHand, LULL, Looked};
 use crate::lease_instances::nonces;
 use crate::news::News;
 use crate::node::call::Values;
+use crate::routes::{WorkFilter, suspects};
 use crate::rows::LeasedWork;
 use crate::search::{Search, Took};
 use crate::shared::Shared;
@@ -26,8 +27,7 @@ use crate::token::WorkToken;
 pub(crate) struct WorkSearch {
     request: LeaseWork,
     operation: Operation,
-    /// As columns hold them; any, if there is no list.
-    tags: Option<BTreeSet<String>>,
+    filter: Arc<WorkFilter>,
     owner: Option<String>,
     /// Above which number the last look left work of other nodes to them.
     leaves_above: Option<i64>,
@@ -40,10 +40,11 @@ impl WorkSearch {
         request: LeaseWork,
         shared: &Arc<Shared>,
     ) -> Result<Self, StoreError> {
-        let tags = tag_columns(&request.tags);
+        let (tags, serving) = (tag_columns(&request.tags), request.serving.clone());
+        let filter = Arc::new(WorkFilter { tags, serving });
         let owner =
             request.session.as_ref().map(|session| owner_column(operation, &session.owner_id)).transpose()?;
-        Ok(Self { request, operation, tags, owner, leaves_above: None, taken: InHand::nothing(shared) })
+        Ok(Self { request, operation, filter, owner, leaves_above: None, taken: InHand::nothing(shared) })
     }
 }
 
@@ -51,8 +52,8 @@ impl Search for WorkSearch {
     type Lease = WorkLease;
 
     fn terms(&self) -> Terms {
-        let (tags, owner) = (self.tags.clone(), self.owner.clone());
-        Terms::Work { lease_ms: millis(self.request.lease_for), tags, owner }
+        let (filter, owner) = (Arc::clone(&self.filter), self.owner.clone());
+        Terms::Work { lease_ms: millis(self.request.lease_for), filter, owner }
     }
 
     fn limit(&self) -> usize {
@@ -74,7 +75,10 @@ impl Search for WorkSearch {
     fn values(&mut self, shared: &Shared, most: usize) -> Values {
         // Who does not wait is given what there is.
         self.leaves_above = shared.leaves_above().filter(|_| self.request.wait > LULL);
-        let tags: Option<Vec<String>> = self.tags.as_ref().map(|tags| tags.iter().cloned().collect());
+        let admission = shared.routes.admitted_work(&self.filter);
+        let is_suspect = |lease: &WorkLease| Suspicion::after(lease.attempt.saturating_sub(1)).is_suspect();
+        let had_suspect = self.taken.leases().iter().any(is_suspect);
+        let suspects = suspects(self.filter.serving.as_ref()).map(|most| if had_suspect { 0 } else { most });
         let session = self.request.session.as_ref().map(|session| millis(session.lock_timeout));
         let taken: Vec<i64> = self
             .taken
@@ -87,7 +91,10 @@ impl Search for WorkSearch {
             Box::new(i32::try_from(most).unwrap_or(i32::MAX)),
             Box::new(millis(self.request.lease_for)),
             Box::new(nonces(shared, most)),
-            Box::new(tags),
+            Box::new(admission.taken.clone()),
+            Box::new(admission.known),
+            Box::new(admission.marks),
+            Box::new(suspects),
             Box::new(self.owner.clone()),
             Box::new(session),
             Box::new(taken),
@@ -101,6 +108,10 @@ impl Search for WorkSearch {
         store: &PostgresProvider,
         mut looked: Looked,
     ) -> Result<Took<WorkLease>, StoreError> {
+        if !looked.found.unjudged_work.is_empty() {
+            store.shared.routes.learn_work(std::mem::take(&mut looked.found.unjudged_work));
+            return Ok(Took::LookAgain);
+        }
         let mut used_sessions = BTreeSet::new();
         for leased in std::mem::take(&mut looked.found.work) {
             let session = leased.session.clone();
@@ -124,11 +135,6 @@ impl Search for WorkSearch {
             return Ok(Took::LookAgain);
         }
         Ok(Took::Leases(self.taken.hand_over(looked.server_time())))
-    }
-
-    fn hint(&self) -> News {
-        // Of somebody who takes anything: whatever he was told of.
-        News { tags: self.tags.clone().unwrap_or_default(), ..News::default() }
     }
 }
 

@@ -21,6 +21,7 @@
 //! Deliberately absent: decisions. What a turn writes is computed by `abide_provider::CommitRows`; here it is written.
 
 mod admin;
+mod blocked;
 mod bulk;
 mod connect;
 mod encode;
@@ -35,6 +36,7 @@ mod listing;
 mod migrate;
 mod news;
 mod node;
+mod nodes;
 mod options;
 mod overview;
 mod pooler;
@@ -42,6 +44,7 @@ mod postgres_provider;
 mod prepare;
 mod provider;
 mod read;
+mod routes;
 mod rows;
 mod schema;
 mod search;

@@ -29,10 +29,15 @@ struct Migration {
     files: &'static [&'static str],
 }
 
-/// A migration's tables, then the functions in functions/, in an order in which each finds what it uses.
+/// A migration's tables, then the functions in functions/, in an order in which each finds what it uses, then what becomes of the rows that
+/// were there.
 macro_rules! with_functions {
-    ($tables:literal, $($name:literal,)*) => {
-        &[include_str!(concat!("../migrations/", $tables)), $(include_str!(concat!("../functions/", $name, ".sql")),)*]
+    ($tables:literal, $($name:literal,)* => $rows:literal) => {
+        &[
+            include_str!(concat!("../migrations/", $tables)),
+            $(include_str!(concat!("../functions/", $name, ".sql")),)*
+            include_str!(concat!("../migrations/", $rows)),
+        ]
     };
 }
 
@@ -55,7 +60,13 @@ const SECOND: Migration = Migration {
         "later",
         "standing",
         "batch",
-        "ready_pins",
+        "new_route",
+        "route_no",
+        "new_work_route",
+        "work_route_of",
+        "routed",
+        "takes_route",
+        "ready_routes",
         "is_passed_by",
         "hand_out",
         "settle",
@@ -64,8 +75,9 @@ const SECOND: Migration = Migration {
         "hold_sessions",
         "settle_lanes",
         "use_sessions",
-        "ready_tags",
-        "held_tags",
+        "next_work_route",
+        "ready_work_routes",
+        "route_after",
         "work_come_due",
         "sessions_come_due",
         "next_work_due",
@@ -83,6 +95,7 @@ const SECOND: Migration = Migration {
         "judge",
         "write_executions",
         "write_kv",
+        "routes_of_work",
         "write_work",
         "is_expected",
         "post",
@@ -90,6 +103,7 @@ const SECOND: Migration = Migration {
         "take_back",
         "prunable",
         "drop_executions",
+        "heal",
         "commit_turns",
         "commit_one",
         "finish_work",
@@ -104,6 +118,11 @@ const SECOND: Migration = Migration {
         "abandon_work",
         "set_messages_aside",
         "set_work_aside",
+        "block_instance",
+        "hold_work",
+        "retry_blocked",
+        "listening",
+        "announce_node",
         "is_finished",
         "tree",
         "unborn",
@@ -114,6 +133,7 @@ const SECOND: Migration = Migration {
         "prune_executions",
         "tell",
         "rehearse",
+        => "0002_rows.sql"
     ],
 };
 

@@ -9,12 +9,12 @@ use crate::encode::because_of;
 /// What is new.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(crate) struct News {
-    /// An instance can be leased.
-    pub(crate) instances: bool,
+    /// An instance can be leased under these routes.
+    pub(crate) instances: BTreeSet<i64>,
     /// When a message becomes visible, or the lease on an instance ends, by the server's clock.
     pub(crate) instances_due: Option<i64>,
-    /// There is work under these tags, as columns hold them.
-    pub(crate) tags: BTreeSet<String>,
+    /// There is work under these routes.
+    pub(crate) work: BTreeSet<i64>,
     /// When hidden work becomes visible.
     pub(crate) work_due: Option<i64>,
     /// Leases on work that were taken away.
@@ -24,13 +24,14 @@ pub(crate) struct News {
 }
 
 impl News {
-    pub(crate) fn of_instances(wakes: Option<bool>, due: Option<i64>) -> Self {
-        Self { instances: wakes.unwrap_or(false), instances_due: due, ..Self::default() }
+    pub(crate) fn of_instances(wakes: Option<Vec<i64>>, due: Option<i64>) -> Self {
+        let instances = wakes.unwrap_or_default().into_iter().collect();
+        Self { instances, instances_due: due, ..Self::default() }
     }
 
-    pub(crate) fn of_work(tags: Option<Vec<String>>, due: Option<i64>) -> Self {
-        let tags = tags.unwrap_or_default().into_iter().collect();
-        Self { tags, work_due: due, ..Self::default() }
+    pub(crate) fn of_work(routes: Option<Vec<i64>>, due: Option<i64>) -> Self {
+        let work = routes.unwrap_or_default().into_iter().collect();
+        Self { work, work_due: due, ..Self::default() }
     }
 
     /// What can be seen from outside; the rest is for those who look for something to do.
@@ -39,8 +40,8 @@ impl News {
         Self { stolen, changed, ..Self::default() }
     }
 
-    pub(crate) fn set_tags(&mut self, tags: Option<Vec<String>>) {
-        self.tags = tags.unwrap_or_default().into_iter().collect();
+    pub(crate) fn set_work(&mut self, routes: Option<Vec<i64>>) {
+        self.work = routes.unwrap_or_default().into_iter().collect();
     }
 
     pub(crate) fn set_stolen(&mut self, tokens: &[String], because: &[String]) {

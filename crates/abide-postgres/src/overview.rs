@@ -68,13 +68,14 @@ fn work_of(row: &Row, now: Timestamp) -> Vec<WorkOverview> {
     let attempts = row.get::<_, Option<Vec<i32>>>(22).unwrap_or_default();
     let due = row.get::<_, Option<Vec<Option<i64>>>>(23).unwrap_or_default();
     let leased = row.get::<_, Option<Vec<Option<i64>>>>(24).unwrap_or_default();
-    let all = activities.into_iter().zip(attempts).zip(due).zip(leased);
-    all.map(|(((activity, attempts), due), leased)| WorkOverview {
+    let held = row.get::<_, Option<Vec<bool>>>(25).unwrap_or_default();
+    let all = activities.into_iter().zip(attempts).zip(due).zip(leased).zip(held);
+    all.map(|((((activity, attempts), due), leased), is_held)| WorkOverview {
         event_id: number(activity),
         attempts: u32::try_from(attempts).unwrap_or_default(),
-        // Of leased work it is the end of the lease.
-        visible_at: due.filter(|_| leased.is_none()).and_then(|due| later(due, now)),
-        is_held: false,
+        // Of leased work it is the end of the lease, of held work the end of time.
+        visible_at: due.filter(|_| leased.is_none() && !is_held).and_then(|due| later(due, now)),
+        is_held,
         lease: lease_of(leased, now),
     })
     .collect()

@@ -4,17 +4,19 @@ use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 use abide_model::{
-    Event, KvEntry, OrchestrationStatus, ScheduledActivityIdentifier, SystemStats, Timestamp, WorkItem,
+    Event, ExecutionStatus, KvEntry, OrchestrationStatus, ScheduledActivityIdentifier, SystemStats,
+    Timestamp, WorkItem,
 };
 use abide_provider::rows::{MessageRow, WorkRow};
 use abide_provider::{
-    Abilities, Ability, Authority, Changes, CommitRows, Committed, Consumed, DispatcherCapabilityFilter,
-    Enqueue, ExecutionMetadata, FinishedWork, InstanceLease, InstanceOverview, Lane, LeaseInstances,
-    LeaseWork, OVERVIEW_COUNT, OVERVIEW_OUTPUT, OVERVIEW_ROWS, Operation, OrchestrationItem, Provider,
-    ProviderAdmin, ProviderError, Rejection, SessionFetchConfig, Start, StolenLeases, StoreError, TagFilter,
-    Turn, TurnCommit, WorkLease,
+    Abilities, Authority, BlockInstance, BlockedInstance, Changes, CommitRows, Committed, Consumed,
+    DispatcherCapabilityFilter, Enqueue, ExecutionMetadata, FinishedWork, HoldWork, InstanceLease,
+    InstanceOverview, Lane, LeaseInstances, LeaseWork, Node, NodeAnnouncement, OVERVIEW_COUNT,
+    OVERVIEW_OUTPUT, OVERVIEW_ROWS, Operation, OrchestrationItem, Provider, ProviderAdmin, ProviderError,
+    Rejection, SessionFetchConfig, Start, StolenLeases, StoreError, TagFilter, Turn, TurnCommit, WorkLease,
 };
 use async_trait::async_trait;
+use tokio_postgres::Row;
 
 use crate::PostgresProvider;
 use crate::encode::{EncodedTurn, Right, column, delay, id_column, json, millis, number, owner_column, time};
@@ -147,7 +149,7 @@ impl Provider for PostgresProvider {
         let row = WorkRow::of(item).map_err(|error| invalid(operation, &error))?;
         let work = NewWork::of(&row, operation)?;
         let row = self.one_row(operation, Sql::EnqueueWork, vec![Box::new(vec![work])]).await?;
-        self.shared.tell(News::of_work(row.get("tags"), None));
+        self.shared.tell(News::of_work(row.get("routes"), None));
         Ok(())
     }
 
@@ -273,7 +275,7 @@ impl Provider for PostgresProvider {
     }
 
     fn abilities(&self) -> Abilities {
-        Abilities::ALL.without(Ability::Serving).without(Ability::Blocking).without(Ability::Nodes)
+        Abilities::ALL
     }
 
     async fn lease_instances(&self, request: LeaseInstances) -> Result<Vec<InstanceLease>, StoreError> {
@@ -371,6 +373,34 @@ impl Provider for PostgresProvider {
     fn stolen_leases(&self) -> Option<StolenLeases> {
         Some(Box::pin(self.shared.stolen.listen()))
     }
+
+    async fn block_instance(&self, block: BlockInstance) -> Result<(), StoreError> {
+        self.block(block).await
+    }
+
+    async fn hold_work(&self, hold: HoldWork) -> Result<(), StoreError> {
+        self.hold(hold).await
+    }
+
+    async fn retry_blocked(&self, instance: &str) -> Result<bool, StoreError> {
+        self.retry(instance).await
+    }
+
+    async fn read_blocks(&self, instance: &str) -> Result<Vec<BlockedInstance>, StoreError> {
+        self.blocks(instance).await
+    }
+
+    async fn announce_node(&self, node: NodeAnnouncement) -> Result<(), StoreError> {
+        self.announce(node).await
+    }
+
+    async fn forget_node(&self, id: &str) -> Result<(), StoreError> {
+        self.forget(id).await
+    }
+
+    async fn nodes(&self) -> Result<Vec<Node>, StoreError> {
+        self.live_nodes(Operation::Nodes).await
+    }
 }
 
 impl PostgresProvider {
@@ -437,6 +467,13 @@ impl PostgresProvider {
         let rows = self.rows(operation, Sql::ReadLeased, values).await?;
         if rows.is_empty() {
             return Err(StoreError::lease_lost(operation));
+        }
+        let damaged_status = |row: &Row| {
+            let status: String = row.get(1);
+            (execution > 0 && status.parse::<ExecutionStatus>().is_err()).then_some(status)
+        };
+        if let Some(status) = rows.first().and_then(damaged_status) {
+            return Ok(Err(format!("its stored status '{status}' is none that an instance can have")));
         }
         Ok(stored_history(&rows).decode(after))
     }

@@ -1,4 +1,4 @@
-//! What a call carries and brings back, in the types of `migrations/0001_create_tables.sql`.
+//! What a call carries and brings back, in the types of the files in `migrations/`.
 //!
 //! A batch is a few flat arrays; `turn` says to which turn of the batch a row belongs, counted from one. It is set when the batch is put
 //! together.
@@ -70,6 +70,7 @@ pub(crate) struct NewWork {
     /// Among those that somebody waits for, counted from one.
     pub(crate) rank: Option<i32>,
     pub(crate) item: String,
+    pub(crate) name: Option<String>,
 }
 
 /// An activity to take back.
@@ -95,6 +96,54 @@ pub(crate) struct NewMessage {
     pub(crate) event: Option<i64>,
     pub(crate) parent: Option<String>,
     pub(crate) item: String,
+    /// Of what starts an execution: what it runs.
+    pub(crate) orchestration: Option<String>,
+    pub(crate) version: Option<String>,
+}
+
+/// What an instance needs of the node that leases it.
+#[derive(Debug, Clone, FromSql)]
+#[postgres(name = "route")]
+pub(crate) struct RouteRow {
+    pub(crate) no: i64,
+    pub(crate) orchestration: String,
+    pub(crate) version: String,
+    pub(crate) pin: String,
+    pub(crate) refused: String,
+    #[expect(dead_code, reason = "a column of the table")]
+    key: Option<i64>,
+}
+
+/// What an activity needs of the node that leases it.
+#[derive(Debug, Clone, FromSql)]
+#[postgres(name = "work_route")]
+pub(crate) struct WorkRouteRow {
+    pub(crate) no: i64,
+    pub(crate) activity: String,
+    pub(crate) tag: String,
+    #[expect(dead_code, reason = "a column of the table")]
+    key: Option<i64>,
+}
+
+/// The builds that refused an execution, and what blocks it.
+#[derive(Debug, Clone, FromSql)]
+#[postgres(name = "block")]
+pub(crate) struct BlockRow {
+    #[expect(dead_code, reason = "a column of the table")]
+    mailbox: i64,
+    #[expect(dead_code, reason = "a column of the table")]
+    execution: i64,
+    pub(crate) refused: String,
+    pub(crate) retry_after: Option<i64>,
+    #[expect(dead_code, reason = "a column of the table")]
+    retry_at: Option<i64>,
+    #[expect(dead_code, reason = "a column of the table")]
+    is_open: bool,
+    pub(crate) kind: Option<String>,
+    pub(crate) since: i64,
+    pub(crate) detail: String,
+    pub(crate) build: String,
+    pub(crate) event: Option<i64>,
 }
 
 /// An instance that was leased.
@@ -112,6 +161,7 @@ pub(crate) struct LeasedInstance {
     pub(crate) parent: Option<String>,
     pub(crate) parent_execution: Option<i64>,
     pub(crate) parent_event: Option<i64>,
+    pub(crate) block: Option<BlockRow>,
 }
 
 /// A message that came with a leased instance.
@@ -173,8 +223,13 @@ pub(crate) struct InstanceOffer {
     pub(crate) lease_ms: i64,
     /// One for each lease.
     pub(crate) nonces: Vec<i64>,
-    /// `None` takes all.
-    pub(crate) pins: Option<Vec<String>>,
+    /// Those that they take of all that are known; `None` takes all of them.
+    pub(crate) routes: Option<Vec<i64>>,
+    pub(crate) known: i64,
+    /// All without these marks, too; `None` if no others.
+    pub(crate) marks: Option<i64>,
+    /// How many suspects; `None` is any number.
+    pub(crate) suspects: Option<i32>,
 }
 
 /// The same for work.
@@ -183,12 +238,12 @@ pub(crate) struct InstanceOffer {
 pub(crate) struct WorkOffer {
     pub(crate) lease_ms: i64,
     pub(crate) nonces: Vec<i64>,
-    /// Those of what is made, as far as they are wanted.
-    pub(crate) tags: Vec<String>,
     /// Whose work comes first.
     pub(crate) near: Option<i64>,
     /// Above which number that of others is left to them.
     pub(crate) leaves_above: Option<i64>,
+    /// Whether they take suspects like others.
+    pub(crate) suspects: bool,
 }
 
 /// Rows of a batch, numbered by the turn they belong to.

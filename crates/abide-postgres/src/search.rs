@@ -58,16 +58,16 @@ fn share_of(most: usize, supply: Supply) -> usize {
 struct Errand<'s> {
     shared: &'s Shared,
     waiter: Waiter<'s>,
-    /// What others are told then, and under which tags.
-    hint: News,
+    interest: Interest,
     withheld: Option<Ours>,
     /// Whether he goes with something: then he had no use for more, or comes back for it.
     has_leases: bool,
 }
 
 impl<'s> Errand<'s> {
-    fn begin(shared: &'s Shared, interest: Interest, hint: News) -> Self {
-        Self { shared, waiter: shared.waiters.enter(interest), hint, withheld: None, has_leases: false }
+    fn begin(shared: &'s Shared, interest: Interest) -> Self {
+        let waiter = shared.waiters.enter(interest.clone());
+        Self { shared, waiter, interest, withheld: None, has_leases: false }
     }
 
     /// Before a look.
@@ -76,8 +76,8 @@ impl<'s> Errand<'s> {
     }
 
     fn withhold(&mut self, ours: Option<Ours>) {
-        if let Some(tags) = ours {
-            self.withheld.get_or_insert_default().extend(tags);
+        if let Some(routes) = ours {
+            self.withheld.get_or_insert_default().extend(routes);
         }
     }
 
@@ -88,17 +88,24 @@ impl<'s> Errand<'s> {
         } else if leased == most {
             self.tell(Pace::InTime);
         } else {
-            self.withheld = None;
+            // All that was for this node is taken. What is ready under other routes, it may have heard of before it knew them.
+            if let Some(withheld) = &mut self.withheld {
+                let taken = self.interest.among(self.interest.lane(withheld), &self.shared.routes);
+                withheld.retain(|route| !taken.contains(route));
+            }
+            self.withheld.take_if(|withheld| withheld.is_empty());
+            self.tell(Pace::AtOnce);
         }
     }
 
     /// There may be something for others.
     fn tell(&mut self, pace: Pace) {
-        if let Some(tags) = self.withheld.take() {
-            let mut news = self.hint.clone();
-            news.tags.extend(tags);
-            self.shared.outbox.put_with(news, pace);
-        }
+        let Some(routes) = self.withheld.take() else { return };
+        let news = match self.interest {
+            Interest::Instances(_) => News { instances: routes, ..News::default() },
+            Interest::Work(_) => News { work: routes, ..News::default() },
+        };
+        self.shared.outbox.put_with(news, pace);
     }
 }
 
@@ -120,7 +127,7 @@ impl PostgresProvider {
         let clock = &*self.shared.settings.clock;
         let deadline = clock.monotonic().saturating_add(wait);
         let terms = search.terms();
-        let mut errand = Errand::begin(&self.shared, terms.interest(), search.hint());
+        let mut errand = Errand::begin(&self.shared, terms.interest());
         let mut pause = self.pause_before(&terms, wait);
         let mut must_look = self.must_look(&terms, pause, wait);
         let mut has_looked = false;
@@ -294,9 +301,6 @@ pub(crate) trait Search {
         store: &PostgresProvider,
         looked: Looked,
     ) -> Result<Took<Self::Lease>, StoreError>;
-
-    /// What to tell the other nodes if there may be something for them.
-    fn hint(&self) -> News;
 }
 
 /// What became of what was found.

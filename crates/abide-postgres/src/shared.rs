@@ -17,11 +17,12 @@ use crate::node::outbox::{Outbox, Pace};
 use crate::node::removal::Removals;
 use crate::node::sessions::Sessions;
 use crate::options::Settings;
+use crate::routes::Routes;
 use crate::schema::Schema;
 use crate::statements::{Sql, Texts};
 use crate::stolen::Listeners;
 use crate::token::WorkToken;
-use crate::waiters::{Interest, Lane, Waiters};
+use crate::waiters::{Kind, Lane, Waiters};
 
 /// What the callers of a store share with the thread that talks to the server.
 pub(crate) struct Shared {
@@ -29,6 +30,7 @@ pub(crate) struct Shared {
     pub(crate) schema: Schema,
     pub(crate) texts: Texts,
     pub(crate) desk: Desk,
+    pub(crate) routes: Routes,
     pub(crate) waiters: Waiters,
     pub(crate) hatch: Hatch,
     pub(crate) horizon: Horizon,
@@ -45,15 +47,12 @@ pub(crate) struct Shared {
     pub(crate) is_listening: AtomicBool,
     /// Leases on work that were granted here and not yet ended here.
     held: Mutex<BTreeSet<WorkToken>>,
-    /// Pins that executions here are known to have.
-    pins: Mutex<BTreeSet<String>>,
+    /// What the nodes of this store said of themselves, by their ids, as columns hold it.
+    announced: Mutex<BTreeMap<String, String>>,
 }
 
 /// Looks that were before this say nothing about the slots of this node.
 const RECENT: Duration = Duration::from_millis(100);
-
-/// More pins than this are not remembered: there are a few versions in use, not thousands.
-const PINS: usize = 1_000;
 
 impl Shared {
     pub(crate) fn new(settings: Settings, schema: Schema) -> Self {
@@ -64,6 +63,7 @@ impl Shared {
             settings,
             schema,
             desk: Desk::default(),
+            routes: Routes::default(),
             waiters: Waiters::default(),
             hatch: Hatch::default(),
             horizon: Horizon::default(),
@@ -76,7 +76,7 @@ impl Shared {
             is_unreachable: AtomicBool::new(false),
             is_listening: AtomicBool::new(false),
             held: Mutex::default(),
-            pins: Mutex::default(),
+            announced: Mutex::default(),
         }
     }
 
@@ -102,23 +102,20 @@ impl Shared {
             self.changes.tell(instance);
         }
         // What somebody here will take, the others need not look for.
-        if news.instances && self.waiters.call_for_instances() {
-            news.instances = false;
+        if !news.instances.is_empty() {
+            let wanted_here = self.waiters.call_for(Lane::Instances(&news.instances), &self.routes);
+            news.instances.retain(|route| !wanted_here.contains(route));
         }
         let mut spare = News::default();
-        if !news.tags.is_empty() {
-            let wanted_here = self.waiters.call_for_work(&news.tags);
-            news.tags.retain(|tag| !wanted_here.contains(tag));
-            if self.waiters.leave_some(&news.tags, self.settings.clock.monotonic().saturating_sub(RECENT)) {
-                spare.tags = std::mem::take(&mut news.tags);
+        if !news.work.is_empty() {
+            let wanted_here = self.waiters.call_for(Lane::Work(&news.work), &self.routes);
+            news.work.retain(|route| !wanted_here.contains(route));
+            let since = self.settings.clock.monotonic().saturating_sub(RECENT);
+            if self.waiters.leave_some(&news.work, since, &self.routes) {
+                spare.work = std::mem::take(&mut news.work);
             }
         }
-        if let Some(due) = news.instances_due {
-            self.waiters.announce(&Interest::Instances, due);
-        }
-        if let Some(due) = news.work_due {
-            self.waiters.announce(&Interest::Work(None), due);
-        }
+        self.announce_due(&news);
         self.outbox.put(news);
         self.outbox.put_with(spare, Pace::InTime);
     }
@@ -131,18 +128,26 @@ impl Shared {
             }
         }
         self.stolen.tell(news.stolen);
-        if news.instances {
-            self.waiters.hint(Lane::Instances);
+        if !news.instances.is_empty() {
+            self.waiters.hint(Lane::Instances(&news.instances), &self.routes);
         }
-        if !news.tags.is_empty() {
-            self.waiters.hint(Lane::Work(&news.tags));
+        if !news.work.is_empty() {
+            self.waiters.hint(Lane::Work(&news.work), &self.routes);
         }
+        self.announce_due(&News { stolen: Vec::new(), ..news });
+    }
+
+    fn announce_due(&self, news: &News) {
         if let Some(due) = news.instances_due {
-            self.waiters.announce(&Interest::Instances, due);
+            self.waiters.announce(Kind::Instances, due);
         }
         if let Some(due) = news.work_due {
-            self.waiters.announce(&Interest::Work(None), due);
+            self.waiters.announce(Kind::Work, due);
         }
+    }
+
+    pub(crate) fn announced(&self) -> MutexGuard<'_, BTreeMap<String, String>> {
+        lock(&self.announced)
     }
 
     pub(crate) fn note_lease(&self, token: WorkToken) {
@@ -169,18 +174,6 @@ impl Shared {
         });
         let stolen: Vec<StolenLease> = stolen.collect();
         self.stolen.tell(stolen);
-    }
-
-    pub(crate) fn pins(&self) -> Vec<String> {
-        lock(&self.pins).iter().cloned().collect()
-    }
-
-    pub(crate) fn note_pins(&self, new: Vec<String>) {
-        let mut pins = lock(&self.pins);
-        if pins.len() + new.len() > PINS {
-            pins.clear();
-        }
-        pins.extend(new);
     }
 }
 

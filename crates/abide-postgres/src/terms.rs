@@ -1,23 +1,23 @@
 //! Under which terms calls lease, and which of them can stand in for each other.
 
-use std::collections::BTreeSet;
+use std::sync::Arc;
 
-use abide_provider::{DispatcherCapabilityFilter, NextLease};
+use abide_provider::NextLease;
 
 use crate::encode::millis;
-use crate::waiters::Interest;
+use crate::routes::{InstanceFilter, WorkFilter};
+use crate::waiters::{Interest, Kind};
 
 /// What a call leases, and how. Calls under the same terms can stand in for each other.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Terms {
     Instances {
         lease_ms: i64,
-        capabilities: Option<DispatcherCapabilityFilter>,
+        filter: Arc<InstanceFilter>,
     },
     Work {
         lease_ms: i64,
-        /// As columns hold them; any, if there is no list.
-        tags: Option<BTreeSet<String>>,
+        filter: Arc<WorkFilter>,
         /// Who takes work of sessions, too.
         owner: Option<String>,
     },
@@ -25,25 +25,37 @@ pub(crate) enum Terms {
 
 impl Terms {
     /// Those of somebody who would take the next turn of an instance.
-    pub(crate) fn of_next(NextLease { lease_for, capabilities, .. }: &NextLease) -> Self {
-        Self::Instances { lease_ms: millis(*lease_for), capabilities: capabilities.clone() }
+    pub(crate) fn of_next(NextLease { lease_for, capabilities, serving }: &NextLease) -> Self {
+        let filter = InstanceFilter { capabilities: capabilities.clone(), serving: serving.clone() };
+        Self::Instances { lease_ms: millis(*lease_for), filter: Arc::new(filter) }
     }
 
     pub(crate) fn interest(&self) -> Interest {
         match self {
-            Self::Instances { .. } => Interest::Instances,
-            Self::Work { tags, .. } => Interest::Work(tags.clone()),
+            Self::Instances { filter, .. } => Interest::Instances(Arc::clone(filter)),
+            Self::Work { filter, .. } => Interest::Work(Arc::clone(filter)),
         }
     }
 
-    /// Whether what is handed over under these terms is right for the others: it never is work of a session.
+    pub(crate) const fn kind(&self) -> Kind {
+        match self {
+            Self::Instances { .. } => Kind::Instances,
+            Self::Work { .. } => Kind::Work,
+        }
+    }
+
+    /// Whether what is handed over under these terms is right for the others: it never is work of a session, nor a suspect if
+    /// they say what they serve.
     pub(crate) fn share_a_tray(&self, other: &Self) -> bool {
         match (self, other) {
             (
-                Self::Work { lease_ms, tags, owner: _ },
-                Self::Work { lease_ms: other_ms, tags: other_tags, owner: _ },
-            ) => lease_ms == other_ms && tags == other_tags,
-            (Self::Instances { .. } | Self::Work { .. }, _) => self == other,
+                Self::Work { lease_ms, filter, owner: _ },
+                Self::Work { lease_ms: other_ms, filter: other, owner: _ },
+            ) => lease_ms == other_ms && filter.takes_like(other),
+            (Self::Instances { lease_ms, filter }, Self::Instances { lease_ms: other_ms, filter: other }) => {
+                lease_ms == other_ms && filter.takes_like(other)
+            }
+            (Self::Instances { .. } | Self::Work { .. }, _) => false,
         }
     }
 
@@ -52,11 +64,11 @@ impl Terms {
         *lease_ms
     }
 
-    pub(crate) fn takes_work_under(&self, made: &BTreeSet<&str>) -> bool {
+    /// Whether an activity with this name and tag is taken.
+    pub(crate) fn take_work(&self, name: Option<&str>, tag: &str) -> bool {
         match self {
             Self::Instances { .. } => false,
-            Self::Work { tags: None, .. } => !made.is_empty(),
-            Self::Work { tags: Some(tags), .. } => tags.iter().any(|tag| made.contains(tag.as_str())),
+            Self::Work { filter, .. } => filter.takes(name, tag),
         }
     }
 }

@@ -9,6 +9,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 
 use crate::lease::Times;
+use crate::routes::{InstanceFilter, Routes, WorkFilter};
 use crate::terms::Terms;
 
 /// Everyone who waits.
@@ -43,7 +44,7 @@ pub(crate) struct LastLook {
     pub(crate) has_drained: bool,
 }
 
-/// So many kinds of searches are remembered: as many as there are runtimes on one store with different tags, and then some.
+/// So many kinds of searches are remembered: as many as there are runtimes on one store that serve different things, and then some.
 const REMEMBERED: usize = 8;
 
 #[derive(Debug)]
@@ -53,11 +54,17 @@ struct Entry {
 }
 
 /// What somebody waits for.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(crate) enum Interest {
+    Instances(Arc<InstanceFilter>),
+    Work(Arc<WorkFilter>),
+}
+
+/// What can be leased.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
     Instances,
-    /// Work under one of these tags, as columns hold them; any, if there is no list.
-    Work(Option<BTreeSet<String>>),
+    Work,
 }
 
 /// What somebody who waits has heard.
@@ -79,8 +86,8 @@ struct State {
     due: Option<i64>,
 }
 
-/// News that this node made itself, and told nobody else: those of instances, or of work under these tags.
-pub(crate) type Ours = BTreeSet<String>;
+/// News that this node made itself, and told nobody else: the routes of instances, or of work.
+pub(crate) type Ours = BTreeSet<i64>;
 
 /// Somebody who waits; gone when it is dropped.
 #[derive(Debug)]
@@ -90,11 +97,11 @@ pub(crate) struct Waiter<'w> {
     heard: Arc<Heard>,
 }
 
-/// What a node hears of.
+/// What a node hears of: something can be leased under these routes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Lane<'a> {
-    Instances,
-    Work(&'a BTreeSet<String>),
+    Instances(&'a BTreeSet<i64>),
+    Work(&'a BTreeSet<i64>),
 }
 
 impl Waiters {
@@ -137,71 +144,66 @@ impl Waiters {
         register.looks.iter().find(|look| look.terms == *terms).map(|look| look.times.sent_at())
     }
 
-    /// Whether this node looks for work under all these tags, and has done so since then, but left some: it has no slots for more.
-    pub(crate) fn leave_some(&self, tags: &BTreeSet<String>, since: Duration) -> bool {
+    /// Whether this node looks for work under all these routes, and has done so since then, but left some: it has no slots for more.
+    pub(crate) fn leave_some(&self, work: &BTreeSet<i64>, since: Duration, known: &Routes) -> bool {
         let register = lock(&self.0);
-        let leaves = |tag: &String| {
+        let leaves = |route: i64| {
             register.looks.iter().any(|look| {
-                let is_under = look.terms.takes_work_under(&BTreeSet::from([tag.as_str()]));
+                let is_under =
+                    !look.terms.interest().among(Lane::Work(&BTreeSet::from([route])), known).is_empty();
                 is_under && !look.has_drained && look.times.sent_at() >= since
             })
         };
-        tags.iter().all(leaves)
+        work.iter().all(|route| leaves(*route))
     }
 
-    /// An instance can be leased, by what this node did: says whether somebody here will look for it.
-    pub(crate) fn call_for_instances(&self) -> bool {
-        let concerned = self.concerned(Lane::Instances);
-        for heard in &concerned {
-            heard.call_for_ours(BTreeSet::new());
-        }
-        !concerned.is_empty()
-    }
-
-    /// There is work under these tags, by what this node did: says which of them somebody here will look for.
-    pub(crate) fn call_for_work(&self, tags: &BTreeSet<String>) -> BTreeSet<String> {
+    /// Something can be leased, by what this node did: says under which of the routes somebody here will look for it.
+    pub(crate) fn call_for(&self, lane: Lane<'_>, known: &Routes) -> BTreeSet<i64> {
         let mut register = lock(&self.0);
-        register.heard_of.count_one(Lane::Work(tags));
+        register.heard_of.count_one(lane);
         let wanting = register.waiting.values().filter_map(|entry| {
-            let wanted = entry.interest.tags_among(tags);
+            let wanted = entry.interest.among(lane, known);
             (!wanted.is_empty()).then(|| (Arc::clone(&entry.heard), wanted))
         });
-        let wanting: Vec<(Arc<Heard>, BTreeSet<String>)> = wanting.collect();
+        let wanting: Vec<(Arc<Heard>, BTreeSet<i64>)> = wanting.collect();
         drop(register);
         let mut all = BTreeSet::new();
         for (heard, wanted) in wanting {
-            all.extend(wanted.iter().cloned());
+            all.extend(wanted.iter().copied());
             heard.call_for_ours(wanted);
         }
         all
     }
 
     /// There is something now, as another node says.
-    pub(crate) fn hint(&self, lane: Lane<'_>) {
-        for heard in self.concerned(lane) {
+    pub(crate) fn hint(&self, lane: Lane<'_>, known: &Routes) {
+        let mut register = lock(&self.0);
+        register.heard_of.count_one(lane);
+        let concerned =
+            register.waiting.values().filter(|entry| !entry.interest.among(lane, known).is_empty());
+        let concerned: Vec<Arc<Heard>> = concerned.map(|entry| Arc::clone(&entry.heard)).collect();
+        drop(register);
+        for heard in concerned {
             heard.call();
         }
     }
 
     /// Those who wait for this find something in the tray.
     pub(crate) fn ring(&self, interest: &Interest) {
-        for entry in lock(&self.0).waiting.values().filter(|entry| entry.interest == *interest) {
+        for entry in lock(&self.0).waiting.values().filter(|entry| entry.interest.is_like(interest)) {
             entry.heard.bell.notify_one();
         }
     }
 
     /// There will be something then, by the server's clock.
-    pub(crate) fn announce(&self, interest: &Interest, due: i64) {
+    pub(crate) fn announce(&self, of: Kind, due: i64) {
         let mut entries = lock(&self.0);
         for look in &mut entries.looks {
-            if std::mem::discriminant(&look.terms.interest()) == std::mem::discriminant(interest) {
+            if look.terms.kind() == of {
                 look.times.announce(due);
             }
         }
-        let same = entries
-            .waiting
-            .values()
-            .filter(|entry| std::mem::discriminant(&entry.interest) == std::mem::discriminant(interest));
+        let same = entries.waiting.values().filter(|entry| entry.interest.kind() == of);
         for entry in same {
             let mut state = lock(&entry.heard.state);
             if state.due.is_none_or(|known| due < known) {
@@ -216,7 +218,7 @@ impl Waiters {
         let mut register = lock(&self.0);
         register.looks.clear();
         // Nor is a look believed that is under way.
-        register.heard_of.count_one(Lane::Instances);
+        register.heard_of.count_one(Lane::Instances(&BTreeSet::new()));
         register.heard_of.count_one(Lane::Work(&BTreeSet::new()));
         let all: Vec<Arc<Heard>> = register.waiting.values().map(|entry| Arc::clone(&entry.heard)).collect();
         drop(register);
@@ -229,26 +231,19 @@ impl Waiters {
     pub(crate) fn count_waiting(&self) -> usize {
         lock(&self.0).waiting.values().filter(|entry| lock(&entry.heard.state).is_waiting).count()
     }
-
-    fn concerned(&self, lane: Lane<'_>) -> Vec<Arc<Heard>> {
-        let mut register = lock(&self.0);
-        register.heard_of.count_one(lane);
-        let concerned = register.waiting.values().filter(|entry| entry.interest.is_in(lane));
-        concerned.map(|entry| Arc::clone(&entry.heard)).collect()
-    }
 }
 
 impl HeardOf {
     const fn count(&self, interest: &Interest) -> u64 {
         match interest {
-            Interest::Instances => self.instances,
+            Interest::Instances(_) => self.instances,
             Interest::Work(_) => self.work,
         }
     }
 
     const fn count_one(&mut self, lane: Lane<'_>) {
         let count = match lane {
-            Lane::Instances => &mut self.instances,
+            Lane::Instances(_) => &mut self.instances,
             Lane::Work(_) => &mut self.work,
         };
         *count = count.wrapping_add(1);
@@ -256,27 +251,46 @@ impl HeardOf {
 }
 
 impl Interest {
-    fn tags_among(&self, tags: &BTreeSet<String>) -> BTreeSet<String> {
+    /// The routes of a lane under which it may take something. Routes that are not known yet are among them.
+    pub(crate) fn among(&self, lane: Lane<'_>, known: &Routes) -> BTreeSet<i64> {
+        let (routes, admission) = match (self, lane) {
+            (Self::Instances(filter), Lane::Instances(routes)) => (routes, known.admitted(filter)),
+            (Self::Work(filter), Lane::Work(routes)) => (routes, known.admitted_work(filter)),
+            (Self::Instances(_), Lane::Work(_)) | (Self::Work(_), Lane::Instances(_)) => {
+                return BTreeSet::new();
+            }
+        };
+        routes.iter().copied().filter(|route| admission.may_take(*route)).collect()
+    }
+
+    const fn kind(&self) -> Kind {
         match self {
-            Self::Instances => BTreeSet::new(),
-            Self::Work(None) => tags.clone(),
-            Self::Work(Some(wanted)) => wanted.intersection(tags).cloned().collect(),
+            Self::Instances(_) => Kind::Instances,
+            Self::Work(_) => Kind::Work,
         }
     }
 
-    fn is_in(&self, lane: Lane<'_>) -> bool {
-        match (self, lane) {
-            (Self::Instances, Lane::Instances) => true,
-            (Self::Work(None), Lane::Work(tags)) => !tags.is_empty(),
-            (Self::Work(Some(wanted)), Lane::Work(tags)) => !wanted.is_disjoint(tags),
-            (Self::Instances, Lane::Work(_)) | (Self::Work(_), Lane::Instances) => false,
+    /// Of its own kind.
+    pub(crate) const fn lane<'a>(&self, routes: &'a BTreeSet<i64>) -> Lane<'a> {
+        match self {
+            Self::Instances(_) => Lane::Instances(routes),
+            Self::Work(_) => Lane::Work(routes),
+        }
+    }
+
+    /// Whether somebody else waits for the same, apart from suspects.
+    fn is_like(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Instances(filter), Self::Instances(other)) => filter.takes_like(other),
+            (Self::Work(filter), Self::Work(other)) => filter.takes_like(other),
+            (Self::Instances(_), Self::Work(_)) | (Self::Work(_), Self::Instances(_)) => false,
         }
     }
 }
 
 impl Heard {
-    fn call_for_ours(&self, tags: Ours) {
-        lock(&self.state).ours.get_or_insert_default().extend(tags);
+    fn call_for_ours(&self, routes: Ours) {
+        lock(&self.state).ours.get_or_insert_default().extend(routes);
         self.call();
     }
 

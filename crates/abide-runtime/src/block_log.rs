@@ -25,6 +25,15 @@ struct Window {
     withheld: u64,
 }
 
+/// Blocks of one minute that no line told of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Withheld {
+    /// Of which orchestration or activity.
+    pub(crate) name: String,
+    pub(crate) kind: BlockKind,
+    pub(crate) count: u64,
+}
+
 /// What to say about one more block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Line {
@@ -56,6 +65,29 @@ impl BlockLog {
         }
         window.withheld = window.withheld.saturating_add(1);
         if window.withheld == 1 { Line::SayThatMoreAreCounted } else { Line::Withhold }
+    }
+
+    /// How many blocks were withheld, of the minutes that are over.
+    pub(crate) fn take_counts(&self, now: Duration) -> Vec<Withheld> {
+        self.take_counts_if(|window| now.saturating_sub(window.since) >= MINUTE)
+    }
+
+    /// How many blocks were withheld. To be called when the runtime ends.
+    pub(crate) fn take_last_counts(&self) -> Vec<Withheld> {
+        self.take_counts_if(|_| true)
+    }
+
+    fn take_counts_if(&self, is_over: impl Fn(&Window) -> bool) -> Vec<Withheld> {
+        let mut windows = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut counts = Vec::new();
+        windows.retain(|(name, kind), window| {
+            let is_over = is_over(window);
+            if is_over && window.withheld > 0 {
+                counts.push(Withheld { name: name.clone(), kind: *kind, count: window.withheld });
+            }
+            !is_over
+        });
+        counts
     }
 }
 
@@ -114,5 +146,19 @@ mod tests {
         assert_eq!(log.next("Order", BlockKind::Corrupt, now), Line::Say { withheld_before: 0 });
         assert_eq!(next(now + MINUTE), Line::Say { withheld_before: 2 });
         assert_eq!(next(now + MINUTE), Line::Say { withheld_before: 0 });
+        assert_eq!(log.take_last_counts(), []);
+    }
+
+    #[test]
+    fn what_was_withheld_is_told_when_the_minute_is_over_also_if_nothing_follows() {
+        let log = BlockLog::default();
+        let now = Duration::from_secs(5);
+        for _ in 0..LINES_PER_MINUTE + 3 {
+            log.next("Order", BlockKind::Panic, now);
+        }
+        assert_eq!(log.take_counts(now + MINUTE / 2), []);
+        let withheld = Withheld { name: "Order".to_owned(), kind: BlockKind::Panic, count: 3 };
+        assert_eq!(log.take_counts(now + MINUTE), [withheld]);
+        assert_eq!(log.take_last_counts(), []);
     }
 }

@@ -25,6 +25,7 @@ use crate::executor::Answer;
 use crate::pacing::Backoff;
 use crate::store_call::{Called, PATIENCE};
 use crate::store_time::HandedOver;
+use crate::suspects::Pending;
 use crate::task_state::TaskState;
 
 /// Something that leases work and runs it.
@@ -249,7 +250,8 @@ async fn one_round<L: Lane>(core: &Arc<Core>, crew: &Crew<L>, slots: &Slots, bac
     pulse.asked();
     let free = permits.num_permits();
     let limit = lane.limit(free);
-    let (leased, since) = match lease(core, lane, limit).await {
+    let suspects = core.serving.suspects.ask();
+    let (leased, since) = match lease(core, lane, limit, suspects.as_ref()).await {
         Leased::Answer(Ok(leased)) => leased,
         // A store that is not heard out because the runtime ends is none that fails.
         Leased::Answer(Err(_)) if core.stop.ending.is_cancelled() => return,
@@ -277,7 +279,7 @@ async fn one_round<L: Lane>(core: &Arc<Core>, crew: &Crew<L>, slots: &Slots, bac
     }
     L::note_served(core, Served { asked, answered: granted.by, given: leased.len(), free });
     if leased.is_empty() {
-        drop(permits);
+        drop((permits, suspects));
         return wait_for_news::<L>(core, asked).await;
     }
     if core.executor.is_suspended() {
@@ -291,6 +293,7 @@ async fn one_round<L: Lane>(core: &Arc<Core>, crew: &Crew<L>, slots: &Slots, bac
             None => too_many.push(lease),
         }
     }
+    drop(suspects);
     // A store that gives more than it was asked for finds the rest of it back in its queue.
     give_all_back::<L>(core, Ok(too_many)).await;
 }
@@ -298,13 +301,19 @@ async fn one_round<L: Lane>(core: &Arc<Core>, crew: &Crew<L>, slots: &Slots, bac
 enum Leased<T> {
     /// With the time at which the poll began that brought it.
     Answer(Result<(Vec<T>, Duration), StoreError>),
-    /// The executor is not heard of: nothing is leased until it is.
+    /// The call was ended, and gives back what it was granted.
     Suspended,
     Ending,
 }
 
-/// Leases, unless the runtime ends first, or the executor falls silent while the call waits in the store.
-async fn lease<L: Lane>(core: &Arc<Core>, lane: &Arc<L>, limit: usize) -> Leased<L::Lease> {
+/// Leases, unless the runtime ends first, or something happens while the call waits in the store: the executor falls
+/// silent, or whether the call may bring a suspect has changed.
+async fn lease<L: Lane>(
+    core: &Arc<Core>,
+    lane: &Arc<L>,
+    limit: usize,
+    suspects: Option<&Pending>,
+) -> Leased<L::Lease> {
     let wait = core.settings.dispatcher_long_poll_timeout;
     let of_late = Arc::clone(core);
     let call = core.caller.call_or(
@@ -316,8 +325,13 @@ async fn lease<L: Lane>(core: &Arc<Core>, lane: &Arc<L>, limit: usize) -> Leased
     let mut call = Box::pin(call);
     let _leasing = core.executor.leasing.token();
     let gives_back_dropped_calls = core.abilities.has(Ability::Parking);
-    let suspended =
-        async { if gives_back_dropped_calls { core.executor.suspended().await } else { pending().await } };
+    let suspended = async {
+        if !gives_back_dropped_calls {
+            pending::<()>().await;
+        }
+        let changed = Box::pin(core.serving.suspects.changed(suspects));
+        let _either = select(Box::pin(core.executor.suspended()), changed).await;
+    };
     let stopped = select(Box::pin(core.stop.ending.cancelled()), Box::pin(suspended));
     // The end first: once it has begun, nothing more is taken.
     match select(stopped, &mut call).await {

@@ -9,8 +9,9 @@ use std::time::Duration;
 
 use abide_provider::{Ability, BlockKind, Operation};
 use futures_util::FutureExt;
-use tracing::{debug, info};
+use tracing::{debug, error, info};
 
+use crate::block_log::Withheld;
 use crate::core::Core;
 use crate::store_call::{Called, PATIENCE, Pause};
 
@@ -30,8 +31,10 @@ pub(crate) async fn keep_house(core: Arc<Core>) {
         if sessions.is_due(now, done) {
             forget_sessions(&core).await;
         }
+        tell_withheld(&core.blocks.take_counts(now));
         let pause = gauges.next.min(sessions.next).saturating_sub(core.clock.monotonic());
         if core.caller.pause(pause).await == Pause::Ending {
+            tell_withheld(&core.blocks.take_last_counts());
             return;
         }
     }
@@ -111,6 +114,13 @@ async fn read_gauges(core: &Arc<Core>, round: Round) {
             }
         }
         Called::Answered(None) | Called::Unanswered(_) => {}
+    }
+}
+
+/// Tells how many blocks had no line of their own.
+fn tell_withheld(withheld: &[Withheld]) {
+    for Withheld { name, kind, count } in withheld {
+        error!(target: "abide::runtime", %name, %kind, count, "{count} more were blocked within a minute");
     }
 }
 

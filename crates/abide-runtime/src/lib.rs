@@ -19,6 +19,7 @@ mod runtime;
 mod core;
 mod stop;
 mod supervise;
+mod suspects;
 
 mod crew;
 mod crowd;

@@ -4,15 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use abide_provider::{Abilities, Ability, Handlers, InstanceLease, NodeAnnouncement, Serving, Suspicion};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::problem_policy::{ProblemPolicies, ProblemPolicy};
 use crate::registry::{ActivityRegistry, OrchestrationRegistry};
 use crate::settings::Settings;
-
-/// A suspect that was leased while the node runs another is leased again after this time. A call that takes no suspect
-/// waits no longer, or it would not notice that there is room for one.
-pub(crate) const ANOTHER_SUSPECT: Duration = Duration::from_secs(1);
+use crate::suspects::{ANOTHER_SUSPECT, SuspectAdmission, Suspects};
 
 /// What this node leases.
 #[derive(Debug)]
@@ -22,22 +18,7 @@ pub(crate) struct NodeServing {
     served: Handlers,
     /// `None` takes everything, as the reference does.
     handlers: Option<Arc<Handlers>>,
-    suspect: Arc<Semaphore>,
-}
-
-/// The right to run the one suspect of a node.
-#[derive(Debug)]
-pub(crate) struct SuspectPermit(
-    #[expect(dead_code, reason = "held until it is dropped")] OwnedSemaphorePermit,
-);
-
-/// Whether a lease may be worked on now.
-#[derive(Debug)]
-pub(crate) enum SuspectAdmission {
-    /// It may; a suspect holds its permit meanwhile.
-    Admitted(Option<SuspectPermit>),
-    /// The node runs another suspect.
-    AnotherSuspect,
+    pub(crate) suspects: Suspects,
 }
 
 impl NodeServing {
@@ -60,7 +41,7 @@ impl NodeServing {
         let is_heard = abilities.has(Ability::Serving);
         let handlers = handlers_of(&announcement, settings.problem_policies).filter(|_| is_heard);
         let handlers = handlers.map(Arc::new);
-        Self { served: announcement.handlers(), announcement, handlers, suspect: Arc::new(Semaphore::new(1)) }
+        Self { served: announcement.handlers(), announcement, handlers, suspects: Suspects::default() }
     }
 
     /// Whether this node has the code of an orchestration.
@@ -74,8 +55,14 @@ impl NodeServing {
         Some(Serving { handlers, takes_suspect: self.has_room_for_suspect() })
     }
 
+    /// The same for the lease that comes with a commit.
+    pub(crate) fn request_without_suspects(&self) -> Option<Serving> {
+        let handlers = Arc::clone(self.handlers.as_ref()?);
+        Some(Serving { handlers, takes_suspect: false })
+    }
+
     fn has_room_for_suspect(&self) -> bool {
-        self.handlers.is_none() || self.suspect.available_permits() > 0
+        self.handlers.is_none() || self.suspects.has_room()
     }
 
     /// How long a lease call waits in the store that would wait for `long`.
@@ -94,12 +81,10 @@ impl NodeServing {
     }
 
     fn admit(&self, suspicion: Suspicion) -> SuspectAdmission {
-        if self.handlers.is_none() || !suspicion.is_suspect() {
-            return SuspectAdmission::Admitted(None);
-        }
-        match Arc::clone(&self.suspect).try_acquire_owned() {
-            Ok(permit) => SuspectAdmission::Admitted(Some(SuspectPermit(permit))),
-            Err(_taken) => SuspectAdmission::AnotherSuspect,
+        if self.handlers.is_none() {
+            SuspectAdmission::Admitted(None)
+        } else {
+            self.suspects.admit(suspicion)
         }
     }
 }

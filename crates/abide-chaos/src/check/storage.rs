@@ -48,6 +48,15 @@ pub fn leases(database: &Path) -> rusqlite::Result<i64> {
     open(database)?.query_row(LEASES, [], |row| row.get(0))
 }
 
+/// Damages what a file holds, with a statement that takes one text.
+///
+/// # Errors
+///
+/// If it cannot be written.
+pub fn damage(database: &Path, statement: &str, text: &str) -> rusqlite::Result<()> {
+    open(database)?.execute(statement, [text]).map(|_rows| ())
+}
+
 /// Whether somebody could write now: whether nobody is in the middle of a transaction.
 ///
 /// # Errors

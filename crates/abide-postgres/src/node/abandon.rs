@@ -104,7 +104,7 @@ impl Batched for AbandonWork {
         for waiting in batch.iter() {
             shared.forget_lease(waiting.what.token);
         }
-        let news = News::of_work(row.try_get("tags")?, row.try_get("due_at")?);
+        let news = News::of_work(row.try_get("routes")?, row.try_get("due_at")?);
         let each = batch.iter().zip(outcomes).map(|(waiting, outcome)| kept(waiting, &outcome)).collect();
         Ok(Answers { each, handed: Handed::default(), news })
     }

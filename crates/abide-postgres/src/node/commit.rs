@@ -1,6 +1,5 @@
 //! Turns to commit.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -117,7 +116,7 @@ impl Batched for Commit {
             }
         }
         let mut news = News::of_instances(row.try_get("wakes")?, row.try_get("due_at")?);
-        news.set_tags(row.try_get("tags")?);
+        news.set_work(row.try_get("routes")?);
         news.set_stolen(
             &row.try_get::<_, Vec<String>>("stolen")?,
             &row.try_get::<_, Vec<String>>("because")?,
@@ -157,15 +156,12 @@ fn offer_of_work(
     shared: &Arc<Shared>,
     batch: &mut [Waiting<Commit>],
 ) -> (Option<Promise>, Option<WorkOffer>) {
-    let made = batch.iter().flat_map(|waiting| &waiting.what.0.work);
-    let plain: BTreeSet<&str> =
-        made.clone().filter(|work| work.session.is_none()).map(|work| work.tag.as_str()).collect();
-    let promise = Promise::of_work(shared, made.count(), &plain);
-    let offer = promise.as_ref().and_then(|promise| promise.work_offer(&plain));
-    let wanted = offer.as_ref().map_or(&[][..], |offer| &offer.tags);
+    let made: Vec<_> = batch.iter_mut().flat_map(|waiting| &mut waiting.what.0.work).collect();
+    let promise = Promise::of_work(shared, &made);
+    let offer = promise.as_ref().and_then(Promise::work_offer);
     let mut ranks = 1..;
-    for work in batch.iter_mut().flat_map(|waiting| &mut waiting.what.0.work) {
-        let is_wanted = work.session.is_none() && wanted.contains(&work.tag);
+    for work in made {
+        let is_wanted = promise.as_ref().is_some_and(|promise| promise.takes(work));
         work.rank = if is_wanted { ranks.next() } else { None };
     }
     (promise, offer)

@@ -4,6 +4,7 @@
 //! A node takes it first, looks who else has it, and greets them if there are any. So of two nodes the later one sees the earlier one, and
 //! that one hears of it; both may have seen each other, but never neither. Who has seen nobody tells nobody, until it hears something.
 
+use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Transaction};
 
 use super::connection::SHORT;
@@ -18,8 +19,9 @@ use crate::statements::Sql;
 /// migrations take.
 const CLASS: i32 = 0x6162_6964;
 
-/// Takes the lock for as long as the session lasts; says which session that is.
-const JOIN: &str = "SELECT pg_backend_pid() FROM pg_advisory_lock_shared($1::integer, $2::integer)";
+/// Takes the lock for as long as the session lasts, and with it the one that tells which store listens; says which session that is.
+const JOIN: &str = "
+    SELECT pg_backend_pid() FROM pg_advisory_lock_shared($1::integer, $2::integer) AS schema, pg_advisory_lock_shared($3::bigint) AS store";
 
 /// Takes the lock alone, until the end of the transaction, if no node holds it.
 const KEEP_OUT: &str = "SELECT pg_try_advisory_xact_lock($1::integer, $2::integer)";
@@ -42,8 +44,9 @@ pub(crate) enum Company {
 }
 
 /// From now on the others see that this session listens. Says which one it is.
-pub(crate) async fn join(client: &Client, schema: &Schema) -> Result<i32, CallError> {
-    Ok(client.query_one(JOIN, &[&CLASS, &number_of(schema)]).await?.try_get(0)?)
+pub(crate) async fn join(client: &Client, shared: &Shared) -> Result<i32, CallError> {
+    let values: [&(dyn ToSql + Sync); 3] = [&CLASS, &number_of(&shared.schema), &shared.node];
+    Ok(client.query_one(JOIN, &values).await?.try_get(0)?)
 }
 
 /// Makes sure that no node is there, and that none joins until the transaction ends. False if there is one.

@@ -27,13 +27,15 @@ pub(crate) const LONG: Duration = Duration::from_secs(120);
 /// How long a statement may take before it is given up: while it is waited for, its connection serves nobody else.
 pub(crate) const fn patience(sql: Sql) -> Duration {
     match sql {
-        Sql::CountDeleted
+        Sql::CountBlocked
+        | Sql::CountDeleted
         | Sql::CountExecutions
         | Sql::CountInstances
         | Sql::CountRunning
         | Sql::DeleteInstances
         | Sql::EndedChildren
         | Sql::EndedRoots
+        | Sql::ListBlocked
         | Sql::ListByStatus
         | Sql::ListExecutions
         | Sql::ListNewest
@@ -48,10 +50,14 @@ pub(crate) const fn patience(sql: Sql) -> Duration {
         | Sql::ReadCurrent
         | Sql::ReadExecution
         | Sql::ReadLeased
-        | Sql::RemovePart => MIDDLING,
+        | Sql::ReadBlocks
+        | Sql::RemovePart
+        | Sql::RetryBlocked => MIDDLING,
         Sql::AbandonInstances
         | Sql::AbandonWork
         | Sql::Alone
+        | Sql::AnnounceNode
+        | Sql::BlockInstance
         | Sql::Children
         | Sql::CommitOne
         | Sql::CommitTurns
@@ -61,11 +67,14 @@ pub(crate) const fn patience(sql: Sql) -> Duration {
         | Sql::EnqueueWork
         | Sql::ExecutionInfo
         | Sql::FinishWork
+        | Sql::ForgetNode
         | Sql::ForgetSessions
+        | Sql::HoldWork
         | Sql::InstanceInfo
         | Sql::KvValue
         | Sql::LeaseInstances
         | Sql::LeaseWork
+        | Sql::ListNodes
         | Sql::LostWork
         | Sql::NextMailboxDue
         | Sql::NextWorkDue

@@ -14,7 +14,7 @@ use futures_util::future::{Either, select};
 use tokio_postgres::{Client, Notification, Statement};
 
 use super::company::{Company, join, look_around};
-use super::connection::SHORT;
+use super::connection::{Params, SHORT};
 use super::notice::{HELLO, Notice};
 use super::sessions::{Occupied, Seat, check as check_sessions};
 use super::worker::Pauses;
@@ -100,7 +100,7 @@ impl<'s> Listener<'s> {
         }
         let (backend, tell) = within(&**clock, SHORT, async {
             client.batch_execute(&format!("LISTEN \"{}\"", shared.schema.channel())).await?;
-            let backend = join(&client, &shared.schema).await?;
+            let backend = join(&client, shared).await?;
             Ok((backend, client.prepare(shared.texts.get(Sql::Tell)).await?))
         })
         .await?;
@@ -129,6 +129,7 @@ impl<'s> Listener<'s> {
 
     /// Hears and tells until the connection or the store is gone.
     async fn run(&mut self, shared: &Shared) -> Result<(), CallError> {
+        self.announce_again(shared).await?;
         self.catch_up(shared).await?;
         if self.look_around(shared).await == Company::Somebody {
             self.send(&[HELLO.to_owned()], shared).await?;
@@ -150,6 +151,19 @@ impl<'s> Listener<'s> {
                     self.checked_at = shared.settings.clock.monotonic();
                 }
             }
+        }
+        Ok(())
+    }
+
+    /// While this store did not listen, its nodes may have been taken for dead, and forgotten.
+    async fn announce_again(&self, shared: &Shared) -> Result<(), CallError> {
+        let announced = shared.announced().clone();
+        for (id, said) in announced {
+            within(&*shared.settings.clock, SHORT, async {
+                let values: Params<'_> = &[&id, &shared.node, &said];
+                Ok(self.client.execute(shared.texts.get(Sql::AnnounceNode), values).await?)
+            })
+            .await?;
         }
         Ok(())
     }

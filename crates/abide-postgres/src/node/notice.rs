@@ -16,18 +16,21 @@ pub(crate) const HELLO: &str = "{}";
 /// A notice must be shorter than this many bytes.
 const LONGEST: usize = 7_900;
 
+/// A number has at most so many digits, with a comma.
+const LONGEST_NUMBER: usize = 21;
+
 /// What a notice says.
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Notice {
-    /// An instance can be leased.
-    #[serde(rename = "i", skip_serializing_if = "is_false")]
-    instances: bool,
+    /// An instance can be leased under these routes.
+    #[serde(rename = "i", skip_serializing_if = "Vec::is_empty")]
+    instances: Vec<i64>,
     #[serde(rename = "j", skip_serializing_if = "Option::is_none")]
     instances_due: Option<i64>,
-    /// There is work under these tags.
+    /// There is work under these routes.
     #[serde(rename = "w", skip_serializing_if = "Vec::is_empty")]
-    tags: Vec<String>,
+    work: Vec<i64>,
     #[serde(rename = "x", skip_serializing_if = "Option::is_none")]
     work_due: Option<i64>,
     /// Leases that were taken away, and why.
@@ -66,17 +69,20 @@ impl Untold {
         let Self { news, changed, all_changed, everything } = self;
         let mut pieces = Pieces::default();
         let first = pieces.with_room(120);
-        (first.instances, first.all_changed, first.everything) = (news.instances, all_changed, everything);
+        (first.all_changed, first.everything) = (all_changed, everything);
         (first.instances_due, first.work_due) = (news.instances_due, news.work_due);
-        for tag in news.tags {
-            pieces.with_room(json_length(&tag)).tags.push(tag);
+        for route in news.instances {
+            pieces.with_room(LONGEST_NUMBER).instances.push(route);
+        }
+        for route in news.work {
+            pieces.with_room(LONGEST_NUMBER).work.push(route);
         }
         for StolenLease { token, because } in news.stolen {
             let because = because_column(&because);
             pieces.with_room(token.len() + because.len() + 10).stolen.push((token, because));
         }
         for instance in changed {
-            pieces.with_room(21).changed.push(instance);
+            pieces.with_room(LONGEST_NUMBER).changed.push(instance);
         }
         pieces.into_texts()
     }
@@ -122,9 +128,9 @@ impl Notice {
             .iter()
             .map(|(token, because)| StolenLease { token: token.clone(), because: because_of(because) });
         News {
-            instances: self.instances,
+            instances: self.instances.iter().copied().collect(),
             instances_due: self.instances_due,
-            tags: self.tags.iter().cloned().collect(),
+            work: self.work.iter().copied().collect(),
             work_due: self.work_due,
             stolen: stolen.collect(),
             changed: BTreeSet::new(),
@@ -147,10 +153,6 @@ impl Notice {
     }
 }
 
-fn json_length(text: &str) -> usize {
-    serde_json::to_string(text).map_or(LONGEST, |json| json.len() + 1)
-}
-
 /// The same for every node and every version: FNV-1a.
 pub(crate) fn hash(text: &str) -> u64 {
     text.bytes()
@@ -165,8 +167,8 @@ mod tests {
 
     #[test]
     fn what_a_newer_node_says_is_understood_in_part() {
-        let notice = Notice::parse(r#"{"i":true,"s":[["lock_w.1.2.3","eaten by wolves"]],"z":[1]}"#).unwrap();
-        assert!(notice.news().instances);
+        let notice = Notice::parse(r#"{"i":[4],"s":[["lock_w.1.2.3","eaten by wolves"]],"z":[1]}"#).unwrap();
+        assert_eq!(notice.news().instances, BTreeSet::from([4]));
         assert_eq!(notice.news().stolen[0].because, StolenBecause::Unknown);
     }
 

@@ -150,12 +150,13 @@ impl Gathered {
 impl Untold {
     /// Adds to it; says whether that must be told now.
     fn add(&mut self, news: News) -> bool {
-        let News { instances, instances_due, tags, work_due, stolen, changed } = news;
-        let is_urgent = instances || !tags.is_empty() || !stolen.is_empty() || !changed.is_empty();
+        let News { instances, instances_due, work, work_due, stolen, changed } = news;
+        let is_urgent =
+            !instances.is_empty() || !work.is_empty() || !stolen.is_empty() || !changed.is_empty();
         let is_earlier =
             earlier(&mut self.news.instances_due, instances_due) | earlier(&mut self.news.work_due, work_due);
-        self.news.instances |= instances;
-        self.news.tags.extend(tags);
+        self.news.instances.extend(instances);
+        self.news.work.extend(work);
         self.news.stolen.extend(stolen);
         self.news.stolen.truncate(MANY); // the rest is found out by renewing
         self.changed.extend(changed.iter().map(|instance| hash(instance)));
@@ -192,12 +193,12 @@ mod tests {
             token: format!("lock_w.1.{number}.{}", i64::MAX),
             because: StolenBecause::Dropped,
         });
-        let tags = (0..30).map(|number| format!("={}\u{1}{number}", "x".repeat(900))).collect();
+        let work = (i64::MAX - 900..i64::MAX).collect();
         let changed = (0..700).map(|number| format!("instance-{number}")).collect();
         let news = News {
-            instances: true,
+            instances: BTreeSet::from([4]),
             instances_due: Some(5),
-            tags,
+            work,
             stolen: stolen.collect(),
             changed,
             work_due: None,
@@ -207,9 +208,9 @@ mod tests {
         assert!(notices.len() > 5 && notices.iter().all(|text| text.len() < 8_000), "{}", notices.len());
         let notices: Vec<Notice> = notices.iter().map(|text| Notice::parse(text).unwrap()).collect();
         let heard: Vec<News> = notices.iter().map(Notice::news).collect();
-        assert_eq!(heard.iter().flat_map(|news| &news.tags).cloned().collect::<BTreeSet<_>>(), news.tags);
+        assert_eq!(heard.iter().flat_map(|news| &news.work).copied().collect::<BTreeSet<_>>(), news.work);
         assert_eq!(heard.iter().flat_map(|news| &news.stolen).cloned().collect::<Vec<_>>(), news.stolen);
-        assert!(heard.iter().any(|news| news.instances && news.instances_due == Some(5)));
+        assert!(heard.iter().any(|news| !news.instances.is_empty() && news.instances_due == Some(5)));
         for instance in &news.changed {
             assert!(notices.iter().any(|notice| notice.is_about(instance)), "{instance}");
         }
@@ -219,7 +220,7 @@ mod tests {
     #[test]
     fn what_was_not_heard_is_told_again_before_what_is_new() {
         let outbox = Outbox::default();
-        outbox.put(News { instances: true, ..News::default() });
+        outbox.put(News { instances: BTreeSet::from([4]), ..News::default() });
         let lost = outbox.take();
         outbox.put(News { instances_due: Some(7), ..News::default() });
         outbox.put_back(lost.clone());
@@ -231,7 +232,7 @@ mod tests {
     #[test]
     fn what_can_wait_is_told_with_what_cannot() {
         let outbox = Outbox::default();
-        let work = || News { tags: BTreeSet::from([String::new()]), ..News::default() };
+        let work = || News { work: BTreeSet::from([2]), ..News::default() };
         assert!(!outbox.can_wait(), "there is nothing");
         outbox.put_with(work(), Pace::InTime);
         assert!(outbox.can_wait());
@@ -280,7 +281,7 @@ mod tests {
     #[test]
     fn what_was_gathered_before_nobody_was_seen_is_not_forgotten() {
         let outbox = Outbox::default();
-        outbox.put(News { instances: true, ..News::default() });
+        outbox.put(News { instances: BTreeSet::from([4]), ..News::default() });
         outbox.put_back(vec!["lost".to_owned()]);
         outbox.fall_silent();
         outbox.speak_up();
@@ -293,7 +294,7 @@ mod tests {
         let outbox = Outbox::default();
         outbox.fall_silent();
         outbox.speak_up();
-        outbox.put(News { instances: true, ..News::default() });
+        outbox.put(News { instances: BTreeSet::from([4]), ..News::default() });
         outbox.speak_up();
         assert_eq!(outbox.take(), [r#"{"i":true}"#]);
     }

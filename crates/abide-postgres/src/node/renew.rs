@@ -36,7 +36,7 @@ impl Batched for RenewInstance {
 
     async fn call(
         connection: &Connection<'_>,
-        _shared: &Arc<Shared>,
+        shared: &Arc<Shared>,
         batch: &mut [Waiting<Self>],
     ) -> Result<Answers<()>, CallError> {
         let leases = batch.iter().map(|waiting| Renewal {
@@ -44,7 +44,7 @@ impl Batched for RenewInstance {
             nonce: waiting.what.token.nonce,
             extend: waiting.what.extend,
         });
-        let renewed = renew(connection, Sql::RenewInstances, leases.collect()).await?;
+        let renewed = renew(connection, Sql::RenewInstances, leases.collect(), shared.node).await?;
         Ok(batch
             .iter()
             .zip(renewed)
@@ -73,7 +73,7 @@ impl Batched for RenewWork {
             nonce: waiting.what.token.nonce,
             extend: waiting.what.extend,
         });
-        let renewed = renew(connection, Sql::RenewWork, leases.collect()).await?;
+        let renewed = renew(connection, Sql::RenewWork, leases.collect(), shared.node).await?;
         for (waiting, renewed) in batch.iter().zip(&renewed) {
             if matches!(renewed, Renewed::Lost) {
                 shared.forget_lease(waiting.what.token);
@@ -129,8 +129,9 @@ async fn renew(
     connection: &Connection<'_>,
     sql: Sql,
     leases: Vec<Renewal>,
+    node: i64,
 ) -> Result<Vec<Renewed>, CallError> {
-    let outcomes = ask(connection, sql, &leases, Held::PassedOver).await?;
+    let outcomes = ask(connection, sql, &leases, Held::PassedOver, node).await?;
     let mut renewed = Vec::with_capacity(leases.len());
     let mut waited_for = 0;
     for (lease, outcome) in leases.into_iter().zip(outcomes) {
@@ -138,7 +139,7 @@ async fn renew(
             "ok" => Renewed::Kept,
             "busy" if waited_for < WAITED_FOR => {
                 waited_for += 1;
-                wait_for(connection, sql, lease).await
+                wait_for(connection, sql, lease, node).await
             }
             "busy" => Renewed::Failed(is_held()),
             _ => Renewed::Lost,
@@ -147,8 +148,8 @@ async fn renew(
     Ok(renewed)
 }
 
-async fn wait_for(connection: &Connection<'_>, sql: Sql, lease: Renewal) -> Renewed {
-    match ask(connection, sql, &[lease], Held::WaitedFor).await {
+async fn wait_for(connection: &Connection<'_>, sql: Sql, lease: Renewal, node: i64) -> Renewed {
+    match ask(connection, sql, &[lease], Held::WaitedFor, node).await {
         Err(error) => Renewed::Failed(error),
         Ok(outcomes) => match outcomes.first().map(String::as_str) {
             Some("ok") => Renewed::Kept,
@@ -163,11 +164,12 @@ async fn ask(
     sql: Sql,
     leases: &[Renewal],
     held: Held,
+    node: i64,
 ) -> Result<Vec<String>, CallError> {
     let rows: Vec<_> = leases.iter().map(|lease| lease.row).collect();
     let nonces: Vec<_> = leases.iter().map(|lease| lease.nonce).collect();
     let extend: Vec<_> = leases.iter().map(|lease| lease.extend).collect();
-    let row = connection.row(sql, &[&rows, &nonces, &extend, &(held == Held::WaitedFor)]).await?;
+    let row = connection.row(sql, &[&rows, &nonces, &extend, &(held == Held::WaitedFor), &node]).await?;
     Ok(row.try_get(0)?)
 }
 

@@ -72,6 +72,8 @@ pub(crate) async fn work(shared: &Arc<Shared>, place: Place, mut begin: Begin) {
                 return;
             }
             if connection.is_broken() {
+                // The next server may be another one.
+                shared.routes.forget();
                 shared.desk.pass_on(place);
                 break;
             }

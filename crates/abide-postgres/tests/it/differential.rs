@@ -80,22 +80,40 @@ impl Subject for Postgres {
     fn damage(&mut self, damage: &Damage) {
         match damage {
             Damage::Message { number } => {
-                self.database.damage("UPDATE abide.message SET item = '{' WHERE no = $1", &[&column(*number)])
+                self.damage_message(column(*number));
             }
-            Damage::Work { number } => {
-                self.database.damage("UPDATE abide.work SET item = '{' WHERE no = $1", &[&column(*number)])
-            }
+            Damage::Work { number } => self.damage_work(column(*number)),
             // As many events as before, so that they can be counted, and none that can be read.
-            Damage::History { instance, execution_id } => self.database.damage(
-                "UPDATE abide.turn SET events = '[' || rtrim(repeat('{},', length::integer), ',') || ']'
-                 WHERE mailbox = (SELECT no FROM abide.instance WHERE id = $1) AND execution = $2",
-                &[instance, &column(*execution_id)],
-            ),
-        };
+            Damage::History { instance, execution_id } => {
+                self.database.damage(
+                    "UPDATE abide.turn SET events = '[' || rtrim(repeat('{},', length::integer), ',') || ']'
+                     WHERE mailbox = (SELECT no FROM abide.instance WHERE id = $1) AND execution = $2",
+                    &[instance, &column(*execution_id)],
+                );
+            }
+        }
     }
 
     fn nudge(&mut self) {
         self.database.rows("SELECT abide.come_due(abide.now()), abide.work_come_due(abide.now()), abide.sessions_come_due(abide.now())", &[]);
+    }
+}
+
+/// The model takes what cannot be read for everybody's at once; this store when somebody has found out.
+impl Postgres {
+    fn damage_message(&self, number: Option<i64>) {
+        let item = "UPDATE abide.message SET item = '{', code = NULL WHERE no = $1";
+        self.database.damage(item, &[&number]);
+        let route = "SELECT abide.settle(ARRAY(SELECT m.mailbox FROM abide.message AS m WHERE m.no = $1), NULL, abide.now())";
+        self.database.rows(route, &[&number]);
+    }
+
+    fn damage_work(&self, number: Option<i64>) {
+        let item = "UPDATE abide.work SET item = '{', is_unreadable = true, route = abide.work_route_of(NULL, tag) WHERE no = $1";
+        self.database.damage(item, &[&number]);
+        let lanes = "SELECT abide.settle_lanes(ARRAY[w.session], ARRAY[w.route], abide.now())
+                     FROM abide.work AS w WHERE w.no = $1 AND w.session IS NOT NULL";
+        self.database.rows(lanes, &[&number]);
     }
 }
 

@@ -25,12 +25,13 @@ const DEEPER_IN_VAIN: i64 = 30;
 /// What there is to fetch: ten instances with a message, ten activities.
 const FRONT: &str = "
     INSERT INTO abide.instance (no, id, name, status, created_at) SELECT i, 'front-' || i, 'Order', 'Running', 1 FROM generate_series(1, 10) AS i;
-    INSERT INTO abide.mailbox (no, id, execution, last_event, status) SELECT i, 'front-' || i, 1, 1, 'Running' FROM generate_series(1, 10) AS i;
+    INSERT INTO abide.mailbox (no, id, execution, last_event, status, route)
+    SELECT i, 'front-' || i, 1, 1, 'Running', abide.route_no('Order', '1.0.0', '', '') * 2 FROM generate_series(1, 10) AS i;
     INSERT INTO abide.message (no, mailbox, class, item)
     SELECT 1000000000 + i, i, 0, '{\"ExternalRaised\":{\"instance\":\"x\",\"name\":\"go\",\"data\":\"\"}}' FROM generate_series(1, 10) AS i;
     UPDATE abide.mailbox SET ready = 1000000000 + no WHERE no <= 10;
-    INSERT INTO abide.work (no, mailbox, execution, activity, item)
-    SELECT 1000000100 + i, i, 1, 2, '{}' FROM generate_series(1, 10) AS i;";
+    INSERT INTO abide.work (no, mailbox, execution, activity, route, item)
+    SELECT 1000000100 + i, i, 1, 2, abide.work_route_of('Charge', ''), '{}' FROM generate_series(1, 10) AS i;";
 
 /// Instances that sleep, with a timer each. `{rows}` says how many, `{base}` from which number on.
 const SLEEPING: &str = "
@@ -58,8 +59,27 @@ const BEHIND: &[(&str, &str)] = &[
     ("idle instances", IDLE),
     (
         "instances that nobody here can replay",
-        "INSERT INTO abide.mailbox (no, id, execution, last_event, status, pin, ready)
-         SELECT {base} + i, 'foreign-{base}-' || i, 1, 1, 'Running', '9.0.0', i FROM generate_series(1, {rows}) AS i;",
+        "INSERT INTO abide.mailbox (no, id, execution, last_event, status, pin, route, ready)
+         SELECT {base} + i, 'foreign-{base}-' || i, 1, 1, 'Running', '9.0.0',
+                abide.route_no('Order', '1.0.0', '9.0.0', '') * 2 + 274877906944, i FROM generate_series(1, {rows}) AS i;",
+    ),
+    (
+        "instances and work of a route that nobody here serves",
+        "INSERT INTO abide.mailbox (no, id, execution, last_event, status, route, ready)
+         SELECT {base} + i, 'unserved-{base}-' || i, 1, 1, 'Running', r.route, i
+         FROM generate_series(1, {rows}) AS i, (SELECT abide.route_no('Refund', '1.0.0', '', '') * 2 AS route) AS r;
+         INSERT INTO abide.work (no, mailbox, execution, activity, route, item)
+         SELECT {base} + 2 * {rows} + i, {base}, 1, i, r.route, '{}'
+         FROM generate_series(1, {rows}) AS i, (SELECT abide.work_route_of('Chrage', '') AS route) AS r;",
+    ),
+    (
+        "instances and work of a thousand routes that nobody here serves",
+        "INSERT INTO abide.mailbox (no, id, execution, last_event, status, route, ready)
+         SELECT {base} + i, 'others-{base}-' || i, 1, 1, 'Running', abide.route_no('Other' || i, '1.0.0', '', '') * 2, i
+         FROM generate_series(1, least({rows}, 1000)) AS i;
+         INSERT INTO abide.work (no, mailbox, execution, activity, route, item)
+         SELECT {base} + 2 * {rows} + i, {base}, 1, i, abide.work_route_of('Other' || i, ''), '{}'
+         FROM generate_series(1, least({rows}, 1000)) AS i;",
     ),
     (
         "mail for nobody",
@@ -68,8 +88,9 @@ const BEHIND: &[(&str, &str)] = &[
     ),
     (
         "work under a tag that nobody here serves, and work that is leased",
-        "INSERT INTO abide.work (no, mailbox, execution, activity, tag, item)
-         SELECT {base} + i, {base}, 1, i, '=gpu', '{}' FROM generate_series(1, {rows}) AS i;
+        "INSERT INTO abide.work (no, mailbox, execution, activity, tag, route, item)
+         SELECT {base} + i, {base}, 1, i, '=gpu', r.route, '{}'
+         FROM generate_series(1, {rows}) AS i, (SELECT abide.work_route_of('Charge', '=gpu') AS route) AS r;
          INSERT INTO abide.work (no, mailbox, execution, activity, lease, leased_until, due_at, item)
          SELECT {base} + {rows} + i, {base}, 2, i, 1, 9000000000000000, 9000000000000000, '{}' FROM generate_series(1, {rows}) AS i;",
     ),
@@ -77,10 +98,23 @@ const BEHIND: &[(&str, &str)] = &[
         "work of sessions that belong to others",
         "INSERT INTO abide.session (name, owner, locked_until, last_active_at)
          SELECT 's-{base}-' || i, 'somebody', 9000000000000000, 1 FROM generate_series(1, {rows}) AS i;
-         INSERT INTO abide.lane (session, tag, head, holder, held_until)
-         SELECT 's-{base}-' || i, '', {base} + i, 'somebody', 9000000000000000 FROM generate_series(1, {rows}) AS i;
-         INSERT INTO abide.work (no, mailbox, execution, activity, session, item)
-         SELECT {base} + i, {base}, 3, i, 's-{base}-' || i, '{}' FROM generate_series(1, {rows}) AS i;",
+         INSERT INTO abide.lane (session, route, head, holder, held_until)
+         SELECT 's-{base}-' || i, r.route, {base} + i, 'somebody', 9000000000000000
+         FROM generate_series(1, {rows}) AS i, (SELECT abide.work_route_of('Charge', '') AS route) AS r;
+         INSERT INTO abide.work (no, mailbox, execution, activity, session, route, item)
+         SELECT {base} + i, {base}, 3, i, 's-{base}-' || i, r.route, '{}'
+         FROM generate_series(1, {rows}) AS i, (SELECT abide.work_route_of('Charge', '') AS route) AS r;",
+    ),
+    (
+        "blocked instances and held work",
+        "INSERT INTO abide.mailbox (no, id, execution, last_event, status, route, flags, ready)
+         SELECT {base} + i, 'blocked-{base}-' || i, 1, 1, 'Running', r.route, 1, i
+         FROM generate_series(1, {rows}) AS i, (SELECT abide.route_no('Order', '1.0.0', '', '*') * 2 + 549755813888 AS route) AS r;
+         INSERT INTO abide.block (mailbox, execution, refused, kind, since, detail, build)
+         SELECT {base} + i, 1, '*', 'panic', 1, '', 'b1' FROM generate_series(1, {rows}) AS i;
+         INSERT INTO abide.work (no, mailbox, execution, activity, route, due_at, held_since, held_detail, held_build, item)
+         SELECT {base} + i, {base} + i, 1, 2, r.route, 9223372036854775807, 1, '', 'b1', '{}'
+         FROM generate_series(1, {rows}) AS i, (SELECT abide.work_route_of('Charge', '') AS route) AS r;",
     ),
 ];
 
@@ -88,23 +122,28 @@ const BEHIND: &[(&str, &str)] = &[
 const FETCHES: &[(&str, &str)] = &[
     (
         "lease instances",
-        "SELECT * FROM abide.lease_instances(10, 30000, ARRAY(SELECT generate_series(1, 10))::bigint[], ARRAY['0.2.0'], ARRAY['9.0.0'], '{}')",
+        "SELECT * FROM abide.lease_instances(10, 30000, ARRAY(SELECT generate_series(1, 10))::bigint[],
+            ARRAY[abide.route_no('Order', '1.0.0', '', '') * 2, abide.route_no('Order', '1.1.0', '', '') * 2], 1000000, NULL, 1, '{}', '{}')",
     ),
     (
         "lease work",
-        "SELECT * FROM abide.lease_work(10, 30000, ARRAY(SELECT generate_series(1, 10))::bigint[], ARRAY[''], 'me', 30000, '{}', 7, NULL)",
+        "SELECT * FROM abide.lease_work(10, 30000, ARRAY(SELECT generate_series(1, 10))::bigint[],
+            ARRAY[abide.work_route_of('Charge', ''), abide.work_route_of('Mail', '')], 1000000, NULL, 1, 'me', 30000, '{}', 7, NULL)",
     ),
     (
         "lease work, and leave what is young to others",
-        "SELECT * FROM abide.lease_work(10, 30000, ARRAY(SELECT generate_series(1, 10))::bigint[], ARRAY[''], 'me', 30000, '{}', 7, 1)",
+        "SELECT * FROM abide.lease_work(10, 30000, ARRAY(SELECT generate_series(1, 10))::bigint[],
+            ARRAY[abide.work_route_of('Charge', ''), abide.work_route_of('Mail', '')], 1000000, NULL, 1, 'me', 30000, '{}', 7, 1)",
     ),
     (
         "lease instances again, in vain",
-        "SELECT * FROM abide.lease_instances(10, 30000, ARRAY(SELECT generate_series(1, 10))::bigint[], ARRAY['0.2.0'], ARRAY['9.0.0'], '{}')",
+        "SELECT * FROM abide.lease_instances(10, 30000, ARRAY(SELECT generate_series(1, 10))::bigint[],
+            ARRAY[abide.route_no('Order', '1.0.0', '', '') * 2, abide.route_no('Order', '1.1.0', '', '') * 2], 1000000, NULL, 1, '{}', '{}')",
     ),
     (
         "lease work again, in vain",
-        "SELECT * FROM abide.lease_work(10, 30000, ARRAY(SELECT generate_series(1, 10))::bigint[], ARRAY[''], 'me', 30000, '{}', 7, NULL)",
+        "SELECT * FROM abide.lease_work(10, 30000, ARRAY(SELECT generate_series(1, 10))::bigint[],
+            ARRAY[abide.work_route_of('Charge', ''), abide.work_route_of('Mail', '')], 1000000, NULL, 1, 'me', 30000, '{}', 7, NULL)",
     ),
     (
         "when time alone brings something",

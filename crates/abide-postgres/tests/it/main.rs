@@ -31,6 +31,7 @@ mod plans;
 mod pooler;
 mod removal;
 mod roles;
+mod serving;
 mod silent_server;
 mod stalled_commits;
 mod support;

@@ -90,7 +90,7 @@ fn young_work_of_others_is_left_to_them_but_not_for_ever() {
     // As a node asks that has made something itself, and knows that what is above this number is young.
     let taken = |leaves_above: i64| {
         let call = format!(
-            "SELECT FROM abide.lease_work(1, 60000, '{{1}}', '{{\"\"}}', NULL, NULL, '{{}}', 1, {leaves_above}) AS w, unnest(w.leases)"
+            "SELECT FROM abide.lease_work(1, 60000, '{{1}}', NULL, 9, NULL, NULL, NULL, NULL, '{{}}', 1, {leaves_above}) AS w, unnest(w.leases)"
         );
         database.rows(&call, &[]).len()
     };

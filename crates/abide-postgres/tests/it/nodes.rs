@@ -197,7 +197,7 @@ fn signal_without_a_word(database: &Database) {
     database.run(
         "INSERT INTO abide.message (mailbox, class, item)
          SELECT no, 0, '{\"ExternalRaised\":{\"instance\":\"a\",\"name\":\"go\",\"data\":\"\"}}' FROM abide.mailbox;
-         UPDATE abide.mailbox SET ready = (SELECT min(no) FROM abide.message)",
+         SELECT abide.settle(ARRAY(SELECT no FROM abide.mailbox), NULL, abide.now())",
     );
 }
 

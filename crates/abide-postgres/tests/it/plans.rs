@@ -20,6 +20,8 @@ const MAY_SCAN: &[(&str, &str)] = &[
     ("count_instances", "counts by going through what is counted"),
     ("count_running", "the same, along an index of those that run"),
     ("queue_depths", "counts by going through what is counted"),
+    ("count_blocked", "counts by going through what is counted, along an index of that"),
+    ("list_nodes", "lists every node"),
 ];
 
 /// Statements that random calls do not send.
@@ -32,10 +34,16 @@ const NOT_SENT: &[(&str, &str)] = &[
 
 /// What each queue is served by, and cancellation: words of a statement, wherever it is, and the index that it must look into.
 const SERVED_BY: &[(&str, &str)] = &[
-    ("b.pin = wanted.pin AND b.ready IS NOT NULL", "mailbox_ready"),
-    ("b.pin = ANY (v_pins) AND b.ready < p_ready", "mailbox_ready"),
-    ("w.tag = wanted.tag AND w.place IS NOT NULL AND w.session IS NULL", "work_ready"),
-    ("w.session = l.session AND w.tag = l.tag AND w.place IS NOT NULL", "work_in_session"),
+    ("b.route = wanted.route AND b.ready IS NOT NULL", "mailbox_ready"),
+    ("WHERE b.ready IS NOT NULL AND b.route > v_route", "mailbox_ready"),
+    ("w.route = wanted.route AND w.place IS NOT NULL AND w.session IS NULL", "work_ready"),
+    ("w.place IS NOT NULL AND w.session IS NULL AND w.route > p_after", "work_ready"),
+    ("l.head IS NOT NULL AND l.holder IS NULL AND l.route > p_after", "lane_free"),
+    ("w.session = l.session AND w.route = l.route AND w.place IS NOT NULL", "work_in_session"),
+    // Routes are found by their texts, and blocks by their mailboxes.
+    ("r.orchestration = p_orchestration AND r.version = p_version", "route_key"),
+    ("r.activity = v_activity AND r.tag = p_tag", "work_route_key"),
+    ("AS k WHERE k.mailbox = p_mailbox.no", "block_pkey"),
     ("WHERE w.due_at <= p_now", "work_due"),
     // Cancelled activities are found by what they are called, and taken back by their number.
     ("FROM unnest(p_revoked) AS r", "work_of_execution"),

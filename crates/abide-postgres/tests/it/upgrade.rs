@@ -10,6 +10,7 @@ use futures::executor::block_on;
 
 use crate::support::database::{Database, wait_until};
 use crate::support::items::start;
+use crate::support::rules;
 
 /// A schema as the release with schema version 1 left it (`crates/abide/tests/version_1/README.md`).
 const VERSION_1: &str = include_str!("../../../abide/tests/version_1/schema.sql");
@@ -47,6 +48,9 @@ fn assert_migrated(database: &Database, histories_before: &[String], when: &str)
     assert_eq!(database.number("SELECT max(number) FROM abide.migration"), 2, "{when}");
     assert_eq!(database.number("SELECT oldest FROM abide.migration WHERE number = 2"), 2, "{when}");
     assert_eq!(histories(database), histories_before, "{when}");
+    // Every row has the route that it would have been given.
+    let now = u64::try_from(database.number("SELECT abide.now()")).unwrap();
+    assert_eq!(rules::contradictions(database, now), Vec::<String>::new(), "{when}");
     let store = database.open();
     assert_eq!(block_on(store.list_instances()).unwrap().len(), 14, "{when}");
     let mut names = Vec::new();

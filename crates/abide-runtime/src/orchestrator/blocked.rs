@@ -112,10 +112,13 @@ impl Orchestrator {
                     event_id, withheld_before, "the instance is blocked and keeps everything it has: {detail}");
             }
             Line::SayThatMoreAreCounted => {
+                debug!(target: "abide::runtime", instance_id = %who.instance, %kind, "blocked: {detail}");
                 error!(target: "abide::runtime", orchestration_name = %who.orchestration, build = %build, kind = %kind,
                     "more instances are blocked; they are counted and told in a minute");
             }
-            Line::Withhold => {}
+            Line::Withhold => {
+                debug!(target: "abide::runtime", instance_id = %who.instance, %kind, "blocked: {detail}");
+            }
         }
     }
 

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use abide_engine::{Identity, MailId, TurnOutput};
 use abide_model::{
-    ErrorDetails, Event, EventKind, INITIAL_EXECUTION_ID, ScheduledActivityIdentifier, Timestamp, WorkItem,
+    AppErrorKind, ErrorDetails, Event, EventKind, INITIAL_EXECUTION_ID, ScheduledActivityIdentifier,
+    Timestamp, WorkItem,
 };
 use abide_provider::{
     Authority, Committed, Consumed, InstanceLease, Message, MessageId, Operation, ParentLink, Rejection,
@@ -142,7 +143,10 @@ pub(crate) fn unreadable_end(
             details: details.clone(),
         })
     }));
-    let cancelled = |child| WorkItem::CancelInstance { instance: child, reason: "parent failed".to_owned() };
+    let is_canceled =
+        matches!(details, ErrorDetails::Application { kind: AppErrorKind::Cancelled { .. }, .. });
+    let reason = if is_canceled { "parent canceled" } else { "parent failed" };
+    let cancelled = |child| WorkItem::CancelInstance { instance: child, reason: reason.to_owned() };
     turn.orchestrator_items.extend(children.into_iter().map(cancelled));
     let ids = last.saturating_sub(PERHAPS_UNDER_WAY).saturating_add(1)..=last;
     turn.cancelled_activities = ids

@@ -48,8 +48,8 @@ use crate::chances::Verdict;
 use crate::core::Core;
 use crate::dispatch::{Attempt, GiveBack, Lane, Next, Slot, give_back};
 use crate::renewal::{Lease, LeaseGuard, Leased, Subject};
-use crate::serving::{ANOTHER_SUSPECT, SuspectAdmission};
 use crate::store_time::{HandedOver, StoreTime};
+use crate::suspects::{ANOTHER_SUSPECT, SuspectAdmission};
 use crate::tally::Tally;
 use crate::task_state::TaskState;
 use crate::unserved::{self, Missing};
@@ -95,6 +95,7 @@ pub(crate) struct Job {
     granted: HandedOver,
     slot: Slot,
     renewed: LeaseGuard,
+    suspect: SuspectAdmission,
 }
 
 /// What is left to do for a turn once it is committed.
@@ -139,11 +140,15 @@ impl Orchestrator {
     }
 
     /// One turn, from the lease to the commit, with which the next one may come.
-    async fn turn(&self, held: Held, stage: Stage) -> Option<NextTurn> {
+    async fn turn(&self, held: Held, stage: Stage, suspect: SuspectAdmission) -> Option<NextTurn> {
         let lease = &held.lease;
-        let _suspect = match self.core.serving.admit_turn(lease) {
-            SuspectAdmission::Admitted(permit) => permit,
-            SuspectAdmission::AnotherSuspect => {
+        let _permit = match suspect {
+            SuspectAdmission::Admitted(None) => None,
+            SuspectAdmission::Admitted(Some(permit)) => {
+                Box::pin(permit.alone(&self.core.caller)).await;
+                Some(permit)
+            }
+            SuspectAdmission::AnotherSuspect(_until_it_is_given_back) => {
                 Box::pin(self.hand_back(lease, GiveBack::untried(ANOTHER_SUSPECT))).await;
                 return None;
             }
@@ -289,7 +294,7 @@ impl Orchestrator {
         let terms = || NextLease {
             lease_for: settings.orchestrator_lock_timeout,
             capabilities: Some(settings.capabilities()),
-            serving: self.core.serving.request(),
+            serving: self.core.serving.request_without_suspects(),
         };
         (!self.core.stop.ending.is_cancelled()).then(terms)
     }
@@ -394,7 +399,8 @@ impl Lane for Orchestrator {
         };
         let task = TaskState::new(Arc::clone(&self.core.executor));
         let renewed = self.core.renewals.hold(keep, granted.by, Arc::<InstanceLease>::clone(&lease), task);
-        Job { lease, granted, slot, renewed }
+        let suspect = self.core.serving.admit_turn(&lease);
+        Job { lease, granted, slot, renewed, suspect }
     }
 
     fn task(job: &Job) -> Option<&Arc<TaskState>> {
@@ -402,7 +408,7 @@ impl Lane for Orchestrator {
     }
 
     async fn run(self: Arc<Self>, job: Job) -> Option<Next<InstanceLease>> {
-        let Job { lease, granted, slot, renewed } = job;
+        let Job { lease, granted, slot, renewed, suspect } = job;
         let stage = Stage::of(&lease);
         let who = stage.who();
         let span = info_span!(target: "abide::runtime", "turn", instance_id = %who.instance,
@@ -416,7 +422,7 @@ impl Lane for Orchestrator {
                 return None;
             }
             // Everything it waits for hears that the runtime gives up, so it ends by itself and hands its lease back.
-            let next = self.turn(held, stage).await;
+            let next = self.turn(held, stage, suspect).await;
             drop(renewed);
             next.map(|NextTurn { lease, granted }| Next { lease: *lease, granted, slot })
         };

@@ -1,7 +1,7 @@
 //! What a lease on an activity says, and what can be told of it.
 
 use abide_model::{AppErrorKind, ErrorDetails, PoisonMessageType, WorkItem};
-use abide_provider::WorkLease;
+use abide_provider::{Suspicion, WorkLease};
 use tracing::{Span, info_span};
 
 use crate::chances::Tried;
@@ -92,6 +92,11 @@ impl Activity {
             token: &self.token,
             store_time: self.store_time,
         }
+    }
+
+    /// Whether it was under way in so many crashes that it runs alone.
+    pub(super) fn is_suspect(&self) -> bool {
+        Suspicion::after(self.attempt.saturating_sub(1)).is_suspect()
     }
 
     /// What its orchestration is told when it was tried too often.

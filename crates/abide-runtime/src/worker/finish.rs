@@ -49,7 +49,13 @@ impl Worker {
             return Box::pin(self.fail(activity, problem.to_string())).await;
         }
         let completion = activity.completion(result);
-        match self.turns.fuse(&activity.finished_step(task), &completion).await {
+        let fused = if activity.is_suspect() {
+            // A crash of the turn would count as one of the activity.
+            Fused::No
+        } else {
+            self.turns.fuse(&activity.finished_step(task), &completion).await
+        };
+        match fused {
             Fused::Done => return Taken::Yes,
             Fused::TooLate => return Taken::TooLate,
             Fused::GivenUp => return Box::pin(self.given_up(activity)).await,

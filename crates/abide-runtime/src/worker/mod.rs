@@ -40,7 +40,7 @@ use crate::crowd::Served;
 use crate::dispatch::{GiveBack, Lane, Next, Slot, give_back};
 use crate::orchestrator::Orchestrator;
 use crate::renewal::{Lease, LeaseGuard, Leased};
-use crate::serving::{ANOTHER_SUSPECT, SuspectAdmission};
+use crate::suspects::{ANOTHER_SUSPECT, SuspectAdmission};
 use crate::tally::Tally;
 use crate::task_state::TaskState;
 
@@ -65,7 +65,13 @@ pub(crate) struct Worker {
 /// Something leased from the queue of activities.
 pub(crate) enum Job {
     /// An activity, and whether it may run.
-    Activity { activity: Arc<Activity>, renewed: LeaseGuard, slot: Slot, admission: Admission },
+    Activity {
+        activity: Arc<Activity>,
+        renewed: LeaseGuard,
+        slot: Slot,
+        admission: Admission,
+        suspect: SuspectAdmission,
+    },
     /// It is no activity.
     Misrouted { lease: Box<WorkLease>, slot: Slot },
 }
@@ -102,13 +108,16 @@ impl Worker {
         activity: Arc<Activity>,
         renewed: LeaseGuard,
         slot: Slot,
-        admission: Admission,
+        (admission, suspect): (Admission, SuspectAdmission),
     ) {
         let settings = &self.core.settings;
-        // First of all, because whatever is handed back after this gets back what it took.
-        let _suspect = match self.core.serving.admit_activity(activity.attempt) {
-            SuspectAdmission::Admitted(permit) => permit,
-            SuspectAdmission::AnotherSuspect => {
+        let _permit = match suspect {
+            SuspectAdmission::Admitted(None) => None,
+            SuspectAdmission::Admitted(Some(permit)) => {
+                Box::pin(permit.alone(&self.core.caller)).await;
+                Some(permit)
+            }
+            SuspectAdmission::AnotherSuspect(_until_it_is_given_back) => {
                 return Box::pin(self.hand_back(&activity, GiveBack::untried(ANOTHER_SUSPECT))).await;
             }
         };
@@ -244,7 +253,8 @@ impl Lane for Worker {
         let task = TaskState::new(Arc::clone(&self.core.executor));
         let renewed = self.core.renewals.hold(keep, granted.by, Arc::<Activity>::clone(&activity), task);
         let admission = self.sessions.enter(activity.session.as_deref());
-        Job::Activity { activity, renewed, slot, admission }
+        let suspect = self.core.serving.admit_activity(activity.attempt);
+        Job::Activity { activity, renewed, slot, admission, suspect }
     }
 
     fn task(job: &Job) -> Option<&Arc<TaskState>> {
@@ -256,9 +266,9 @@ impl Lane for Worker {
 
     async fn run(self: Arc<Self>, job: Job) -> Option<Next<WorkLease>> {
         match job {
-            Job::Activity { activity, renewed, slot, admission } => {
+            Job::Activity { activity, renewed, slot, admission, suspect } => {
                 let span = activity.span();
-                self.work(activity, renewed, slot, admission).instrument(span).await;
+                self.work(activity, renewed, slot, (admission, suspect)).instrument(span).await;
             }
             Job::Misrouted { lease, slot } => Box::pin(self.misrouted(*lease, slot)).await,
         }

@@ -1,6 +1,7 @@
 //! What the tests have in common: a place, workers in it, a client, and the weather.
 
 pub(crate) mod database;
+pub(crate) mod deployment;
 pub(crate) mod fleet;
 pub(crate) mod load;
 pub(crate) mod progress;

@@ -41,6 +41,10 @@ impl Site {
         Self { folder: folder(label), store: database.store(url), database: Some(database) }
     }
 
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     pub(crate) fn store(&self) -> &Store {
         &self.store
     }
@@ -73,6 +77,15 @@ impl Site {
         let store = block_on(self.store.open(Arc::new(SystemClock::new()))).unwrap();
         // A store that is busy for a while is no fault of a test: what counts is that nothing is lost.
         Client::builder(store).retry_for(PATIENCE).call_timeout(Duration::from_secs(20)).build()
+    }
+
+    /// Makes the histories of all instances unreadable whose ids are like this.
+    pub(crate) fn damage_histories_of(&self, ids: &str) {
+        let turns = "UPDATE abide.turn SET events = '{' WHERE mailbox IN (SELECT no FROM abide.mailbox WHERE id LIKE $1)";
+        match &self.database {
+            Some(database) => drop(database.rows(turns, &[&ids])),
+            None => storage::damage(&self.db(), &turns.replace("abide.", ""), ids).unwrap(),
+        }
     }
 
     /// Whether nobody keeps all others from writing.

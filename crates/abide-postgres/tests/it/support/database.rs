@@ -14,8 +14,8 @@ use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, NoTls, Row, SimpleQueryMessage, Statement};
 
-/// Every table that a store fills.
-const TABLES: [&str; 13] = [
+/// Every table that a store fills, apart from routes: those are never removed, and stores know them by their numbers.
+const TABLES: [&str; 15] = [
     "instance",
     "mailbox",
     "execution",
@@ -29,6 +29,8 @@ const TABLES: [&str; 13] = [
     "request",
     "dead_letter",
     "tombstone",
+    "block",
+    "node",
 ];
 
 /// A schema, and a connection of the test's own to it.
@@ -93,7 +95,7 @@ impl Database {
         self.run(
             "CREATE OR REPLACE FUNCTION abide.start_one(
                  p_message abide.new_message, p_delay_ms bigint, p_key bytea, p_only_once boolean, p_offer abide.instance_offer,
-                 OUT outcomes text[], OUT wakes boolean, OUT due_at bigint,
+                 OUT outcomes text[], OUT wakes bigint[], OUT due_at bigint,
                  OUT now bigint, OUT instance_leases abide.instance_lease[], OUT messages abide.leased_message[]
              ) LANGUAGE sql AS $$
                  SELECT e.outcomes, e.wakes, e.due_at, e.now, e.instance_leases, e.messages
@@ -109,11 +111,11 @@ impl Database {
             "CREATE OR REPLACE FUNCTION abide.commit_one(
                  p_turn abide.new_turn, p_work abide.new_work[], p_messages abide.new_message[], p_node bigint,
                  p_instance_offer abide.instance_offer, p_work_offer abide.work_offer,
-                 OUT outcome text, OUT instance text, OUT was_running boolean, OUT wakes boolean, OUT due_at bigint, OUT tags text[],
+                 OUT outcome text, OUT instance text, OUT was_running boolean, OUT wakes bigint[], OUT due_at bigint, OUT routes bigint[],
                  OUT now bigint, OUT instance_leases abide.instance_lease[], OUT messages abide.leased_message[],
                  OUT work_leases abide.work_lease[], OUT last_work bigint
              ) LANGUAGE sql AS $$
-                 SELECT c.outcomes[1], c.instances[1], c.was_running[1], c.wakes, c.due_at, c.tags, c.now, c.instance_leases, c.messages,
+                 SELECT c.outcomes[1], c.instances[1], c.was_running[1], c.wakes, c.due_at, c.routes, c.now, c.instance_leases, c.messages,
                         c.work_leases, c.last_work
                  FROM abide.commit_turns(
                      ARRAY[p_turn], p_work, '{}', p_messages,

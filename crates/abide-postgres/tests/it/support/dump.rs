@@ -62,8 +62,11 @@ impl Reader<'_> {
             "SELECT b.no, b.id, b.execution, b.last_event, b.status, b.pin, i.name, i.version, i.parent,
                             i.parent_execution, i.parent_event, i.created_at, b.updated_at, b.leased_until,
                             i.custom_status, i.custom_status_version,
-                            ARRAY(SELECT h FROM abide.batch(b.no, b.batch_to, b.batch_first) AS h), b.waiting
-                     FROM abide.mailbox AS b JOIN abide.instance AS i ON i.no = b.no";
+                            ARRAY(SELECT h FROM abide.batch(b.no, b.batch_to, b.batch_first) AS h),
+                            k.refused, k.retry_after, k.retry_at, k.is_open, k.kind, k.build,
+                            (SELECT min(m.visible_at) FROM abide.message AS m WHERE m.mailbox = b.no), b.waiting
+                     FROM abide.mailbox AS b JOIN abide.instance AS i ON i.no = b.no
+                     LEFT JOIN abide.block AS k ON k.mailbox = b.no";
         for row in self.database.rows(query, &[]) {
             let (no, id): (i64, String) = (row.get(0), text(&row, 1));
             let mut batch: Vec<u64> = row.get::<_, Vec<i64>>(16).into_iter().map(unsigned).collect();
@@ -79,10 +82,28 @@ impl Reader<'_> {
             if number(&row, 2) > 0 {
                 describe(&mut instance, &row);
             }
+            self.add_refused(&mut instance, &row);
             found.names.insert(no, id);
             found.instances.insert(no, instance);
         }
         found
+    }
+
+    /// Who refused it, and what blocks it. Columns: [`Reader::mailboxes`].
+    fn add_refused(&self, instance: &mut InstanceDump, row: &Row) {
+        let Some(refused) = row.get::<_, Option<String>>(17) else { return };
+        instance.refused_by = match refused.as_str() {
+            "" => Vec::new(),
+            "*" => vec!["*".to_owned()],
+            builds => serde_json::from_str(builds).unwrap(),
+        };
+        let was_open: bool = row.get(20);
+        let unseen = some_number(row, 23).filter(|time| *time <= self.now);
+        let starts_now = || Some(unseen? + some_number(row, 18)?);
+        let retry_at = some_number(row, 19).or_else(|| if was_open { None } else { starts_now() });
+        instance.is_open = was_open || retry_at.is_some_and(|time| time <= self.now);
+        instance.retry_at = retry_at.filter(|time| *time > self.now);
+        instance.block = row.get::<_, Option<String>>(21).zip(some_text(row, 22));
     }
 
     fn messages(&self, mailboxes: &Mailboxes) -> BTreeMap<u64, MessageDump> {
@@ -105,11 +126,14 @@ impl Reader<'_> {
     }
 
     fn work(&self, mailboxes: &Mailboxes) -> BTreeMap<u64, WorkDump> {
-        let query = "SELECT no, mailbox, execution, activity, session, tag, due_at, attempts, leased_until, item FROM abide.work";
+        let query = "SELECT no, mailbox, execution, activity, session, tag, due_at, attempts, leased_until, item, held_since IS NOT NULL
+                     FROM abide.work";
         let work = |row: &Row| {
             let tag = text(row, 5);
             let leased_until = some_number(row, 8);
-            let hidden_until = if leased_until.is_some() { None } else { some_number(row, 6) };
+            let is_held: bool = row.get(10);
+            // What is held is due at the end of time.
+            let hidden_until = if leased_until.is_some() || is_held { None } else { some_number(row, 6) };
             let work = WorkDump {
                 instance: mailboxes.names[&row.get::<_, i64>(1)].clone(),
                 execution: number(row, 2),
@@ -120,7 +144,7 @@ impl Reader<'_> {
                 attempts: u32::try_from(row.get::<_, i32>(7)).unwrap(),
                 leased_until: leased_until.filter(|until| *until > self.now),
                 json: row.get(9),
-                is_held: false,
+                is_held,
             };
             (number(row, 0), work)
         };
@@ -210,7 +234,7 @@ fn describe(instance: &mut InstanceDump, row: &Row) {
     instance.updated = number(row, 12);
     instance.custom_status = some_text(row, 14);
     instance.custom_status_version = number(row, 15);
-    instance.waiting = some_text(row, 17);
+    instance.waiting = some_text(row, 24);
 }
 
 fn add_events(execution: &mut ExecutionDump, events: &[Event], (first, last): (u64, u64)) {

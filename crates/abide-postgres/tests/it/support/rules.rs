@@ -3,7 +3,7 @@
 use super::database::Database;
 
 /// What must hold in the tables whatever the time is. Each query finds rows that break it; `$1` is now.
-const RULES: [(&str, &str); 10] = [
+const RULES: [(&str, &str); 15] = [
     (
         "a mailbox without a lease is ready exactly if it can be leased",
         "SELECT b.id FROM abide.mailbox AS b WHERE $1::bigint > 0 AND b.lease IS NULL AND b.ready IS DISTINCT FROM (
@@ -17,10 +17,11 @@ const RULES: [(&str, &str); 10] = [
          WHERE $1::bigint > 0 AND lease IS NOT NULL AND (ready IS NOT NULL OR due_at IS DISTINCT FROM leased_until)",
     ),
     (
-        "a mailbox without a lease has nothing of one, and knows its next hidden message",
+        "a mailbox without a lease has nothing of one, and knows its next hidden message, and when it is tried again",
         "SELECT b.id FROM abide.mailbox AS b WHERE $1::bigint > 0 AND b.lease IS NULL
-         AND (b.leased_until IS NOT NULL OR b.batch_to IS NOT NULL OR b.batch_first IS NOT NULL OR b.due_at IS DISTINCT FROM (
-             SELECT min(m.visible_at) FROM abide.message AS m WHERE m.mailbox = b.no))",
+         AND (b.leased_until IS NOT NULL OR b.batch_to IS NOT NULL OR b.batch_first IS NOT NULL OR b.due_at IS DISTINCT FROM least(
+             (SELECT min(m.visible_at) FROM abide.message AS m WHERE m.mailbox = b.no),
+             (SELECT k.retry_at FROM abide.block AS k WHERE k.mailbox = b.no)))",
     ),
     (
         "an instance has the last event, the status and the pin of its current execution",
@@ -51,21 +52,68 @@ const RULES: [(&str, &str); 10] = [
              (lease IS NULL) <> (leased_until IS NULL) OR (lease IS NOT NULL AND due_at IS DISTINCT FROM leased_until))",
     ),
     (
-        "a lane knows the lowest work of its session and tag",
-        "SELECT coalesce(l.session, w.session) || '/' || coalesce(l.tag, w.tag)
-         FROM (SELECT session, tag, min(place) AS head FROM abide.work WHERE session IS NOT NULL GROUP BY session, tag) AS w
-         FULL JOIN abide.lane AS l ON l.session = w.session AND l.tag = w.tag
+        "a lane knows the lowest work of its session and route",
+        "SELECT coalesce(l.session, w.session) || '/' || coalesce(l.route, w.route)
+         FROM (SELECT session, route, min(place) AS head FROM abide.work WHERE session IS NOT NULL GROUP BY session, route) AS w
+         FULL JOIN abide.lane AS l ON l.session = w.session AND l.route = w.route
          WHERE $1::bigint > 0 AND l.head IS DISTINCT FROM w.head",
     ),
     (
         "the lanes of a session that is locked are held by its owner",
-        "SELECT l.session || '/' || l.tag FROM abide.lane AS l JOIN abide.session AS s ON s.name = l.session
+        "SELECT l.session || '/' || l.route FROM abide.lane AS l JOIN abide.session AS s ON s.name = l.session
          WHERE s.locked_until > $1 AND (l.holder, l.held_until) IS DISTINCT FROM (s.owner, s.locked_until)",
     ),
     (
         "the lanes of a session that is not locked are free, or will be when somebody looks",
-        "SELECT l.session || '/' || l.tag FROM abide.lane AS l LEFT JOIN abide.session AS s ON s.name = l.session
+        "SELECT l.session || '/' || l.route FROM abide.lane AS l LEFT JOIN abide.session AS s ON s.name = l.session
          WHERE (s.locked_until > $1) IS NOT TRUE AND l.holder IS NOT NULL AND l.held_until > $1",
+    ),
+    (
+        "a mailbox that can be leased has the route of its code and its pin",
+        "SELECT b.id FROM abide.mailbox AS b JOIN abide.instance AS i ON i.no = b.no
+         LEFT JOIN abide.route AS r ON r.no = (b.route & 274877906943) >> 1
+         LEFT JOIN abide.route AS c ON c.no = (
+             SELECT m.code FROM abide.message AS m
+             WHERE m.mailbox = b.no AND m.visible_at IS NULL AND m.code IS NOT NULL
+               AND (m.class = 2 OR m.class = 1 AND b.execution = 0) ORDER BY m.no LIMIT 1)
+         WHERE $1::bigint > 0 AND b.ready IS NOT NULL AND (r.orchestration, r.version, r.pin) IS DISTINCT FROM (
+             CASE WHEN b.execution > 0 AND b.status = 'Running' THEN i.name
+                  WHEN b.status IN ('Completed', 'Failed') THEN '' ELSE coalesce(c.orchestration, '') END,
+             CASE WHEN b.execution > 0 AND b.status = 'Running' THEN i.version
+                  WHEN b.status IN ('Completed', 'Failed') THEN '' ELSE coalesce(c.version, '') END, b.pin)",
+    ),
+    (
+        "a mailbox that can be leased has the route of its mail",
+        "SELECT b.id FROM abide.mailbox AS b
+         WHERE $1::bigint > 0 AND b.ready IS NOT NULL AND (b.route >= 1099511627776, b.route & 1 = 1, b.route & 274877906944 > 0) IS DISTINCT FROM (
+             EXISTS (SELECT FROM abide.message AS m WHERE m.mailbox = b.no AND m.visible_at IS NULL AND m.class = 5),
+             (SELECT m.attempts >= 3 FROM abide.message AS m
+              WHERE m.mailbox = b.no AND m.visible_at IS NULL ORDER BY m.no LIMIT 1), b.pin <> '')",
+    ),
+    (
+        "a mailbox that can be leased has the route of who refused it",
+        "SELECT b.id FROM abide.mailbox AS b JOIN abide.route AS r ON r.no = (b.route & 274877906943) >> 1
+         LEFT JOIN abide.block AS k ON k.mailbox = b.no
+         WHERE $1::bigint > 0 AND b.ready IS NOT NULL
+           AND (r.refused <> CASE WHEN k.is_open THEN '' ELSE coalesce(k.refused, '') END
+                OR (r.refused <> '') <> (b.route & 549755813888 > 0))",
+    ),
+    (
+        "a mailbox knows that builds refused it, and that it may hold a cancel",
+        "SELECT b.id FROM abide.mailbox AS b WHERE $1::bigint > 0 AND (
+             EXISTS (SELECT FROM abide.block AS k WHERE k.mailbox = b.no) AND b.flags & 1 = 0
+             OR EXISTS (SELECT FROM abide.message AS m WHERE m.mailbox = b.no AND m.class = 5) AND b.flags & 2 = 0)
+         UNION ALL
+         SELECT k.mailbox::text FROM abide.block AS k
+         WHERE NOT EXISTS (SELECT FROM abide.mailbox AS b WHERE b.no = k.mailbox)",
+    ),
+    (
+        "work has the route of its tag and its attempts, and is due at no time if it is held",
+        "SELECT w.no::text FROM abide.work AS w LEFT JOIN abide.work_route AS r ON r.no = (w.route & 274877906943) >> 1
+         WHERE $1::bigint > 0 AND (
+             r.tag IS DISTINCT FROM w.tag OR (r.activity = '') <> w.is_unreadable
+             OR (w.tag <> '') <> (w.route & 274877906944 > 0) OR (w.route & 1 = 1) <> (w.attempts >= 3 AND NOT w.is_unreadable)
+             OR w.held_since IS NOT NULL AND w.due_at <> 9223372036854775807)",
     ),
 ];
 

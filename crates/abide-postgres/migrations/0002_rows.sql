@@ -1,0 +1,25 @@
+-- The routes of what version 1 has stored. It comes behind the functions, which it uses.
+
+-- A part of an item; null if the item cannot be read. Characters are spelt as in src/text.rs.
+CREATE FUNCTION abide.part_of(p_item text, p_path text[]) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+    RETURN replace(p_item::json #>> p_path, E'\x01', E'\x01' || '1');
+EXCEPTION WHEN OTHERS THEN
+    RETURN NULL;
+END $$;
+
+UPDATE abide.message AS m
+SET code = abide.route_no(
+    coalesce(abide.part_of(m.item, '{StartOrchestration,orchestration}'), abide.part_of(m.item, '{ContinueAsNew,orchestration}')),
+    coalesce(abide.part_of(m.item, '{StartOrchestration,version}'), abide.part_of(m.item, '{ContinueAsNew,version}'), 'unknown'), '', '')
+WHERE m.class IN (1, 2);
+UPDATE abide.mailbox AS b SET flags = 2 WHERE b.no = ANY (ARRAY(SELECT m.mailbox FROM abide.message AS m WHERE m.class = 5));
+SELECT abide.settle(ARRAY(SELECT b.no FROM abide.mailbox AS b WHERE b.ready IS NOT NULL ORDER BY b.no FOR UPDATE), NULL, abide.now());
+
+UPDATE abide.work AS w
+SET is_unreadable = r.name IS NULL, route = abide.route_after(abide.work_route_of(r.name, w.tag), w.attempts, r.name IS NULL)
+FROM (SELECT w.no, abide.part_of(w.item, '{ActivityExecute,name}') AS name FROM abide.work AS w) AS r WHERE r.no = w.no;
+INSERT INTO abide.lane (session, route) SELECT DISTINCT w.session, w.route FROM abide.work AS w WHERE w.session IS NOT NULL;
+SELECT abide.settle_lanes(ARRAY(SELECT s.name FROM abide.session AS s ORDER BY s.name FOR UPDATE), NULL, abide.now());
+
+DROP FUNCTION abide.part_of(text, text[]);

@@ -1,0 +1,1 @@
+SELECT abide.announce_node($1, $2, $3)

@@ -1,0 +1,1 @@
+DELETE FROM abide.node WHERE id = $1

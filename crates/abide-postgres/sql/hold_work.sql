@@ -1,0 +1,1 @@
+SELECT abide.hold_work($1, $2, $3, $4)
