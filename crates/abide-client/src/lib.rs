@@ -39,6 +39,7 @@ mod start;
 mod start_request;
 
 mod blocked;
+mod describe;
 mod query;
 mod wait;
 
@@ -47,6 +48,7 @@ mod manage;
 mod error;
 
 pub use client::{Client, ClientBuilder};
+pub use describe::{Description, InstanceState, OperationDescription};
 pub use error::{ClientError, StartError};
 pub use manage::Instances;
 pub use start_request::{StartRequest, Started};

@@ -140,6 +140,8 @@ areas! {
     blocking;
     /// Nodes announce what they serve.
     nodes;
+    /// One instance at a glance: what it waits for, without its history.
+    overviews;
 }
 
 /// The same functions where programs written for the older layout look for them: most at the root, the rest in modules.

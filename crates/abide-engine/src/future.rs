@@ -9,7 +9,7 @@ use std::task::{Context, Poll};
 use abide_model::{ErrorDetails, ScheduleKind};
 
 use crate::ask::Family;
-use crate::tape::{Answer, TagRefused, Tape};
+use crate::tape::{Answer, TagRefused, Tape, Try};
 use crate::token::Token;
 
 /// Something an orchestration asked for: an activity, a timer, an event, a child.
@@ -52,6 +52,16 @@ impl<T> DurableFuture<T> {
     ) -> Self {
         let claim = Claim { tape: Arc::clone(tape), state: ClaimState::Answered(family, Some(answer)) };
         Self { claim, convert: Some(Box::new(convert)) }
+    }
+}
+
+impl<T> DurableFuture<T> {
+    /// Notes which try of a retried activity this is, or which one it follows. To be called as soon as it is made.
+    pub(crate) fn noting_try(self, attempt: Try) -> Self {
+        if let ClaimState::Waiting(token) = self.claim.state {
+            self.claim.tape.note_try(token, attempt);
+        }
+        self
     }
 }
 

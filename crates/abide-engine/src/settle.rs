@@ -15,7 +15,7 @@ use crate::journal::Entry;
 use crate::ledger::OpenAsk;
 use crate::policy::{Leniency, Policy};
 use crate::role::{Asked, Role, role};
-use crate::tape::{Answered, Dropped};
+use crate::tape::{Answered, Bound, Dropped};
 use crate::token::Token;
 use crate::turn::StatusUpdate;
 
@@ -322,7 +322,8 @@ impl Execution {
         if dropped {
             self.note_bound_drop(id, family, Answered::No);
         } else {
-            self.tape.bind(token, id);
+            let due_ms = if let EventKind::TimerCreated { fire_at_ms } = event.kind { fire_at_ms } else { 0 };
+            self.tape.bind(token, Bound { id, since_ms: event.timestamp_ms, due_ms });
         }
     }
 }

@@ -103,6 +103,10 @@ pub struct TurnOutput {
     /// Whether the execution is running and nothing that could arrive would resume its code (see
     /// [`Execution::waits_for_nothing`](crate::Execution::waits_for_nothing)).
     pub waits_for_nothing: bool,
+    /// The event at which history and code differ, if the execution failed for that.
+    pub fault_event_id: Option<u64>,
+    /// What the execution waits for now, in the form of [`Waiting`](abide_model::Waiting); `None` if it ended.
+    pub waiting: Option<String>,
     /// Events to append, in order, numbered on from the history.
     pub events: Vec<Event>,
     /// Activities to enqueue for workers.

@@ -66,6 +66,8 @@ pub struct InstanceDump {
     pub custom_status: Option<String>,
     /// How often it said something.
     pub custom_status_version: u64,
+    /// What it waits for.
+    pub waiting: Option<String>,
     /// When it was created, in milliseconds since the epoch.
     pub created: u64,
     /// When it was last committed, in milliseconds since the epoch.
@@ -266,6 +268,7 @@ impl InstanceDump {
             status: current.map(|execution| execution.status.to_string()),
             pin: current.and_then(|execution| execution.pin.as_ref()).map(ToString::to_string),
             custom_status: instance.custom_status.clone(),
+            waiting: instance.waiting.clone(),
             custom_status_version: instance.custom_status_version,
             created: instance.created.as_millis(),
             updated: instance.updated.as_millis(),

@@ -76,6 +76,8 @@ pub(crate) struct Instance {
     pub(crate) executions: BTreeMap<u64, Execution>,
     pub(crate) custom_status: Option<String>,
     pub(crate) custom_status_version: u64,
+    /// What the last turn said that it waits for.
+    pub(crate) waiting: Option<String>,
     pub(crate) created: Timestamp,
     pub(crate) updated: Timestamp,
 }

@@ -41,6 +41,7 @@ pub mod codec;
 pub mod decode_error;
 pub mod limits;
 pub mod names;
+pub mod waiting;
 
 pub use action::Action;
 #[doc(hidden)]
@@ -67,4 +68,5 @@ pub use stats::SystemStats;
 pub use status::{ExecutionStatus, OrchestrationDescriptor, OrchestrationStatus, UnknownExecutionStatus};
 pub use time::Timestamp;
 pub use version::{BUILD_VERSION, SemverRange, current_build_version};
+pub use waiting::{OpenOperation, Tries, WaitKind, Waiting};
 pub use work_item::{WorkItem, kind_of};

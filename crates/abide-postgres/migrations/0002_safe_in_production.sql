@@ -22,6 +22,10 @@ CREATE TABLE abide.tombstone (
 );
 CREATE INDEX tombstone_due ON abide.tombstone (held_until);
 
+-- What the instance waits for, as its last turn said: a JSON array (docs/spec/store.md).
+ALTER TABLE abide.mailbox ADD COLUMN waiting text;
+ALTER TYPE abide.new_turn ADD ATTRIBUTE waiting text;
+
 -- Compatibility: the schema version of the oldest release that may work on the schema after this migration.
 ALTER TABLE abide.migration ADD COLUMN oldest bigint;
 

@@ -123,6 +123,7 @@ impl EncodedTurn {
         turn.pin = instance.pin.as_ref().map(ToString::to_string);
         turn.status = instance.status.map(abide_model::ExecutionStatus::as_str);
         turn.output = instance.output.as_deref().map(spelt);
+        turn.waiting = instance.waiting.as_deref().map(spelt);
         turn.sets_custom_status = instance.custom_status.is_some();
         let custom_status = instance.custom_status.clone().and_then(CustomStatus::into_value);
         turn.custom_status = custom_status.as_deref().map(spelt);

@@ -44,6 +44,7 @@ pub(crate) struct NewTurn {
     pub(crate) timers: Vec<i64>,
     pub(crate) keeps: Option<i64>,
     pub(crate) ended_before: Option<i64>,
+    pub(crate) waiting: Option<String>,
 }
 
 /// A change of a key-value store; no value is a tombstone.

@@ -72,6 +72,7 @@ statements! {
     ReadCurrent = "read_current",
     ReadExecution = "read_execution",
     ReadLeased = "read_leased",
+    ReadOverview = "read_overview",
     ReadStatuses = "read_statuses",
     ReleaseTombstones = "release_tombstones",
     RemovePart = "remove_part",

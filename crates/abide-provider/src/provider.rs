@@ -23,9 +23,9 @@ use async_trait::async_trait;
 
 use crate::{
     Abilities, BlockInstance, BlockedInstance, Changes, Committed, DispatcherCapabilityFilter, Enqueue,
-    ExecutionMetadata, FinishedWork, HoldWork, InstanceLease, Lane, LeaseInstances, LeaseWork, Node,
-    NodeAnnouncement, OrchestrationItem, ProviderAdmin, ProviderError, SessionFetchConfig, Start,
-    StolenLeases, StoreError, TagFilter, TurnCommit, WorkLease, provider_defaults,
+    ExecutionMetadata, FinishedWork, HoldWork, InstanceLease, InstanceOverview, Lane, LeaseInstances,
+    LeaseWork, Node, NodeAnnouncement, OrchestrationItem, ProviderAdmin, ProviderError, SessionFetchConfig,
+    Start, StolenLeases, StoreError, TagFilter, TurnCommit, WorkLease, provider_defaults,
 };
 
 /// A store of histories and queues.
@@ -315,6 +315,15 @@ pub trait Provider: Any + Send + Sync {
     async fn read_blocks(&self, instance: &str) -> Result<Vec<BlockedInstance>, StoreError> {
         let _ = instance;
         Ok(Vec::new())
+    }
+
+    /// One instance at one moment, or one that a queued start is about to make; `None` if there is neither. The store
+    /// reads a bounded number of rows for it, and no history.
+    ///
+    /// The default asks the administrative side, or else [`read_status`](Self::read_status). It knows neither what the
+    /// instance waits for, nor its queues, nor a start that waits in the queue.
+    async fn read_overview(&self, instance: &str) -> Result<Option<InstanceOverview>, StoreError> {
+        provider_defaults::read_overview(self, instance).await
     }
 
     /// Makes a node known until it is [forgotten](Self::forget_node), or until the store notices that its process is

@@ -136,6 +136,9 @@ FROM work AS w
 WHERE w.visible_at = 0 AND w.lease IS NULL AND w.session IS NOT NULL
 GROUP BY w.session, w.route;
 
+-- What the instance waits for, as its last turn said: a JSON array (docs/spec/store.md).
+ALTER TABLE mailbox ADD COLUMN waiting TEXT;
+
 -- The builds that refused an execution, and what blocks it; `kind` is missing once another build has healed it.
 CREATE TABLE block (
     mailbox     INTEGER PRIMARY KEY,

@@ -11,6 +11,7 @@ mod listing;
 mod looking;
 mod mail;
 mod odd_mail;
+mod overviews;
 mod provided;
 mod prune;
 mod sessions;
@@ -51,6 +52,7 @@ pub fn all() -> Vec<&'static Planted> {
         waiting::BUGS,
         changes::BUGS,
         blocks::BUGS,
+        overviews::BUGS,
     ];
     subjects.into_iter().flatten().collect()
 }

@@ -106,6 +106,7 @@ pub(crate) fn turn_of(ack: Ack) -> Turn {
         worker_items,
         orchestrator_items,
         timer_slack: Duration::ZERO,
+        waiting: None,
         metadata,
         cancelled_activities: cancelled,
         removed_timers: Vec::new(),

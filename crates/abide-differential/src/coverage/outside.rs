@@ -142,6 +142,14 @@ impl Coverage {
                 self.note("a snapshot is lost with its instance", scene.is_refused_as("LeaseLost"));
             }
             ReadOp::Status { instance } => self.status(instance, scene),
+            ReadOp::Overview { .. } => {
+                self.note("an overview was read", found);
+                self.note("an overview has what an instance waits for", answer.contains("waiting: Some"));
+                self.note(
+                    "an overview of a start was read",
+                    answer.contains("execution_id: 0, executions: 0"),
+                );
+            }
             ReadOp::CustomStatus { .. } => {
                 self.note("a custom status was read", found);
                 self.note("a custom status was not news", answer == "Ok(None)");

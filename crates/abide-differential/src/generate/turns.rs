@@ -56,6 +56,8 @@ impl Maker<'_> {
         let id = self.next_event;
         self.next_event += 1;
         self.turn.events.push(items::event(self.instance, self.turn.execution_id, id, kind));
+        // Mostly something; not drawn, so that seeds stay what they are.
+        self.turn.waiting = (id % 4 > 0).then(|| format!(r#"[1,[["event",{id},"go",5]],[]]"#));
         id
     }
 

@@ -65,14 +65,14 @@ impl Ask {
         Self { token, action, extra: Extra::Nothing }
     }
 
-    /// Which answer this ask has, and the name of the signal or queue it waits for.
+    /// Which answer this ask has, and the name of what gives it: a signal, queue, activity or child orchestration.
     pub(crate) fn waits_for(&self) -> Option<(Family, &str)> {
         match &self.action {
-            Action::CallActivity { .. } => Some((Family::Activity, "")),
+            Action::CallActivity { name, .. } => Some((Family::Activity, name)),
             Action::CreateTimer { .. } => Some((Family::Timer, "")),
             Action::WaitExternal { name, .. } => Some((Family::Wait, name)),
             Action::DequeueEvent { name, .. } => Some((Family::Dequeue, name)),
-            Action::StartSubOrchestration { .. } => Some((Family::Child, "")),
+            Action::StartSubOrchestration { name, .. } => Some((Family::Child, name)),
             Action::PruneHistory { .. } => Some((Family::Prune, "")),
             Action::StartOrchestrationDetached { .. }
             | Action::ContinueAsNew { .. }

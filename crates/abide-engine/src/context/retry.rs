@@ -3,12 +3,16 @@
 //! Every attempt is an ordinary activity in history, and every pause a timer. Nothing is asked for before
 //! the future is first polled.
 
+use std::sync::Arc;
+
 use abide_model::RetryPolicy;
+use abide_model::waiting::cut_error;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::OrchestrationContext;
 use super::activity::Source;
+use crate::tape::{RetriedStep, Try};
 
 /// The error of an attempt that took too long.
 const TIMED_OUT: &str = "timeout: activity timed out";
@@ -81,9 +85,16 @@ impl OrchestrationContext {
 
     async fn retry(&self, attempts: Attempts) -> Result<String, String> {
         let max_attempts = attempts.policy.max_attempts.max(1);
+        let step = RetriedStep::new(attempts.name.clone(), max_attempts);
+        let noted = |number, error: &str| Try {
+            step: Arc::clone(&step),
+            number,
+            last_error: cut_error(error).into(),
+        };
         let mut attempt = 1;
+        let mut last_error = String::new();
         loop {
-            let error = match self.attempt(&attempts).await {
+            let error = match self.attempt(&attempts, noted(attempt, &last_error)).await {
                 Ok(result) => return Ok(result),
                 Err(AttemptError::TimedOut) => return Err(TIMED_OUT.to_owned()),
                 Err(AttemptError::Failed(error)) => error,
@@ -98,15 +109,16 @@ impl OrchestrationContext {
             ));
             let pause = attempts.policy.delay_for_attempt(attempt);
             if !pause.is_zero() {
-                self.schedule_timer(pause).await;
+                self.schedule_timer(pause).noting_try(noted(attempt, &error)).await;
             }
             attempt = attempt.saturating_add(1);
+            last_error = error;
         }
     }
 
-    async fn attempt(&self, attempts: &Attempts) -> Result<String, AttemptError> {
+    async fn attempt(&self, attempts: &Attempts, noted: Try) -> Result<String, AttemptError> {
         let Attempts { name, input, session, policy } = attempts;
-        let activity = self.call_activity(name.clone(), input.clone(), session.clone());
+        let activity = self.call_activity(name.clone(), input.clone(), session.clone()).noting_try(noted);
         let Some(limit) = policy.timeout else { return activity.await.map_err(AttemptError::Failed) };
         match self.timeout(limit, activity).await {
             Ok(result) => result.map_err(AttemptError::Failed),

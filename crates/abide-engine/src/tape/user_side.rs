@@ -35,8 +35,7 @@ impl Tape {
             build(token, &mut KvView { entries: kv, recorded_writes, now: *now })
         };
         if let Some((family, name)) = ask.waits_for() {
-            let slot = Slot { family, name: name.to_owned(), bound: None, answer: None, waker: None };
-            cell.slots.insert(token, slot);
+            cell.slots.insert(token, Slot::new(family, name.to_owned()));
         }
         cell.collected.asks.push(ask);
         Some(token)

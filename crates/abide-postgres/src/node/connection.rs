@@ -78,6 +78,7 @@ pub(crate) const fn patience(sql: Sql) -> Duration {
         | Sql::LostWork
         | Sql::NextMailboxDue
         | Sql::NextWorkDue
+        | Sql::ReadOverview
         | Sql::ReadStatuses
         | Sql::ReleaseTombstones
         | Sql::RenewInstances

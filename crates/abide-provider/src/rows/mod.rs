@@ -70,6 +70,8 @@ pub struct InstanceRow {
     pub output: Option<String>,
     /// The new custom status, if it changed; its version goes up by one.
     pub custom_status: Option<CustomStatus>,
+    /// What the instance waits for now. Replaces what was stored, also if it is `None`.
+    pub waiting: Option<String>,
 }
 
 /// What a turn did to the custom status.
@@ -152,6 +154,7 @@ impl CommitRows {
         check_order(&turn.events)?;
         let instance = InstanceRow::of(turn.metadata, &turn.events)?;
         let ended = instance.status.filter(|status| status.is_terminal());
+        let instance = InstanceRow { waiting: turn.waiting.filter(|_| ended.is_none()), ..instance };
         let revoked = revoked(turn.cancelled_activities, &turn.events, ended);
         let mut work = rows_of(turn.worker_items, WorkRow::of)?;
         let message = |item| Ok(MessageRow::of(item)?.with_timer_slack(turn.timer_slack));
@@ -241,6 +244,7 @@ impl InstanceRow {
             status,
             output: metadata.output,
             custom_status: events.iter().rev().find_map(|event| CustomStatus::of(&event.kind)),
+            waiting: None,
         })
     }
 }

@@ -71,6 +71,7 @@ fn turn_of(execution_id: u64, output: TurnOutput, at_most: Timestamp) -> Turn {
         cancelled_activities,
         removed_timers,
         prune,
+        waiting,
         ..
     } = output;
     Turn {
@@ -80,6 +81,7 @@ fn turn_of(execution_id: u64, output: TurnOutput, at_most: Timestamp) -> Turn {
         cancelled_activities,
         removed_timers,
         prune,
+        waiting,
         ..Turn::of_past(execution_id, events)
     }
 }

@@ -64,7 +64,7 @@ impl Reader<'_> {
                             i.custom_status, i.custom_status_version,
                             ARRAY(SELECT h FROM abide.batch(b.no, b.batch_to, b.batch_first) AS h),
                             k.refused, k.retry_after, k.retry_at, k.is_open, k.kind, k.build,
-                            (SELECT min(m.visible_at) FROM abide.message AS m WHERE m.mailbox = b.no)
+                            (SELECT min(m.visible_at) FROM abide.message AS m WHERE m.mailbox = b.no), b.waiting
                      FROM abide.mailbox AS b JOIN abide.instance AS i ON i.no = b.no
                      LEFT JOIN abide.block AS k ON k.mailbox = b.no";
         for row in self.database.rows(query, &[]) {
@@ -234,6 +234,7 @@ fn describe(instance: &mut InstanceDump, row: &Row) {
     instance.updated = number(row, 12);
     instance.custom_status = some_text(row, 14);
     instance.custom_status_version = number(row, 15);
+    instance.waiting = some_text(row, 24);
 }
 
 fn add_events(execution: &mut ExecutionDump, events: &[Event], (first, last): (u64, u64)) {

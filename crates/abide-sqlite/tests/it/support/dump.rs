@@ -60,7 +60,7 @@ impl Reader<'_> {
         let query = "SELECT m.no, m.id, m.execution, m.last_event, m.status, m.pin, m.name, m.version, m.parent,
                             m.parent_execution, m.parent_event, m.created_at, m.updated_at, m.leased_until, m.batch,
                             c.value, c.version, b.refused, b.retry_after, b.retry_at, b.kind, b.build,
-                            (SELECT min(visible_at) FROM message WHERE mailbox = m.no AND visible_at > 0)
+                            (SELECT min(visible_at) FROM message WHERE mailbox = m.no AND visible_at > 0), m.waiting
                      FROM mailbox AS m LEFT JOIN custom_status AS c ON c.mailbox = m.no
                      LEFT JOIN block AS b ON b.mailbox = m.no";
         self.each(query, |row| {
@@ -256,6 +256,7 @@ fn describe(instance: &mut InstanceDump, row: &Row<'_>) -> Result<()> {
     instance.updated = number(row, 12)?;
     instance.custom_status = row.get(15)?;
     instance.custom_status_version = some_number(row, 16)?.unwrap_or(0);
+    instance.waiting = row.get(23)?;
     Ok(())
 }
 
