@@ -56,7 +56,8 @@ impl<T> DurableFuture<T> {
 }
 
 impl<T> DurableFuture<T> {
-    /// Notes which try of a retried activity this is, or which one it follows. To be called as soon as it is made.
+    /// Notes which try of a retried activity this is, or which one it follows. To be called as soon as it is
+    /// made.
     pub(crate) fn noting_try(self, attempt: Try) -> Self {
         if let ClaimState::Waiting(token) = self.claim.state {
             self.claim.tape.note_try(token, attempt);

@@ -105,7 +105,8 @@ pub struct TurnOutput {
     pub waits_for_nothing: bool,
     /// The event at which history and code differ, if the execution failed for that.
     pub fault_event_id: Option<u64>,
-    /// What the execution waits for now, in the form of [`Waiting`](abide_model::Waiting); `None` if it ended.
+    /// What the execution waits for now, in the form of [`Waiting`](abide_model::Waiting); `None` if it
+    /// ended.
     pub waiting: Option<String>,
     /// Events to append, in order, numbered on from the history.
     pub events: Vec<Event>,

@@ -1,15 +1,16 @@
 //! What an instance waits for, as one short text.
 //!
-//! Each turn's commit stores this summary with its instance, so that an operator can be told what an instance waits
-//! for without reading its history. It is a JSON array, which both databases can read and index:
+//! Each turn's commit stores this summary with its instance, so that an operator can be told what an instance
+//! waits for without reading its history. It is a JSON array, which both databases can read and index:
 //!
 //! ```json
 //! [2,[["activity",2,"Charge",1700000000000],["timer",3,"",1700000000000,1700000060000]],[["orders",4]]]
 //! ```
 //!
-//! First how many operations are open, then the oldest of them, then queues with unread messages. An operation is
-//! kind, event, name, since, due, try, tries, last error, child; what is zero or empty at its end is left out. A
-//! reader passes over elements and kinds that it does not know, so that later releases may add some.
+//! First how many operations are open, then the oldest of them, then queues with unread messages. An
+//! operation is kind, event, name, since, due, try, tries, last error, child; what is zero or empty at its
+//! end is left out. A reader passes over elements and kinds that it does not know, so that later releases may
+//! add some.
 
 use std::fmt;
 use std::io::Write;
@@ -35,8 +36,8 @@ const CLOSING_BYTES: usize = 4;
 pub struct Waiting {
     /// How many operations are open.
     pub open: u64,
-    /// The oldest of them, at most [`MAX_LISTED_OPERATIONS`]. If none is open and the code waits all the same, one
-    /// entry of kind [`WaitKind::Nothing`].
+    /// The oldest of them, at most [`MAX_LISTED_OPERATIONS`]. If none is open and the code waits all the
+    /// same, one entry of kind [`WaitKind::Nothing`].
     pub operations: Vec<OpenOperation>,
     /// Queues that hold messages which the code has not read, with the number of messages.
     pub queues: Vec<(String, u64)>,
@@ -55,7 +56,8 @@ pub struct OpenOperation {
     pub since: Timestamp,
     /// When a timer fires, or when the next try begins.
     pub due: Option<Timestamp>,
-    /// Which try of how many, if the activity has a retry policy. While it waits for its next try: the one that failed.
+    /// Which try of how many, if the activity has a retry policy. While it waits for its next try: the one
+    /// that failed.
     pub tries: Option<Tries>,
     /// The error of the try before, cut to [`MAX_ERROR_BYTES`].
     pub last_error: Option<String>,
@@ -148,8 +150,8 @@ impl WaitingWriter {
         Self { bytes, listed: 0 }
     }
 
-    /// Adds an operation, the oldest first. Returns whether another one may be added: `false` once the summary is
-    /// full, and if this one did not fit, which is then left out.
+    /// Adds an operation, the oldest first. Returns whether another one may be added: `false` once the
+    /// summary is full, and if this one did not fit, which is then left out.
     pub fn push(&mut self, operation: OperationRef<'_>) -> bool {
         self.entry(|bytes| write_operation(bytes, operation)) && self.listed < MAX_LISTED_OPERATIONS
     }

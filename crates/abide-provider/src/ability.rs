@@ -46,8 +46,8 @@ pub enum Ability {
     /// [`Provider::announce_node`](crate::Provider::announce_node) and
     /// [`Provider::nodes`](crate::Provider::nodes) know the live nodes.
     Nodes,
-    /// [`Provider::read_overview`](crate::Provider::read_overview) tells what an instance waits for. The default
-    /// cannot know it.
+    /// [`Provider::read_overview`](crate::Provider::read_overview) tells what an instance waits for. The
+    /// default cannot know it.
     Overviews,
 }
 

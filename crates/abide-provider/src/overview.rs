@@ -20,7 +20,8 @@ pub const OVERVIEW_OUTPUT: usize = 1_024;
 pub struct InstanceOverview {
     /// What time it was for the store; `None` if it does not say.
     pub store_time: Option<Timestamp>,
-    /// The registered name of the orchestration; before the first turn, what the start says. Empty if unknown.
+    /// The registered name of the orchestration; before the first turn, what the start says. Empty if
+    /// unknown.
     pub orchestration_name: String,
     /// The version of its handler; `"unknown"` if the start left it to the registry and no turn has run.
     pub orchestration_version: String,

@@ -317,11 +317,11 @@ pub trait Provider: Any + Send + Sync {
         Ok(Vec::new())
     }
 
-    /// One instance at one moment, or one that a queued start is about to make; `None` if there is neither. The store
-    /// reads a bounded number of rows for it, and no history.
+    /// One instance at one moment, or one that a queued start is about to make; `None` if there is neither.
+    /// The store reads a bounded number of rows for it, and no history.
     ///
-    /// The default asks the administrative side, or else [`read_status`](Self::read_status). It knows neither what the
-    /// instance waits for, nor its queues, nor a start that waits in the queue.
+    /// The default asks the administrative side, or else [`read_status`](Self::read_status). It knows neither
+    /// what the instance waits for, nor its queues, nor a start that waits in the queue.
     async fn read_overview(&self, instance: &str) -> Result<Option<InstanceOverview>, StoreError> {
         provider_defaults::read_overview(self, instance).await
     }

@@ -83,8 +83,8 @@ pub struct Turn {
     pub timer_slack: Duration,
     /// What it says about the execution.
     pub metadata: ExecutionMetadata,
-    /// What the execution waits for after the turn, in the form of [`Waiting`](abide_model::Waiting). Every commit
-    /// replaces what the one before said, also by nothing; an execution that ends waits for nothing.
+    /// What the execution waits for after the turn, in the form of [`Waiting`](abide_model::Waiting). Every
+    /// commit replaces what the one before said, also by nothing; an execution that ends waits for nothing.
     pub waiting: Option<String>,
     /// Activities to take back, also those enqueued by this very turn. What is gone already is no error.
     pub cancelled_activities: Vec<ScheduledActivityIdentifier>,

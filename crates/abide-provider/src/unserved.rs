@@ -64,7 +64,8 @@ impl Unserved {
         Some(Self { kind: HandlerKind::Activity, name: name.to_owned(), reason })
     }
 
-    /// Returns why no live node can run this orchestration; `None` if one can. Without a version, any one will do.
+    /// Returns why no live node can run this orchestration; `None` if one can. Without a version, any one
+    /// will do.
     #[must_use]
     pub fn orchestration(name: &str, version: Option<&str>, nodes: &[Node]) -> Option<Self> {
         let runners =
@@ -123,8 +124,8 @@ impl fmt::Display for Unserved {
     }
 }
 
-/// The registered name that is most like `name`, if one is like it: at most a third of its characters differ. Of equal
-/// ones the first in the order of the alphabet.
+/// The registered name that is most like `name`, if one is like it: at most a third of its characters differ.
+/// Of equal ones the first in the order of the alphabet.
 fn closest<'a>(name: &str, registered: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let wanted: Vec<char> = name.chars().flat_map(char::to_lowercase).collect();
     let limit = (wanted.len() / 3).max(1);
@@ -136,8 +137,8 @@ fn closest<'a>(name: &str, registered: impl Iterator<Item = &'a str>) -> Option<
         .map(|(_, each)| each)
 }
 
-/// How many characters must be inserted, removed, replaced, or swapped with their neighbor to make one text of the
-/// other (optimal string alignment).
+/// How many characters must be inserted, removed, replaced, or swapped with their neighbor to make one text
+/// of the other (optimal string alignment).
 fn distance(one: &[char], other: &[char]) -> usize {
     let mut before_last: Vec<usize> = Vec::new();
     let mut last: Vec<usize> = (0..=other.len()).collect();

@@ -1,7 +1,7 @@
 //! Telling operators of work that no live node serves.
 //!
-//! A turn that schedules something this node has no handler for looks at the announced nodes, at most once per name
-//! and minute. Nothing is polled: what is served elsewhere costs a lookup in the registries.
+//! A turn that schedules something this node has no handler for looks at the announced nodes, at most once
+//! per name and minute. Nothing is polled: what is served elsewhere costs a lookup in the registries.
 
 use std::sync::Arc;
 
@@ -62,7 +62,8 @@ impl Missing {
     }
 }
 
-/// Warns of what no live node serves, in a task of its own: the turn is committed, and its slot is not held for this.
+/// Warns of what no live node serves, in a task of its own: the turn is committed, and its slot is not held
+/// for this.
 pub(crate) fn tell(core: &Arc<Core>, instance: &str, missing: &[Missing]) {
     let now = core.clock.monotonic();
     let is_due = |missing: &&Missing| core.reminders.is_due(missing.topic(), now);

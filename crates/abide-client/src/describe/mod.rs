@@ -1,7 +1,7 @@
 //! Describing one instance: what it waits for, and why.
 //!
-//! A description is a few bounded reads, the same number whatever the length of the history. `text.rs` explains it in
-//! plain English.
+//! A description is a few bounded reads, the same number whatever the length of the history. `text.rs`
+//! explains it in plain English.
 
 mod age;
 mod text;
@@ -116,11 +116,11 @@ pub struct OperationDescription {
 }
 
 impl Client {
-    /// Describes an instance: where it stands, what it waits for, since when, and what keeps it. Works without a
-    /// runtime, and also for an instance whose start is still queued.
+    /// Describes an instance: where it stands, what it waits for, since when, and what keeps it. Works
+    /// without a runtime, and also for an instance whose start is still queued.
     ///
-    /// It costs a few reads, the same number whatever the length of the history. A store with only the required
-    /// methods tells less: it does not keep what instances wait for.
+    /// It costs a few reads, the same number whatever the length of the history. A store with only the
+    /// required methods tells less: it does not keep what instances wait for.
     ///
     /// ```
     /// # use std::sync::Arc;

@@ -201,18 +201,27 @@ impl Description {
         }
         let created =
             self.created.map_or_else(String::new, |time| format!(", created {} ago", self.since(time)));
-        let verb = if self.ended_at().is_some() { "ran" } else { "runs" };
+        let verb = if self.has_ended() { "ran" } else { "runs" };
         let execution = self.execution_id;
         Some(format!("It {verb} {name}{version}, execution {execution}{created}."))
     }
 
-    /// When it ended, if it did; `Some(None)` if the store does not tell when.
-    const fn ended_at(&self) -> Option<Option<Timestamp>> {
+    /// When it ended, if it did and the store tells when.
+    const fn ended_at(&self) -> Option<Timestamp> {
         match &self.state {
             InstanceState::Completed { at }
             | InstanceState::Failed { at, .. }
-            | InstanceState::Canceled { at, .. } => Some(*at),
+            | InstanceState::Canceled { at, .. } => *at,
             InstanceState::Pending { .. } | InstanceState::Running | InstanceState::Blocked => None,
+        }
+    }
+
+    const fn has_ended(&self) -> bool {
+        match &self.state {
+            InstanceState::Completed { .. }
+            | InstanceState::Failed { .. }
+            | InstanceState::Canceled { .. } => true,
+            InstanceState::Pending { .. } | InstanceState::Running | InstanceState::Blocked => false,
         }
     }
 
@@ -220,11 +229,13 @@ impl Description {
     fn family(&self) -> Option<String> {
         let mut parts = Vec::new();
         match (self.ended_at(), self.created, self.updated) {
-            (Some(Some(ended)), Some(created), _) => {
+            (Some(ended), Some(created), _) => {
                 parts
                     .push(format!("it took {} from its first turn to its end", Age::between(created, ended)));
             }
-            (None, _, Some(updated)) => parts.push(format!("its last turn was {} ago", self.since(updated))),
+            (None, _, Some(updated)) if !self.has_ended() => {
+                parts.push(format!("its last turn was {} ago", self.since(updated)));
+            }
             _ => {}
         }
         if self.mail > 0 && self.execution_id > 0 {
@@ -248,8 +259,8 @@ impl Description {
         (!text.is_empty()).then(|| format!("{}.", capitalized(&text)))
     }
 
-    /// The operation to tell of first: one that is in trouble, else the oldest that is not a mere timer, which often
-    /// limits another one.
+    /// The operation to tell of first: one that is in trouble, else the oldest that is not a mere timer,
+    /// which often limits another one.
     fn first(&self) -> Option<&OperationDescription> {
         self.operations.iter().min_by_key(|each| {
             let is_in_trouble =

@@ -65,7 +65,8 @@ impl Ask {
         Self { token, action, extra: Extra::Nothing }
     }
 
-    /// Which answer this ask has, and the name of what gives it: a signal, queue, activity or child orchestration.
+    /// Which answer this ask has, and the name of what gives it: a signal, queue, activity or child
+    /// orchestration.
     pub(crate) fn waits_for(&self) -> Option<(Family, &str)> {
         match &self.action {
             Action::CallActivity { name, .. } => Some((Family::Activity, name)),

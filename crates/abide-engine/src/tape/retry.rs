@@ -1,7 +1,7 @@
 //! Which try of a retried activity a durable future stands for.
 //!
-//! The record knows nothing of it: every try is an ordinary activity and every pause a timer. It is for the summary
-//! of what an execution waits for.
+//! The record knows nothing of it: every try is an ordinary activity and every pause a timer. It is for the
+//! summary of what an execution waits for.
 
 use std::sync::{Arc, OnceLock};
 
@@ -27,7 +27,8 @@ impl RetriedStep {
         Arc::new(Self { name, max, since_ms: OnceLock::new() })
     }
 
-    /// When the first try was recorded, if one of the tries was at `time_ms`: they are recorded in their order.
+    /// When the first try was recorded, if one of the tries was at `time_ms`: they are recorded in their
+    /// order.
     pub(super) fn begun_at(&self, time_ms: u64) -> u64 {
         *self.since_ms.get_or_init(|| time_ms)
     }

@@ -13,8 +13,8 @@ use crate::token::Token;
 #[derive(Debug)]
 pub(super) struct Slot {
     pub(super) family: Family,
-    /// The name of the signal or queue it waits for, of the activity, or of the child orchestration; empty for the
-    /// others.
+    /// The name of the signal or queue it waits for, of the activity, or of the child orchestration; empty
+    /// for the others.
     pub(super) name: String,
     pub(super) bound: Option<EventId>,
     pub(super) since_ms: u64,

@@ -8,7 +8,8 @@ use crate::ask::Family;
 use crate::token::Token;
 
 impl Tape {
-    /// Completes a summary: what is awaited, as the futures know it, and the queues that hold unread messages.
+    /// Completes a summary: what is awaited, as the futures know it, and the queues that hold unread
+    /// messages.
     pub(crate) fn summarize<'a>(
         &self,
         mut writer: WaitingWriter,

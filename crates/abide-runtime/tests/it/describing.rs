@@ -13,7 +13,8 @@ use tracing::subscriber::set_default;
 use crate::lessons::listener::Listener;
 use crate::lessons::scene::{Code, Scene, Way, ways};
 
-/// Runs a test in each way in which the store keeps what instances wait for; in one if it writes its snapshot.
+/// Runs a test in each way in which the store keeps what instances wait for; in one if it writes its
+/// snapshot.
 fn summarizing<F: Future<Output = ()>>(test: impl Fn(Scene) -> F) {
     let all = [Way::Fused, Way::Resident, Way::Cold];
     let is_writing = std::env::var_os("UPDATE_EXPECT").is_some();

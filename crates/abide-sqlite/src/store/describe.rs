@@ -82,7 +82,9 @@ fn read_instance(row: &Row<'_>, now: Timestamp) -> rusqlite::Result<InstanceOver
 /// What the start says of an instance that has had no turn. One that cannot be read says nothing.
 fn not_begun(overview: InstanceOverview, item: &str) -> InstanceOverview {
     let item = serde_json::from_str::<WorkItem>(item).ok();
-    let overview = InstanceOverview { orchestration_version: String::new(), status: None, ..overview };
+    // Others may name it as their parent before it exists: those are not its children.
+    let overview =
+        InstanceOverview { orchestration_version: String::new(), status: None, child_count: 0, ..overview };
     let Some(starter) = item.as_ref().and_then(Starter::of) else { return overview };
     InstanceOverview {
         orchestration_name: starter.orchestration_name,

@@ -1,4 +1,5 @@
-//! `Client::describe` on every store, in real time: the texts are those of virtual time, but for the lengths of time.
+//! `Client::describe` on every store, in real time: the texts are those of virtual time, but for the lengths
+//! of time.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +10,8 @@ use abide::prelude::*;
 use abide::providers::Ability;
 use abide::providers::memory::InMemoryProvider;
 
-/// Lengths of time as a word, and the id of the node that runs the test as another: they differ from run to run.
+/// Lengths of time as a word, and the id of the node that runs the test as another: they differ from run to
+/// run.
 fn plain(description: &Description) -> String {
     let text = description.to_string();
     let lines = text.lines().map(|line| {
