@@ -429,6 +429,7 @@ impl Execution {
             waits_for_nothing,
             events: self.journal.take_appended(),
             worker_items: items.worker,
+            retries: items.retries,
             orchestrator_items: items.orchestrator,
             unaddressed: items.unaddressed,
             cancelled_activities: items.cancelled_activities,

@@ -24,3 +24,9 @@ CREATE INDEX tombstone_due ON abide.tombstone (held_until);
 
 -- Compatibility: the schema version of the oldest release that may work on the schema after this migration.
 ALTER TABLE abide.migration ADD COLUMN oldest bigint;
+
+-- Idempotency keys: which try of its step an activity is, and the event of the first one. Null in the first try, and in rows of
+-- version 1.
+ALTER TABLE abide.work ADD COLUMN first_try bigint, ADD COLUMN try_no integer;
+ALTER TYPE abide.new_work ADD ATTRIBUTE first_try bigint, ADD ATTRIBUTE try_no integer;
+ALTER TYPE abide.work_lease ADD ATTRIBUTE first_try bigint, ADD ATTRIBUTE try_no integer;

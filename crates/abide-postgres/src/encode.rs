@@ -216,6 +216,8 @@ impl NewWork {
             session,
             tag,
             rank: None,
+            first_try: row.retry.map(|step| column(step.first_event_id)),
+            try_no: row.retry.map(|step| i32::try_from(step.number).unwrap_or(i32::MAX)),
         })
     }
 }

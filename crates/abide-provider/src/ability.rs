@@ -46,6 +46,9 @@ pub enum Ability {
     /// [`Provider::announce_node`](crate::Provider::announce_node) and
     /// [`Provider::nodes`](crate::Provider::nodes) know the live nodes.
     Nodes,
+    /// Work keeps which [try](abide_model::StepTry) of its step it is, and a lease tells it. Otherwise each retry of an
+    /// activity is a step of its own, with its own idempotency key.
+    StepTries,
 }
 
 impl Ability {
@@ -67,6 +70,7 @@ impl Ability {
             Self::Serving => 1 << 13,
             Self::Blocking => 1 << 14,
             Self::Nodes => 1 << 15,
+            Self::StepTries => 1 << 16,
         }
     }
 }
@@ -97,7 +101,8 @@ impl Abilities {
         .with(Ability::PushedChanges)
         .with(Ability::Serving)
         .with(Ability::Blocking)
-        .with(Ability::Nodes);
+        .with(Ability::Nodes)
+        .with(Ability::StepTries);
 
     /// The same, with one more.
     #[must_use]

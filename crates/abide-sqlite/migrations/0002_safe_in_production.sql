@@ -19,3 +19,9 @@ ALTER TABLE owner RENAME COLUMN lock_file TO file;
 
 -- Set by a process whose SQLite is too old for several connections: while it lives, no other may work on the file.
 ALTER TABLE owner ADD COLUMN is_alone INTEGER NOT NULL DEFAULT 0;
+
+-- Idempotency keys --------------------------------------------------------------------------------------------------------
+
+-- Which try of its step an activity is, and the event of the first one. NULL in the first try, and in rows of version 1.
+ALTER TABLE work ADD COLUMN first_try INTEGER;
+ALTER TABLE work ADD COLUMN try_no INTEGER;

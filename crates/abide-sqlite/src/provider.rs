@@ -72,6 +72,7 @@ impl Provider for SqliteProvider {
             execution_id,
             events: history_delta,
             worker_items,
+            retries: Vec::new(),
             orchestrator_items,
             timer_slack: Duration::ZERO,
             metadata,

@@ -1,14 +1,18 @@
 //! Activities that are tried again.
 //!
 //! Every attempt is an ordinary activity in history, and every pause a timer. Nothing is asked for before
-//! the future is first polled.
+//! the future is first polled. The tries are one step: each carries the event id of the first, and its number.
 
-use abide_model::RetryPolicy;
+use std::future::{Future as _, poll_fn};
+use std::pin::Pin;
+
+use abide_model::{EventId, RetryPolicy, StepTry};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::OrchestrationContext;
 use super::activity::Source;
+use crate::ask::Extra;
 
 /// The error of an attempt that took too long.
 const TIMED_OUT: &str = "timeout: activity timed out";
@@ -82,8 +86,9 @@ impl OrchestrationContext {
     async fn retry(&self, attempts: Attempts) -> Result<String, String> {
         let max_attempts = attempts.policy.max_attempts.max(1);
         let mut attempt = 1;
+        let mut first = None;
         loop {
-            let error = match self.attempt(&attempts).await {
+            let error = match self.attempt(&attempts, attempt, &mut first).await {
                 Ok(result) => return Ok(result),
                 Err(AttemptError::TimedOut) => return Err(TIMED_OUT.to_owned()),
                 Err(AttemptError::Failed(error)) => error,
@@ -104,9 +109,22 @@ impl OrchestrationContext {
         }
     }
 
-    async fn attempt(&self, attempts: &Attempts) -> Result<String, AttemptError> {
+    /// Makes one try. `first` is the event of the first one: that try sets it, the others carry it.
+    async fn attempt(
+        &self,
+        attempts: &Attempts,
+        number: u32,
+        first: &mut Option<EventId>,
+    ) -> Result<String, AttemptError> {
         let Attempts { name, input, session, policy } = attempts;
-        let activity = self.call_activity(name.clone(), input.clone(), session.clone());
+        let retry = first.map(|id| Extra::Try(StepTry { first_event_id: id.get(), number }));
+        let (name, input) = (name.clone(), input.clone());
+        let mut activity = self.try_activity(name, input, session.clone(), retry.unwrap_or(Extra::Nothing));
+        let activity = poll_fn(move |cx| {
+            // It is recorded between the poll that asks for it and the one that has its result.
+            *first = first.or_else(|| activity.event_id());
+            Pin::new(&mut activity).poll(cx)
+        });
         let Some(limit) = policy.timeout else { return activity.await.map_err(AttemptError::Failed) };
         match self.timeout(limit, activity).await {
             Ok(result) => result.map_err(AttemptError::Failed),

@@ -56,9 +56,10 @@ impl Tx<'_, '_> {
     }
 
     pub(crate) fn insert_work(&self, mailbox: i64, work: &EncodedWork) -> rusqlite::Result<()> {
-        let EncodedWork { instance: _, execution, activity, session, tag, json } = work;
+        let EncodedWork { instance: _, execution, activity, session, tag, first_try, try_no, json } = work;
         let no = self.next_number();
-        self.sql.execute(Sql::InsertWork, params![mailbox, execution, activity, no, tag, session, json])?;
+        let row = params![mailbox, execution, activity, no, tag, session, first_try, try_no, json];
+        self.sql.execute(Sql::InsertWork, row)?;
         self.add_to_lane(session.as_ref(), tag, no)
     }
 

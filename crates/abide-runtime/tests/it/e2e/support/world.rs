@@ -57,6 +57,11 @@ pub(crate) fn on_every_store(scenario: impl AsyncFn(World)) {
     on_own_stores(scenario);
 }
 
+/// Runs a scenario over a store that has only the required methods.
+pub(crate) fn on_required_only(scenario: impl AsyncFn(World)) {
+    in_virtual_time(Place::RequiredOnly, &scenario);
+}
+
 /// Runs a scenario over our stores: what it shows needs more than the required methods.
 pub(crate) fn on_own_stores(scenario: impl AsyncFn(World)) {
     in_virtual_time(Place::Memory, &scenario);
