@@ -136,6 +136,12 @@ areas! {
     orphans;
     /// Finished instances are removed after their time.
     retention;
+    /// A node leases what it can run, and nothing else.
+    serving;
+    /// What cannot run waits, says why, and goes on when it is repaired.
+    blocking;
+    /// Nodes announce what they serve.
+    nodes;
 }
 
 /// The same functions where programs written for the older layout look for them: most at the root, the rest in modules.

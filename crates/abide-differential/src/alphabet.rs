@@ -96,7 +96,7 @@ pub(crate) fn ahead_ms(rng: &mut Rng) -> u64 {
 
 pub(crate) fn tag_filter(rng: &mut Rng) -> TagFilter {
     let tags = |rng: &mut Rng| -> HashSet<String> { (0..rng.below(3)).map(|_| tag(rng)).collect() };
-    let choice = if rng.habits.topic == Topic::Damage { 0 } else { rng.below(10) };
+    let choice = if is_narrow(rng) { 0 } else { rng.below(10) };
     match choice {
         0..=4 => TagFilter::Any,
         5..=6 => TagFilter::DefaultOnly,
@@ -108,7 +108,7 @@ pub(crate) fn tag_filter(rng: &mut Rng) -> TagFilter {
 
 pub(crate) fn capabilities(rng: &mut Rng) -> Option<DispatcherCapabilityFilter> {
     let range = |min: &str, max: &str| SemverRange::new(min.parse().unwrap(), max.parse().unwrap());
-    let choice = if rng.habits.topic == Topic::Damage { 0 } else { rng.below(10) };
+    let choice = if is_narrow(rng) { 0 } else { rng.below(10) };
     let ranges = match choice {
         0..=4 => return None,
         5 => Vec::new(),
@@ -118,4 +118,24 @@ pub(crate) fn capabilities(rng: &mut Rng) -> Option<DispatcherCapabilityFilter> 
         _ => vec![range("0.0.0", "9.0.0")],
     };
     Some(DispatcherCapabilityFilter { supported_duroxide_versions: ranges })
+}
+
+/// Whether a sequence mostly takes whatever is there, because it is about something else than pins and tags.
+fn is_narrow(rng: &mut Rng) -> bool {
+    match rng.habits.topic {
+        Topic::Damage => true,
+        Topic::Blocks => rng.percent(80),
+        Topic::Everything | Topic::Turns | Topic::Families => false,
+    }
+}
+
+/// Builds of nodes: a few that come often, and enough of others that not all are remembered.
+pub(crate) fn build(rng: &mut Rng) -> String {
+    let often = ["b1", "b1", "b2", "", "ü"];
+    if rng.percent(75) { owned(rng, &often) } else { format!("b{}", rng.below(12)) }
+}
+
+pub(crate) fn retry_after(rng: &mut Rng) -> Option<Duration> {
+    let pauses = [0, 1, 400, 1_000, 5_000, 5_000, 60_000, 60_000];
+    rng.maybe(80, |rng| Duration::from_millis(*rng.pick(&pauses)))
 }

@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use abide_model::WorkItem;
 use abide_provider::{
-    Authority, Enqueue, FinishedWork, InstanceLease, InstancePage, Lane, LeaseInstances, LeaseWork,
-    OrchestrationItem, Provider, ProviderError, RequestKey, StoreError, TurnCommit, WorkLease,
+    Authority, BlockInstance, Enqueue, FinishedWork, HoldWork, InstanceLease, InstancePage, Lane,
+    LeaseInstances, LeaseWork, OrchestrationItem, Provider, ProviderError, RequestKey, StoreError,
+    TurnCommit, WorkLease,
 };
 
 use crate::numbering::Numbering;
-use crate::op::{Commit, Fate, InstanceOp, MailOp, ReadOp, Right, SessionOp, WorkOp};
+use crate::op::{BlockOp, Commit, Fate, InstanceOp, MailOp, ReadOp, Right, SessionOp, WorkOp};
 use crate::world::{Handed, Side, World};
 
 /// What a call answered.
@@ -103,9 +104,9 @@ impl Caller<'_> {
                     self.provider.fetch_orchestration_item(lease_for, Duration::ZERO, capabilities).await;
                 fetched_answer(fetched)
             }
-            InstanceOp::Lease { limit, lease_for, capabilities } => {
+            InstanceOp::Lease { limit, lease_for, capabilities, serving } => {
                 let request =
-                    LeaseInstances { limit, lease_for, wait: Duration::ZERO, capabilities, serving: None };
+                    LeaseInstances { limit, lease_for, wait: Duration::ZERO, capabilities, serving };
                 leased_answer(self.provider.lease_instances(request).await, self.numbering())
             }
             InstanceOp::Ack { token, turn } => {
@@ -162,9 +163,8 @@ impl Caller<'_> {
                 let (wait, session) = (Duration::ZERO, session.as_ref());
                 fetched_work_answer(self.provider.fetch_work_item(lease_for, wait, session, &tags).await)
             }
-            WorkOp::Lease { limit, lease_for, session, tags } => {
-                let request =
-                    LeaseWork { limit, lease_for, wait: Duration::ZERO, session, tags, serving: None };
+            WorkOp::Lease { limit, lease_for, session, tags, serving } => {
+                let request = LeaseWork { limit, lease_for, wait: Duration::ZERO, session, tags, serving };
                 leased_work_answer(self.provider.lease_work(request).await)
             }
             WorkOp::Ack { token, completion } => {
@@ -198,6 +198,27 @@ impl Caller<'_> {
             SessionOp::Cleanup { idle_timeout } => {
                 Answer::of(self.provider.cleanup_orphaned_sessions(*idle_timeout).await)
             }
+        }
+    }
+
+    pub(crate) async fn block(self, op: &BlockOp) -> Answer {
+        match op.clone() {
+            BlockOp::Block { token, kind, detail, build, event_id, retry_after } => {
+                let token = self.world.token(self.side, &token);
+                let block = BlockInstance { token, kind, detail, build, event_id, retry_after };
+                Answer::of(self.provider.block_instance(block).await)
+            }
+            BlockOp::Hold { token, detail, build } => {
+                let token = self.world.token(self.side, &token);
+                Answer::of(self.provider.hold_work(HoldWork { token, detail, build }).await)
+            }
+            BlockOp::Retry { instance } => Answer::of(self.provider.retry_blocked(&instance).await),
+            BlockOp::Read { instance } => Answer::of(self.provider.read_blocks(&instance).await),
+            BlockOp::List { limit } => Answer::of(self.admin().list_blocked(limit).await),
+            BlockOp::Count => Answer::of(self.admin().count_blocked().await),
+            BlockOp::Announce { node } => Answer::of(self.provider.announce_node(node).await),
+            BlockOp::Forget { node } => Answer::of(self.provider.forget_node(&node).await),
+            BlockOp::Nodes => Answer::of(self.provider.nodes().await),
         }
     }
 

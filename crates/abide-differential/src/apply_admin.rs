@@ -11,7 +11,7 @@ use crate::apply::{Answer, Caller};
 use crate::numbering::Numbering;
 
 impl Caller<'_> {
-    fn admin(&self) -> &dyn ProviderAdmin {
+    pub(crate) fn admin(&self) -> &dyn ProviderAdmin {
         self.provider.as_management_capability().expect("both stores can be administered")
     }
 

@@ -58,7 +58,12 @@ impl<'a> Crowd<'a> {
     fn take_turns(&mut self, decide: impl Fn(&InstanceLease) -> (Fate, Vec<WorkItem>)) {
         let before = self.0.world.issued.len();
         let lease_for = Duration::from_secs(30);
-        self.step(&Op::Instance(InstanceOp::Lease { limit: 5_000, lease_for, capabilities: None }));
+        self.step(&Op::Instance(InstanceOp::Lease {
+            limit: 5_000,
+            lease_for,
+            capabilities: None,
+            serving: None,
+        }));
         let commits = (before..self.0.world.issued.len()).map(|order| {
             let lease = self.0.world.issued[order].memory.lease.as_ref().expect("it was leased");
             let (fate, mail) = decide(lease);

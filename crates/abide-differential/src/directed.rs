@@ -51,13 +51,23 @@ impl<'a> Play<'a> {
     fn lease_work_as(&mut self, owner: &str) -> usize {
         let owner_id = owner.to_owned();
         let session = Some(SessionFetchConfig { owner_id, lock_timeout: Duration::from_secs(1) });
-        self.step(&Op::Work(WorkOp::Lease { limit: 1, lease_for: 4 * LEASE, session, tags: TagFilter::Any }))
+        self.step(&Op::Work(WorkOp::Lease {
+            limit: 1,
+            lease_for: 4 * LEASE,
+            session,
+            tags: TagFilter::Any,
+            serving: None,
+        }))
     }
 
     /// Leases one instance and says how many messages came with it.
     fn lease(&mut self) -> usize {
-        let leased =
-            self.step(&Op::Instance(InstanceOp::Lease { limit: 1, lease_for: LEASE, capabilities: None }));
+        let leased = self.step(&Op::Instance(InstanceOp::Lease {
+            limit: 1,
+            lease_for: LEASE,
+            capabilities: None,
+            serving: None,
+        }));
         assert_eq!(leased, 1, "there is something to lease");
         let lease = self.0.world.issued.last().and_then(|issued| issued.memory.lease.as_ref());
         lease.map_or(0, |lease| lease.messages.len())
@@ -138,7 +148,8 @@ pub fn a_call_for_instances_has_so_many_bytes_and_one_lease_at_least(subject: &m
         play.enqueue(start(instance));
         play.enqueue(signal(instance, "x".repeat(size)));
     }
-    let many = Op::Instance(InstanceOp::Lease { limit: 5, lease_for: LEASE, capabilities: None });
+    let many =
+        Op::Instance(InstanceOp::Lease { limit: 5, lease_for: LEASE, capabilities: None, serving: None });
     assert_eq!(play.step(&many), 2, "two halves, with what is around them, are too much for a third");
     assert_eq!(play.step(&many), 1, "the rest stays queued");
 }
@@ -163,7 +174,7 @@ pub fn a_call_for_work_has_so_many_bytes_and_one_lease_at_least(subject: &mut dy
     }
     let config = SessionFetchConfig { owner_id: "me".to_owned(), lock_timeout: LEASE };
     let (lease_for, session, tags) = (LEASE, Some(config), TagFilter::Any);
-    let many = Op::Work(WorkOp::Lease { limit: 5, lease_for, session, tags });
+    let many = Op::Work(WorkOp::Lease { limit: 5, lease_for, session, tags, serving: None });
     assert_eq!(play.step(&many), 2, "two halves, with what is around them, are too much for a third");
     assert_eq!(play.step(&many), 2, "the rest stays queued");
 }
@@ -178,8 +189,9 @@ pub fn what_nobody_can_read_is_buried_in_the_end(subject: &mut dyn Subject) {
     play.step(&Op::Damage(Damage::Work { number: 3 }));
     let mut dead = Vec::new();
     for _ in 0..12 {
-        let instances = InstanceOp::Lease { limit: 2, lease_for: LEASE, capabilities: None };
-        let work = WorkOp::Lease { limit: 2, lease_for: LEASE, session: None, tags: TagFilter::Any };
+        let instances = InstanceOp::Lease { limit: 2, lease_for: LEASE, capabilities: None, serving: None };
+        let work =
+            WorkOp::Lease { limit: 2, lease_for: LEASE, session: None, tags: TagFilter::Any, serving: None };
         play.step(&Op::Instance(instances));
         play.step(&Op::Work(work));
         play.step(&Op::Advance(Duration::from_secs(60)));
@@ -213,7 +225,7 @@ pub fn the_turns_of_a_call_are_judged_one_after_the_other(subject: &mut dyn Subj
     play.commit(Consumed::All, first.clone());
     play.enqueue_work(1, None);
     let tags = TagFilter::Any;
-    play.step(&Op::Work(WorkOp::Lease { limit: 1, lease_for: LEASE, session: None, tags }));
+    play.step(&Op::Work(WorkOp::Lease { limit: 1, lease_for: LEASE, session: None, tags, serving: None }));
     play.enqueue(start("b"));
     play.lease();
     let [.., work, lease] = play.0.world.issued.as_slice() else { unreachable!("two were leased") };

@@ -35,10 +35,20 @@ pub(crate) enum Topic {
     Damage,
     /// Parents and children that begin, end and are deleted.
     Families,
+    /// Nodes with different code: what they serve, refuse and crash with.
+    Blocks,
 }
+
+/// Sequences from this seed on are about [blocks](Topic::Blocks). Those below keep their meaning whatever is added to them.
+pub(crate) const FIRST_ABOUT_BLOCKS: u64 = 1 << 32;
 
 impl Habits {
     pub(crate) fn of(seed: u64) -> Self {
+        if seed >= FIRST_ABOUT_BLOCKS {
+            let names = *pick(mix(seed), &[1, 1, 2, 2, 3]);
+            let pace = *pick(mix(seed ^ 1), &[Pace::Crawls, Pace::Any, Pace::Jumps, Pace::Jumps]);
+            return Self { seed, names, pace, topic: Topic::Blocks };
+        }
         match mix(seed ^ 2) % 16 {
             0..=1 => return Self { seed, names: 1, pace: Pace::Jumps, topic: Topic::Damage },
             2..=4 => return Self { seed, names: 2, pace: Pace::Crawls, topic: Topic::Turns },

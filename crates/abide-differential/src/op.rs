@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use abide_model::{Event, WorkItem};
 use abide_provider::{
-    Consumed, DispatcherCapabilityFilter, Lane, Position, SessionFetchConfig, TagFilter, Turn,
+    BlockKind, Consumed, DispatcherCapabilityFilter, Lane, NodeAnnouncement, Position, Serving,
+    SessionFetchConfig, TagFilter, Turn,
 };
 
 use crate::admin::{DeleteOp, LookOp};
@@ -20,6 +21,7 @@ pub(crate) enum Op {
     Instance(InstanceOp),
     Work(WorkOp),
     Session(SessionOp),
+    Block(BlockOp),
     Read(ReadOp),
     Look(LookOp),
     Delete(DeleteOp),
@@ -49,13 +51,35 @@ pub(crate) enum MailOp {
 
 #[derive(Debug, Clone)]
 pub(crate) enum InstanceOp {
-    Fetch { lease_for: Duration, capabilities: Option<DispatcherCapabilityFilter> },
-    Lease { limit: usize, lease_for: Duration, capabilities: Option<DispatcherCapabilityFilter> },
-    Ack { token: Token, turn: Box<Turn> },
+    Fetch {
+        lease_for: Duration,
+        capabilities: Option<DispatcherCapabilityFilter>,
+    },
+    Lease {
+        limit: usize,
+        lease_for: Duration,
+        capabilities: Option<DispatcherCapabilityFilter>,
+        serving: Option<Serving>,
+    },
+    Ack {
+        token: Token,
+        turn: Box<Turn>,
+    },
     Commit(Vec<Commit>),
-    Append { instance: String, execution_id: u64, events: Vec<Event> },
-    Renew { token: Token, extend_for: Duration },
-    Abandon { token: Token, delay: Option<Duration>, ignore_attempt: bool },
+    Append {
+        instance: String,
+        execution_id: u64,
+        events: Vec<Event>,
+    },
+    Renew {
+        token: Token,
+        extend_for: Duration,
+    },
+    Abandon {
+        token: Token,
+        delay: Option<Duration>,
+        ignore_attempt: bool,
+    },
 }
 
 #[derive(Debug, Clone)]
@@ -74,12 +98,67 @@ pub(crate) enum Right {
 
 #[derive(Debug, Clone)]
 pub(crate) enum WorkOp {
-    Fetch { lease_for: Duration, session: Option<SessionFetchConfig>, tags: TagFilter },
-    Lease { limit: usize, lease_for: Duration, session: Option<SessionFetchConfig>, tags: TagFilter },
-    Ack { token: Token, completion: Option<WorkItem> },
+    Fetch {
+        lease_for: Duration,
+        session: Option<SessionFetchConfig>,
+        tags: TagFilter,
+    },
+    Lease {
+        limit: usize,
+        lease_for: Duration,
+        session: Option<SessionFetchConfig>,
+        tags: TagFilter,
+        serving: Option<Serving>,
+    },
+    Ack {
+        token: Token,
+        completion: Option<WorkItem>,
+    },
     Finish(Vec<(Token, Option<WorkItem>)>),
-    Renew { token: Token, extend_for: Duration },
-    Abandon { token: Token, delay: Option<Duration>, ignore_attempt: bool },
+    Renew {
+        token: Token,
+        extend_for: Duration,
+    },
+    Abandon {
+        token: Token,
+        delay: Option<Duration>,
+        ignore_attempt: bool,
+    },
+}
+
+/// What blocks instances, and what looks at that.
+#[derive(Debug, Clone)]
+pub(crate) enum BlockOp {
+    Block {
+        token: Token,
+        kind: BlockKind,
+        detail: String,
+        build: String,
+        event_id: Option<u64>,
+        retry_after: Option<Duration>,
+    },
+    Hold {
+        token: Token,
+        detail: String,
+        build: String,
+    },
+    Retry {
+        instance: String,
+    },
+    Read {
+        instance: String,
+    },
+    List {
+        limit: usize,
+    },
+    Count,
+    Announce {
+        node: NodeAnnouncement,
+    },
+    Forget {
+        node: String,
+    },
+    Nodes,
 }
 
 #[derive(Debug, Clone)]
@@ -141,9 +220,11 @@ impl Op {
         match self {
             Self::Instance(op) => op.tokens(),
             Self::Work(op) => op.tokens(),
+            Self::Block(BlockOp::Block { token, .. } | BlockOp::Hold { token, .. }) => vec![token],
             Self::Advance(_)
             | Self::Mail(_)
             | Self::Session(_)
+            | Self::Block(_)
             | Self::Read(_)
             | Self::Look(_)
             | Self::Delete(_)

@@ -138,6 +138,7 @@ impl<'a> Pair<'a> {
             | Op::Instance(_)
             | Op::Work(_)
             | Op::Session(_)
+            | Op::Block(_)
             | Op::Read(_)
             | Op::Look(_)
             | Op::Delete(_) => {
@@ -160,6 +161,7 @@ impl<'a> Pair<'a> {
             Op::Instance(op) => caller.instance(op).await,
             Op::Work(op) => caller.work(op).await,
             Op::Session(op) => caller.session(op).await,
+            Op::Block(op) => caller.block(op).await,
             Op::Read(op) => caller.read(op).await,
             Op::Look(op) => caller.look(op).await,
             Op::Delete(op) => caller.delete(op).await,
@@ -186,6 +188,7 @@ impl<'a> Pair<'a> {
             Reopening::LeasesEnd => self.give_up_leases_of_memory(),
             Reopening::LeasesLast | Reopening::Never => {}
         }
+        self.forget_nodes_of_memory();
         self.listeners.clear();
         self.subject.reopen();
         self.listen();
@@ -201,6 +204,13 @@ impl<'a> Pair<'a> {
             let _not_work = block_on(self.call(Side::Memory, &Op::Work(work)));
         }
         self.world.end_all();
+    }
+
+    /// Nodes go with their process.
+    fn forget_nodes_of_memory(&self) {
+        for node in block_on(self.memory.nodes()).expect("the model answers") {
+            block_on(self.memory.forget_node(&node.announcement.id)).expect("the model answers");
+        }
     }
 
     /// The dump without the events of damaged executions, which the stores damage differently.

@@ -31,7 +31,7 @@ impl Sequence {
         let mut rng = Rng::new(seed, habits);
         let length = match habits.topic {
             Topic::Damage => 100,
-            Topic::Families => 100 + rng.below(81),
+            Topic::Families | Topic::Blocks => 100 + rng.below(81),
             Topic::Everything | Topic::Turns => 50 + rng.below(61),
         };
         let steps = (0..length).map(|_| rng.next()).collect();

@@ -57,7 +57,8 @@ impl State {
     }
 
     /// Forgets refusals, holds and attempts of an instance. Returns whether anything was blocked.
-    pub(crate) fn retry_blocked(&mut self, name: &str) -> bool {
+    pub(crate) fn retry_blocked(&mut self, name: &str, now: Timestamp) -> bool {
+        self.void_expired_leases(now);
         let Some(mailbox) = self.mailboxes.get_mut(name) else { return false };
         let mut was_blocked = mailbox.refused.take().is_some_and(|refused| refused.block.is_some());
         for message in self.messages.values_mut().filter(|message| message.mailbox == name) {
@@ -65,7 +66,7 @@ impl State {
         }
         for work in self.work.values_mut().filter(|work| work.activity.instance == name) {
             was_blocked |= work.held.take().is_some();
-            if work.lease.is_none() {
+            if !work.is_leased(now) {
                 work.attempts = 0;
             }
         }
@@ -99,6 +100,11 @@ impl State {
         if let Some(refused) = refused {
             refused.start_clock(time);
         }
+    }
+
+    /// When mail of a mailbox became visible that nobody has looked at since; the earliest.
+    pub(crate) fn unseen_since(&self, name: &str, now: Timestamp) -> Option<Timestamp> {
+        self.mail_of(name).filter_map(|(_, message)| message.visible_at).filter(|time| *time <= now).min()
     }
 
     /// Opens what waited long enough to the builds that refused it.
@@ -158,7 +164,7 @@ impl State {
 }
 
 impl Refused {
-    fn start_clock(&mut self, time: Timestamp) {
+    pub(crate) fn start_clock(&mut self, time: Timestamp) {
         if let (None, false, Some(pause)) = (self.retry_at, self.is_open, self.retry_after) {
             self.retry_at = Some(time.saturating_add(pause));
         }

@@ -5,6 +5,7 @@
 //!
 //! - a lease that ran out is none, and what it handed out has one more attempt;
 //! - a message or work whose time has come is visible;
+//! - mail that became visible has started the clock of builds that may try again, and that time has come if it has;
 //! - a name that is no instance and holds nothing is not there;
 //! - a request key older than an hour is forgotten.
 
@@ -189,7 +190,14 @@ impl Dump {
         if mailbox.instance.is_none() && is_empty {
             return;
         }
-        self.instances.insert(name.to_owned(), InstanceDump::of(mailbox, now));
+        let mut dump = InstanceDump::of(mailbox, now);
+        if let Some(mut refused) = mailbox.refused.clone() {
+            if let Some(since) = state.unseen_since(name, now) {
+                refused.start_clock(since);
+            }
+            dump = dump.with_refused(&refused, now);
+        }
+        self.instances.insert(name.to_owned(), dump);
         for (id, execution) in mailbox.instance.iter().flat_map(|instance| &instance.executions) {
             self.executions.insert((name.to_owned(), *id), ExecutionDump::of(execution));
         }
@@ -229,8 +237,6 @@ impl InstanceDump {
             batch,
             ..Self::default()
         };
-        let dump =
-            mailbox.refused.as_ref().map(|refused| dump.clone().with_refused(refused, now)).unwrap_or(dump);
         mailbox.instance.as_ref().map(|instance| dump.clone().with_instance(instance)).unwrap_or(dump)
     }
 

@@ -99,6 +99,15 @@ impl State {
         (!batch.is_empty()).then(|| self.hand_out(name, lease, batch, now))
     }
 
+    /// Ends the leases that ran out.
+    pub(crate) fn void_expired_leases(&mut self, now: Timestamp) {
+        let is_expired = |mailbox: &Mailbox| mailbox.hold.is_some() && !mailbox.is_leased(now);
+        let expired = self.mailboxes.iter().filter(|(_, mailbox)| is_expired(mailbox));
+        for name in expired.map(|(name, _)| name.clone()).collect::<Vec<_>>() {
+            self.void_lease(&name);
+        }
+    }
+
     /// Ends a lease that ran out: it was an attempt.
     pub(crate) fn void_lease(&mut self, name: &str) {
         let hold = self.mailboxes.get_mut(name).and_then(|mailbox| mailbox.hold.take());

@@ -77,7 +77,8 @@ impl State {
         let MessageRow { to, visible_at, class, item } = row;
         self.mailbox_mut(&to);
         if visible_at.is_none() {
-            self.start_retry_clock(&to, now);
+            let since = self.unseen_since(&to, now).unwrap_or(now);
+            self.start_retry_clock(&to, since);
         }
         let number = self.next_number();
         let item = Stored::Readable(item);

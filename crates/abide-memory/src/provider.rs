@@ -326,7 +326,7 @@ impl Provider for InMemoryProvider {
     }
 
     async fn retry_blocked(&self, instance: &str) -> Result<bool, StoreError> {
-        Ok(self.change(|state, _| state.retry_blocked(instance)))
+        Ok(self.change(|state, now| state.retry_blocked(instance, now)))
     }
 
     async fn read_blocks(&self, instance: &str) -> Result<Vec<BlockedInstance>, StoreError> {

@@ -19,8 +19,9 @@ impl<'call> Filter<'call> {
 }
 
 impl State {
-    /// Makes what can be seen now visible for good: a clock that goes back hides nothing again.
+    /// Does what passing time decides, for good: a clock that goes back hides nothing again, and revives no lease.
     pub(crate) fn see_mail(&mut self, now: Timestamp) {
+        self.void_expired_leases(now);
         let mut shown = Vec::new();
         for message in self.messages.values_mut() {
             if let Some(time) = message.visible_at.filter(|time| *time <= now) {
@@ -28,6 +29,8 @@ impl State {
                 shown.push((message.mailbox.clone(), time));
             }
         }
+        // The first mail to become visible starts the clock, whatever its number.
+        shown.sort_by_key(|(_, time)| *time);
         for (name, time) in shown {
             self.start_retry_clock(&name, time);
         }

@@ -11,7 +11,7 @@ impl State {
     pub(crate) fn next_due(&self, lane: Lane, now: Timestamp) -> Option<Timestamp> {
         match lane {
             Lane::Instances => earliest(
-                self.hidden_mail(now).chain(self.ends_of_leases_with_mail(now)).chain(self.retries()),
+                self.hidden_mail(now).chain(self.ends_of_leases_with_mail(now)).chain(self.retries(now)),
                 now,
             ),
             Lane::Work => {
@@ -32,9 +32,10 @@ impl State {
         unleased.flat_map(|(name, _)| self.mail_of(name)).filter_map(|(_, message)| message.visible_at)
     }
 
-    /// When builds that refused an execution may try again.
-    fn retries(&self) -> impl Iterator<Item = Timestamp> {
-        self.mailboxes.values().filter_map(|mailbox| mailbox.refused.as_ref()?.retry_at)
+    /// When builds that refused an execution may try again. A lease hides that, too.
+    fn retries(&self, now: Timestamp) -> impl Iterator<Item = Timestamp> {
+        let unleased = self.mailboxes.values().filter(move |mailbox| !mailbox.is_leased(now));
+        unleased.filter_map(|mailbox| mailbox.refused.as_ref()?.retry_at)
     }
 
     fn ends_of_leases_with_mail(&self, now: Timestamp) -> impl Iterator<Item = Timestamp> {

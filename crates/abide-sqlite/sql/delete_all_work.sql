@@ -1,1 +1,1 @@
-DELETE FROM work WHERE mailbox = ?1 RETURNING activity, no, tag, session, lease, execution
+DELETE FROM work WHERE mailbox = ?1 RETURNING activity, no, route, session, lease, execution

@@ -1,1 +1,1 @@
-DELETE FROM lane WHERE session = ?1 AND tag = ?2
+DELETE FROM lane WHERE session = ?1 AND route = ?2

@@ -1,4 +1,3 @@
 -- What a lease must know about its mailbox. Column order: `Held::read`.
-SELECT no, id, execution, last_event, updated_at, lease, leased_until, batch, ready IS NOT NULL,
-       status IN ('Running', 'ContinuedAsNew'), due_at
+SELECT no, id, execution, last_event, updated_at, lease, leased_until, batch, ready IS NOT NULL, status, due_at, route, flags
 FROM mailbox WHERE no = ?1

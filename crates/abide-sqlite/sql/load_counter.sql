@@ -1,2 +1,2 @@
 -- The numbers given out last.
-SELECT number, mailbox FROM counter WHERE only = 1
+SELECT number, mailbox, route, work_route FROM counter WHERE only = 1

@@ -1,1 +1,1 @@
-SELECT id FROM mailbox WHERE no = ?1
+SELECT id, execution, status FROM mailbox WHERE no = ?1

@@ -2,4 +2,4 @@
 -- were taken away with them, and which lanes lost their head.
 DELETE FROM work
 WHERE mailbox = ?1 AND execution = ?2 AND activity IN (SELECT value FROM json_each(?3))
-RETURNING activity, no, tag, session, lease
+RETURNING activity, no, route, session, lease

@@ -1,1 +1,1 @@
-UPDATE counter SET number = ?1, mailbox = ?2 WHERE only = 1
+UPDATE counter SET number = ?1, mailbox = ?2, route = ?3, work_route = ?4 WHERE only = 1

@@ -1,2 +1,2 @@
-INSERT INTO lane (session, tag, holder, head) VALUES (?1, ?2, ?3, ?4)
-ON CONFLICT (session, tag) DO UPDATE SET holder = excluded.holder, head = excluded.head
+INSERT INTO lane (session, route, holder, head) VALUES (?1, ?2, ?3, ?4)
+ON CONFLICT (session, route) DO UPDATE SET holder = excluded.holder, head = excluded.head

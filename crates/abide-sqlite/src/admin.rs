@@ -3,9 +3,9 @@
 
 use abide_model::{Event, ExecutionStatus, PruneOptions, PruneResult};
 use abide_provider::{
-    AdminRefusal, DeleteInstanceResult, ExecutionInfo, Force, InstanceFilter, InstanceInfo, InstancePage,
-    InstanceQuery, InstanceTree, Operation, OrphanFilter, Provider, ProviderAdmin, ProviderError,
-    QueueDepths, Retention, StoreError, SystemMetrics,
+    AdminRefusal, BlockedCounts, BlockedInstance, DeleteInstanceResult, ExecutionInfo, Force, InstanceFilter,
+    InstanceInfo, InstancePage, InstanceQuery, InstanceTree, Operation, OrphanFilter, Provider,
+    ProviderAdmin, ProviderError, QueueDepths, Retention, StoreError, SystemMetrics,
 };
 use async_trait::async_trait;
 
@@ -180,6 +180,18 @@ impl ProviderAdmin for SqliteProvider {
     async fn enforce_retention(&self, retention: Retention) -> Result<DeleteInstanceResult, ProviderError> {
         let filter = retention.filter(self.shared.clock.wall());
         Ok(self.delete_roots(Operation::EnforceRetention, filter).await?)
+    }
+
+    #[expect(
+        clippy::redundant_closure_for_method_calls,
+        reason = "the method alone is for one lifetime only"
+    )]
+    async fn count_blocked(&self) -> Result<BlockedCounts, ProviderError> {
+        Ok(self.read_with(Operation::CountBlocked, |sql| sql.count_blocked()).await?)
+    }
+
+    async fn list_blocked(&self, limit: usize) -> Result<Vec<BlockedInstance>, ProviderError> {
+        Ok(self.read_with(Operation::ListBlocked, move |sql| sql.list_blocked(limit)).await?)
     }
 }
 

@@ -2,10 +2,11 @@
 //!
 //! Encoding happens on the caller's thread: the writer is one thread for everybody, and should only write.
 
-use abide_model::Timestamp;
-use abide_provider::rows::{MessageClass, MessageRow, WorkRow};
+use abide_model::{Timestamp, WorkItem};
+use abide_provider::rows::{MessageClass, MessageRow, Starter, WorkRow};
 use abide_provider::{CommitRows, Operation, Rejection, StoreError};
 
+use crate::store::route::WorkRoute;
 use crate::text::Text;
 
 /// A message, ready to be written.
@@ -16,6 +17,8 @@ pub(crate) struct EncodedMessage {
     pub(crate) class: MessageClass,
     /// Whose child it starts.
     pub(crate) parent: Option<String>,
+    /// Name and version of what it starts.
+    pub(crate) starter: Option<(String, String)>,
     pub(crate) json: String,
 }
 
@@ -30,6 +33,7 @@ pub(crate) struct EncodedWork {
     /// Of a retry: the event of the first try, and the number of this one.
     pub(crate) first_try: Option<i64>,
     pub(crate) try_no: Option<u32>,
+    pub(crate) route: WorkRoute,
     pub(crate) json: String,
 }
 
@@ -78,19 +82,24 @@ impl EncodedMessage {
     pub(crate) fn of(row: MessageRow, operation: Operation) -> Result<Self, StoreError> {
         let json = json(operation, &row.item)?;
         let parent = row.parent().map(str::to_owned);
-        Ok(Self { to: row.to, visible_at: row.visible_at, class: row.class, parent, json })
+        let starter = Starter::of(&row.item);
+        let starter = starter.map(|starter| (starter.orchestration_name, starter.orchestration_version));
+        Ok(Self { to: row.to, visible_at: row.visible_at, class: row.class, parent, starter, json })
     }
 }
 
 impl EncodedWork {
     pub(crate) fn of(row: WorkRow, operation: Operation) -> Result<Self, StoreError> {
         let json = json(operation, &row.item)?;
+        let tag = tag_column(row.tag.as_deref());
+        let name = if let WorkItem::ActivityExecute { name, .. } = &row.item { name.as_str() } else { "" };
         Ok(Self {
+            route: WorkRoute::new(name, tag.clone()),
             instance: row.activity.instance,
             execution: column(row.activity.execution_id),
             activity: column(row.activity.activity_id),
             session: row.session.map(Text::from),
-            tag: tag_column(row.tag.as_deref()),
+            tag,
             first_try: row.retry.map(|step| column(step.first_event_id)),
             try_no: row.retry.map(|step| step.number),
             json,

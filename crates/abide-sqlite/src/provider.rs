@@ -8,10 +8,11 @@ use abide_model::{
 };
 use abide_provider::rows::{MessageRow, WorkRow};
 use abide_provider::{
-    Abilities, Ability, Authority, Changes, CommitRows, Committed, Consumed, DispatcherCapabilityFilter,
-    Enqueue, ExecutionMetadata, FinishedWork, InstanceLease, Lane, LeaseInstances, LeaseWork, NewListener,
-    Operation, OrchestrationItem, Provider, ProviderAdmin, ProviderError, Rejection, SessionFetchConfig,
-    Start, StolenLeases, StoreError, TagFilter, Turn, TurnCommit, WorkLease,
+    Abilities, Authority, BlockInstance, BlockedInstance, Changes, CommitRows, Committed, Consumed,
+    DispatcherCapabilityFilter, Enqueue, ExecutionMetadata, FinishedWork, HoldWork, InstanceLease, Lane,
+    LeaseInstances, LeaseWork, NewListener, Node, NodeAnnouncement, Operation, OrchestrationItem, Provider,
+    ProviderAdmin, ProviderError, Rejection, SessionFetchConfig, Start, StolenLeases, StoreError, TagFilter,
+    Turn, TurnCommit, WorkLease,
 };
 use async_trait::async_trait;
 
@@ -22,7 +23,7 @@ use crate::readers::{corrupt, damaged};
 use crate::statements::Sql;
 use crate::store::commit::Commit;
 use crate::store::lease::{Abandon, Attempt};
-use crate::store::read::{Leased, StoredHistory, StoredStats};
+use crate::store::read::{Leased, Standing, StoredHistory, StoredStats};
 use crate::store::status::{StoredStatus, Unreadable};
 use crate::store::work::Finish;
 use crate::text::Text;
@@ -265,7 +266,7 @@ impl Provider for SqliteProvider {
     }
 
     fn abilities(&self) -> Abilities {
-        Abilities::ALL.without(Ability::Serving).without(Ability::Blocking).without(Ability::Nodes)
+        Abilities::ALL
     }
 
     async fn lease_instances(&self, request: LeaseInstances) -> Result<Vec<InstanceLease>, StoreError> {
@@ -282,7 +283,10 @@ impl Provider for SqliteProvider {
         let stored = self.read_with(operation, move |sql| {
             leased.read(sql, |mailbox| StoredHistory::read(sql, mailbox, execution, column(after)))
         });
-        let stored = stored.await?.ok_or_else(|| StoreError::lease_lost(operation))?;
+        let (stored, standing) = stored.await?.ok_or_else(|| StoreError::lease_lost(operation))?;
+        if standing == Standing::Damaged {
+            return Err(corrupt(operation, &lease.instance, Standing::DAMAGED));
+        }
         stored.decode(after).map_err(|error| corrupt(operation, &lease.instance, &error))
     }
 
@@ -292,7 +296,7 @@ impl Provider for SqliteProvider {
         let snapshot = self
             .read_with(operation, move |sql| leased.read(sql, |mailbox| sql.kv_snapshot(mailbox)))
             .await?;
-        let stored = snapshot.ok_or_else(|| StoreError::lease_lost(operation))?;
+        let (stored, _) = snapshot.ok_or_else(|| StoreError::lease_lost(operation))?;
         stored.decode().map_err(|error| damaged(operation, &lease.instance, &error))
     }
 
@@ -375,6 +379,51 @@ impl Provider for SqliteProvider {
             self.writer.send(Request::Listen);
         }
         Some(Box::pin(stolen))
+    }
+
+    async fn block_instance(&self, block: BlockInstance) -> Result<(), StoreError> {
+        let kind = Kind::write(Operation::BlockInstance, Phase::Commit);
+        self.run(job(kind, move |tx| tx.block_instance(&block))).await
+    }
+
+    async fn hold_work(&self, hold: HoldWork) -> Result<(), StoreError> {
+        let kind = Kind::write(Operation::HoldWork, Phase::Commit);
+        self.run(job(kind, move |tx| tx.hold_work(&hold))).await
+    }
+
+    async fn retry_blocked(&self, instance: &str) -> Result<bool, StoreError> {
+        let id = instance.to_owned();
+        let kind = Kind::write(Operation::RetryBlocked, Phase::Commit);
+        self.run(job(kind, move |tx| tx.retry_blocked(&id))).await
+    }
+
+    async fn read_blocks(&self, instance: &str) -> Result<Vec<BlockedInstance>, StoreError> {
+        let id = instance.to_owned();
+        self.read_with(Operation::ReadBlocks, move |sql| sql.blocks(&id)).await
+    }
+
+    async fn announce_node(&self, node: NodeAnnouncement) -> Result<(), StoreError> {
+        let operation = Operation::AnnounceNode;
+        let said = serde_json::to_string(&node).map_err(|error| invalid(operation, &error))?;
+        // Losing it loses nothing: with the process, its nodes are gone.
+        let kind = Kind::lease(operation, Phase::Housekeeping);
+        self.run(job(kind, move |tx| Ok(tx.announce_node(&node.id, &said)?))).await
+    }
+
+    async fn forget_node(&self, id: &str) -> Result<(), StoreError> {
+        let id = id.to_owned();
+        let kind = Kind::lease(Operation::ForgetNode, Phase::Housekeeping);
+        self.run(job(kind, move |tx| Ok(tx.forget_node(&id)?))).await
+    }
+
+    #[expect(
+        clippy::redundant_closure_for_method_calls,
+        reason = "the method alone is for one lifetime only"
+    )]
+    async fn nodes(&self) -> Result<Vec<Node>, StoreError> {
+        let stored = self.read_with(Operation::Nodes, |sql| sql.nodes()).await?;
+        let living = stored.into_iter().filter(|stored| self.shared.is_alive(stored));
+        Ok(living.map(|stored| stored.node).collect())
     }
 }
 
@@ -505,11 +554,15 @@ fn invalid(operation: Operation, error: &dyn std::error::Error) -> StoreError {
 /// A leased instance in the form of the required method. What cannot be read of it, it has one way to say.
 fn item_of(leased: LeasedInstance) -> (OrchestrationItem, String, u32) {
     let LeasedInstance { lease, loaded } = leased;
-    let Some(Loaded { history, kv }) = loaded else {
+    let Some(Loaded { standing, history, kv }) = loaded else {
         return lease.into_item(Ok(Vec::new()), BTreeMap::new());
     };
+    let history = match standing {
+        Standing::Damaged => Err(Standing::DAMAGED.to_owned()),
+        Standing::Sound | Standing::Gone => history.decode(0),
+    };
     match kv.decode() {
-        Ok(kv) => lease.into_item(history.decode(0), kv),
+        Ok(kv) => lease.into_item(history, kv),
         Err(error) => lease.into_item(Err(format!("key-value store: {error}")), BTreeMap::new()),
     }
 }

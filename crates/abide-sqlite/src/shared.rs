@@ -10,9 +10,10 @@ use abide_provider::ChangeListeners;
 use crate::connect::Location;
 use crate::identity::OpenedFiles;
 use crate::options::{Durability, Settings};
-use crate::owner::OwnerLock;
+use crate::owner::{Life, OwnerLock, look_for};
 use crate::permissions::FileMode;
 use crate::stolen::Listeners;
+use crate::store::node::StoredNode;
 
 /// What the threads of one store share.
 pub(crate) struct Shared {
@@ -91,6 +92,16 @@ impl Shared {
 
     pub(crate) fn keep_lock(&self, lock: OwnerLock) {
         *self.lock.lock().unwrap_or_else(PoisonError::into_inner) = Some(lock);
+    }
+
+    /// Whether the process of a node is alive. In memory there is only this one.
+    pub(crate) fn is_alive(&self, stored: &StoredNode) -> bool {
+        let Location::File(path) = &self.location else { return true };
+        if stored.owner == self.owner() {
+            return true;
+        }
+        let life = stored.lock_file.as_ref().map(|lock_file| look_for(path, lock_file));
+        matches!(life, Some(Life::Alive))
     }
 
     /// The name of the lock file that this process holds.

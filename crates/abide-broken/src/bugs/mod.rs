@@ -1,6 +1,7 @@
 //! The bugs, by subject.
 
 mod attempts;
+mod blocks;
 mod bulk;
 mod changes;
 mod commits;
@@ -51,6 +52,7 @@ pub fn all() -> Vec<&'static Planted> {
         status::BUGS,
         waiting::BUGS,
         changes::BUGS,
+        blocks::BUGS,
     ];
     subjects.into_iter().flatten().collect()
 }

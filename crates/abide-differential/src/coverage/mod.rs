@@ -2,6 +2,7 @@
 //!
 //! Judged by the model's answer and its state before and after a step. What can be met must be met.
 
+mod blocking;
 mod bulk;
 mod commits;
 mod deleting;
@@ -42,6 +43,7 @@ impl Coverage {
             Op::Instance(op) => self.instance(op, scene),
             Op::Work(op) => self.work(op, scene),
             Op::Session(op) => self.session(op, scene),
+            Op::Block(op) => self.block(op, scene),
             Op::Read(op) => self.read(op, scene),
             Op::Look(op) => self.look(op, scene),
             Op::Delete(op) => self.delete(op, scene),
@@ -76,6 +78,7 @@ impl Coverage {
             | Op::Mail(_)
             | Op::Work(_)
             | Op::Session(_)
+            | Op::Block(_)
             | Op::Read(_)
             | Op::Look(_)
             | Op::Delete(_)
@@ -94,10 +97,13 @@ impl Coverage {
 
     fn instance(&mut self, op: &InstanceOp, scene: Scene<'_>) {
         match op {
-            InstanceOp::Fetch { capabilities, .. } | InstanceOp::Lease { capabilities, .. } => {
+            InstanceOp::Fetch { capabilities, .. } => self.leased_instances(capabilities.as_ref(), scene),
+            InstanceOp::Lease { capabilities, serving, .. } => {
                 self.leased_instances(capabilities.as_ref(), scene);
+                self.leased_by_a_node(serving.as_ref(), scene);
             }
             InstanceOp::Ack { turn, .. } => {
+                self.healed(scene);
                 self.note("an ack was refused", scene.is_refused());
                 if scene.is_done() {
                     self.written(turn, scene);
@@ -105,6 +111,7 @@ impl Coverage {
             }
             InstanceOp::Commit(commits) => {
                 self.note("several turns were committed at once", commits.len() > 1 && scene.is_done());
+                self.healed(scene);
                 if let [commit] = commits.as_slice() {
                     self.committed(commit, scene);
                 }
@@ -131,8 +138,10 @@ impl Coverage {
 
     fn work(&mut self, op: &WorkOp, scene: Scene<'_>) {
         match op {
-            WorkOp::Fetch { session, tags, .. } | WorkOp::Lease { session, tags, .. } => {
+            WorkOp::Fetch { session, tags, .. } => self.leased_work(session.as_ref(), tags, scene),
+            WorkOp::Lease { session, tags, serving, .. } => {
                 self.leased_work(session.as_ref(), tags, scene);
+                self.work_leased_by_a_node(serving.as_ref(), scene);
             }
             WorkOp::Ack { completion, .. } => self.finished(completion.as_ref(), scene),
             WorkOp::Finish(finished) => {

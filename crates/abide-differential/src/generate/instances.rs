@@ -2,7 +2,7 @@
 
 use abide_provider::{Consumed, Lane, MessageId, Position};
 
-use super::{items, mail, spoil, turns};
+use super::{blocking, items, mail, spoil, turns};
 use crate::alphabet;
 use crate::op::{Commit, InstanceOp, Right, Token};
 use crate::rng::Rng;
@@ -13,7 +13,8 @@ pub(super) fn lease(rng: &mut Rng) -> InstanceOp {
     if rng.percent(35) {
         return InstanceOp::Fetch { lease_for, capabilities };
     }
-    InstanceOp::Lease { limit: *rng.pick(&[1, 1, 2, 3, 4, 0]), lease_for, capabilities }
+    let limit = *rng.pick(&[1, 1, 2, 3, 4, 0]);
+    InstanceOp::Lease { limit, lease_for, capabilities, serving: blocking::serving(rng) }
 }
 
 /// Commits one turn or a few.

@@ -23,6 +23,11 @@ pub(super) fn enqueue(rng: &mut Rng, world: &World) -> MailOp {
         let item = WorkItem::QueueMessage { instance, name: alphabet::key(rng), data: alphabet::text(rng) };
         return MailOp::Enqueue { item, delay: None };
     }
+    if rng.habits.topic == Topic::Blocks && rng.percent(15) {
+        let instance = some_instance(rng, world);
+        let item = WorkItem::CancelInstance { instance, reason: alphabet::text(rng) };
+        return MailOp::Enqueue { item, delay: alphabet::delay(rng) };
+    }
     MailOp::Enqueue { item: any_message(rng, world), delay: alphabet::delay(rng) }
 }
 

@@ -3,6 +3,7 @@
 //! What kind of step it is depends on the number and the habits of the sequence; what it is about depends on the state too, so that dropping a step
 //! from a sequence leaves the others their meaning. Most steps are valid. The rest break one rule each, mostly.
 
+mod blocking;
 mod deleting;
 mod instances;
 mod items;
@@ -42,6 +43,9 @@ enum Kind {
     RenewWork,
     AbandonWork,
     Session,
+    Block,
+    Hold,
+    LookAtBlocks,
     Read,
     NextDue,
     Look,
@@ -145,6 +149,33 @@ const KINDS_OF_DAMAGE: [(u64, Kind); 10] = [
     (1, Kind::Look),
 ];
 
+/// The same for sequences about nodes that serve and refuse.
+const KINDS_OF_BLOCKS: [(u64, Kind); 23] = [
+    (16, Kind::Advance),
+    (8, Kind::Start),
+    (12, Kind::Enqueue),
+    (5, Kind::EnqueueWork),
+    (30, Kind::LeaseInstances),
+    (20, Kind::Commit),
+    (4, Kind::Fuse),
+    (2, Kind::Append),
+    (3, Kind::RenewInstance),
+    (5, Kind::AbandonInstance),
+    (22, Kind::LeaseWork),
+    (5, Kind::FinishWork),
+    (4, Kind::AbandonWork),
+    (24, Kind::Block),
+    (14, Kind::Hold),
+    (18, Kind::LookAtBlocks),
+    (2, Kind::Read),
+    (6, Kind::NextDue),
+    (3, Kind::Look),
+    (1, Kind::Delete),
+    (2, Kind::DeleteSet),
+    (3, Kind::Damage),
+    (2, Kind::Restart),
+];
+
 /// The step that this number means here.
 pub(crate) fn step(number: u64, habits: Habits, world: &World) -> Op {
     let mut rng = Rng::new(number, habits);
@@ -154,6 +185,7 @@ pub(crate) fn step(number: u64, habits: Habits, world: &World) -> Op {
         Topic::Turns => rng.weighted(&KINDS_OF_TURNS),
         Topic::Damage => rng.weighted(&KINDS_OF_DAMAGE),
         Topic::Families => rng.weighted(&KINDS_OF_FAMILIES),
+        Topic::Blocks => rng.weighted(&KINDS_OF_BLOCKS),
     };
     let kind = sensible(kind, rng, world);
     let has_dead_letters = world.dump.dead_letters > 0 && habits.topic == Topic::Damage;
@@ -175,6 +207,9 @@ pub(crate) fn step(number: u64, habits: Habits, world: &World) -> Op {
         Kind::RenewWork => Op::Work(work::renew(rng, world)),
         Kind::AbandonWork => Op::Work(work::abandon(rng, world)),
         Kind::Session => Op::Session(session(rng)),
+        Kind::Block => Op::Block(blocking::block(rng, world)),
+        Kind::Hold => Op::Block(blocking::hold(rng, world)),
+        Kind::LookAtBlocks => Op::Block(blocking::look(rng, world)),
         Kind::Read => Op::Read(reads::read(rng, world)),
         Kind::NextDue => Op::Read(reads::next_due(rng)),
         Kind::Look => Op::Look(looking::look(rng, world)),
@@ -206,9 +241,11 @@ fn sensible(kind: Kind, rng: &mut Rng, world: &World) -> Kind {
     let holds_work = held(Lane::Work) || (rng.percent(50) && !world.taken(Lane::Work).is_empty());
     let holds_instance = held(Lane::Instances);
     let needs_work =
-        matches!(kind, Kind::FinishWork | Kind::Fuse | Kind::RenewWork | Kind::AbandonWork) && !holds_work;
+        matches!(kind, Kind::FinishWork | Kind::Fuse | Kind::RenewWork | Kind::AbandonWork | Kind::Hold)
+            && !holds_work;
     let needs_instance =
-        matches!(kind, Kind::Commit | Kind::RenewInstance | Kind::AbandonInstance) && !holds_instance;
+        matches!(kind, Kind::Commit | Kind::RenewInstance | Kind::AbandonInstance | Kind::Block)
+            && !holds_instance;
     if needs_work && has_work {
         Kind::LeaseWork
     } else if needs_work || (matches!(kind, Kind::LeaseWork) && !has_work) {

@@ -3,7 +3,7 @@
 use abide_model::WorkItem;
 use abide_provider::{Lane, SessionFetchConfig};
 
-use super::items;
+use super::{blocking, items};
 use crate::alphabet;
 use crate::op::{Token, WorkOp};
 use crate::rng::Rng;
@@ -19,7 +19,8 @@ pub(super) fn lease(rng: &mut Rng) -> WorkOp {
     if rng.percent(35) {
         return WorkOp::Fetch { lease_for, session, tags };
     }
-    WorkOp::Lease { limit: *rng.pick(&[1, 1, 2, 3, 4, 0]), lease_for, session, tags }
+    let limit = *rng.pick(&[1, 1, 2, 3, 4, 0]);
+    WorkOp::Lease { limit, lease_for, session, tags, serving: blocking::serving(rng) }
 }
 
 pub(super) fn finish(rng: &mut Rng, world: &World) -> WorkOp {

@@ -123,4 +123,10 @@ impl Subject for Model {
     fn reopening(&self) -> Reopening {
         self.reopening
     }
+
+    fn reopen(&mut self) {
+        for node in block_on(self.provider.nodes()).unwrap() {
+            block_on(self.provider.forget_node(&node.announcement.id)).unwrap();
+        }
+    }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use abide_model::{ExecutionStatus, PruneResult};
-use abide_provider::rows::{CustomStatus, InstanceRow, TimerRows};
+use abide_provider::rows::{CustomStatus, InstanceRow, MessageClass, TimerRows};
 use abide_provider::{
     Authority, CommitRows, Committed, Consumed, Operation, PRUNE_BATCH, Position, Rejection, StoreError,
 };
@@ -11,6 +11,7 @@ use rusqlite::params;
 
 use super::Tx;
 use super::mailbox::{Existence, Held, MailboxRow, Parent, Readiness};
+use super::routed::{Routed, Successor, Told};
 use crate::encode::{EncodedTurn, column, number};
 use crate::error::Failure;
 use crate::statements::Sql;
@@ -26,6 +27,15 @@ pub(crate) struct Commit {
     pub(crate) turn: EncodedTurn,
 }
 
+/// What a turn that is written ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ends {
+    /// A turn that somebody ran: the execution can be run, so its block is over.
+    Turn,
+    /// Nothing: past events are appended.
+    Nothing,
+}
+
 impl Tx<'_, '_> {
     pub(crate) fn commit(&self, commit: &Commit) -> Result<Committed, Failure> {
         let pruned = match &commit.authority {
@@ -34,14 +44,14 @@ impl Tx<'_, '_> {
                 check_addressee(&mailbox, commit)?;
                 check_order(&mailbox, &commit.turn, commit.operation)?;
                 self.consume_messages(&mailbox, &commit.consumed)?;
-                self.write_turn(mailbox, &commit.turn, None)?
+                self.write_turn(mailbox, &commit.turn, None, Ends::Turn)?
             }
             Authority::FinishedWork { token, expected } => {
                 let (mailbox, token) = self.check_fused(token, *expected, commit)?;
                 check_order(&mailbox, &commit.turn, commit.operation)?;
                 self.consume_work(token)?;
                 let known = unchanged_by(&commit.turn, &mailbox);
-                self.write_turn(mailbox, &commit.turn, known)?
+                self.write_turn(mailbox, &commit.turn, known, Ends::Turn)?
             }
         };
         Ok(Committed::with_pruned(pruned))
@@ -55,7 +65,7 @@ impl Tx<'_, '_> {
         check_order(&mailbox, turn, operation)?;
         let owner = self.owner_of(no)?;
         let lease = mailbox.lease.clone();
-        self.write_turn(mailbox, turn, None)?;
+        self.write_turn(mailbox, turn, None, Ends::Nothing)?;
         // Appending past events does not end a turn that somebody is running.
         if let Some(lease) = lease {
             let batch = super::mailbox::format_batch(lease.batch.into_iter());
@@ -119,23 +129,26 @@ impl Tx<'_, '_> {
         mut mailbox: Held,
         turn: &EncodedTurn,
         known: Option<Readiness>,
+        ends: Ends,
     ) -> rusqlite::Result<Option<PruneResult>> {
         let rows = &turn.rows;
         let execution = column(rows.execution_id);
+        let mut told = None;
         if turn.creates_instance || mailbox.execution > 0 {
             if is_seen(&mailbox, rows) {
                 self.tell_changed(&mailbox.id);
             }
             if execution > mailbox.execution || says_something(&rows.instance) {
-                self.describe(mailbox.no, turn)?;
+                told = self.describe(mailbox.no, turn)?;
             }
             self.append_events(&mut mailbox, turn)?;
             mailbox.execution = execution;
             mailbox.updated_at = self.now;
+            mailbox.status = told.as_ref().map_or(mailbox.status, |told| told.status);
         }
         self.write_custom_status(mailbox.no, rows.instance.custom_status.clone())?;
         self.change_kv(mailbox.no, &rows.kv)?;
-        self.enqueue_all(&mailbox, turn)?;
+        let successor = self.enqueue_all(&mut mailbox, turn)?;
         self.remove_timers(mailbox.no, execution, &rows.timers)?;
         let prune = |options| self.prune(mailbox.no, mailbox.execution, options, PRUNE_BATCH);
         let pruned = rows.prune.as_ref().map(prune).transpose()?;
@@ -143,7 +156,12 @@ impl Tx<'_, '_> {
             Some(known) => known,
             None => self.readiness(mailbox.no, mailbox.existence())?,
         };
-        self.progress(&mailbox, readiness)?;
+        if mailbox.flags.has_block && ends == Ends::Turn {
+            self.heal(&mut mailbox, execution, &readiness)?;
+        }
+        let told = Told { instance: told.as_ref(), successor };
+        let routed = self.routed(&mut mailbox, &told, readiness)?;
+        self.progress(&mailbox, routed)?;
         Ok(pruned)
     }
 
@@ -162,8 +180,9 @@ impl Tx<'_, '_> {
         Ok(())
     }
 
-    /// Work first, then what was taken back, then messages.
-    fn enqueue_all(&self, mailbox: &Held, turn: &EncodedTurn) -> rusqlite::Result<()> {
+    /// Work first, then what was taken back, then messages. Says what starts the next execution.
+    fn enqueue_all(&self, mailbox: &mut Held, turn: &EncodedTurn) -> rusqlite::Result<Option<Successor>> {
+        let mut successor = None;
         for work in &turn.work {
             if work.instance == mailbox.id {
                 self.insert_work(mailbox.no, work)?;
@@ -173,30 +192,39 @@ impl Tx<'_, '_> {
         }
         self.revoke(&turn.rows.revoked)?;
         for message in &turn.messages {
+            if message.to == mailbox.id && message.class == MessageClass::Cancel {
+                mailbox.flags.may_have_cancel = true;
+            }
             if message.to == mailbox.id && mailbox.execution > 0 {
-                self.insert_message(mailbox.no, message)?;
+                let number = self.insert_message(mailbox.no, message)?;
+                if let (MessageClass::ContinueAsNew, Some(code)) = (message.class, &message.starter) {
+                    successor.get_or_insert(Successor { number, code: code.clone() });
+                }
             } else {
                 self.enqueue(message)?;
             }
         }
-        Ok(())
+        Ok(successor)
     }
 
-    /// Says where the mailbox stands now, and when it can be leased again.
-    fn progress(&self, mailbox: &Held, Readiness { ready, due_at }: Readiness) -> rusqlite::Result<()> {
+    /// Says where the mailbox stands now, when it can be leased again, and by whom.
+    fn progress(&self, mailbox: &Held, routed: Routed) -> rusqlite::Result<()> {
+        let Routed { ready, due_at, route } = routed;
+        let (last_event, flags) = (mailbox.last_event, mailbox.flags.column());
         self.sql.execute(
             Sql::ProgressMailbox,
-            params![mailbox.no, mailbox.last_event, mailbox.updated_at, ready, due_at],
+            params![mailbox.no, last_event, mailbox.updated_at, ready, due_at, route, flags],
         )?;
         Ok(())
     }
 
     /// Writes what a turn says about its instance and its execution.
-    fn describe(&self, no: i64, turn: &EncodedTurn) -> rusqlite::Result<()> {
-        let Some(mut mailbox) = self.mailbox_by_no(no)? else { return Ok(()) };
+    fn describe(&self, no: i64, turn: &EncodedTurn) -> rusqlite::Result<Option<MailboxRow>> {
+        let Some(mut mailbox) = self.mailbox_by_no(no)? else { return Ok(None) };
         self.write_execution(&mut mailbox, turn)?;
         describe(&mut mailbox, &turn.rows.instance);
-        self.save_instance(&mailbox)
+        self.save_instance(&mailbox)?;
+        Ok(Some(mailbox))
     }
 
     fn write_execution(&self, mailbox: &mut MailboxRow, turn: &EncodedTurn) -> rusqlite::Result<()> {
@@ -308,7 +336,9 @@ fn unchanged_by(turn: &EncodedTurn, mailbox: &Held) -> Option<Readiness> {
     };
     let sends_none = turn.messages.iter().all(|message| message.to != mailbox.id);
     let is_known = mailbox.existence() == Existence::Instance;
-    (is_known && removes_none && sends_none).then_some(Readiness { ready: None, due_at: mailbox.due_at })
+    let is_plain = mailbox.flags.are_none();
+    let unchanged = Readiness { ready: None, due_at: mailbox.due_at, first: mailbox.due_at, attempts: 0 };
+    (is_known && is_plain && removes_none && sends_none).then_some(unchanged)
 }
 
 /// Whether there is anything to write about the instance itself. Most turns only add to its history.
@@ -339,7 +369,7 @@ fn describe(mailbox: &mut MailboxRow, row: &InstanceRow) {
 
 /// Whether those who look at an instance may find it changed by a turn: not if it runs and goes on to, in another execution or not.
 fn is_seen(mailbox: &Held, rows: &CommitRows) -> bool {
-    if mailbox.is_running {
+    if mailbox.is_running() {
         rows.shows_something_of_running()
     } else {
         column(rows.execution_id) > mailbox.execution || rows.shows_something()

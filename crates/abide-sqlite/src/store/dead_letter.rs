@@ -39,7 +39,10 @@ impl Tx<'_, '_> {
         let attempts = work.attempts + 1;
         let at = [key.mailbox, key.execution, key.activity, key.no];
         if let Next::Hide(pause) = after(count(attempts)) {
-            self.sql.execute(Sql::FreeWork, [at[0], at[1], at[2], at[3], self.after(pause), attempts])?;
+            // Whoever comes next need not have its code to find out the same.
+            let route = self.unreadable_work_route(work.route)?;
+            self.sql
+                .execute(Sql::FreeWork, [at[0], at[1], at[2], at[3], self.after(pause), attempts, route])?;
         } else {
             let instance = work.instance.as_deref().unwrap_or_default();
             tracing::warn!(target: "abide::sqlite", instance, activity = key.activity, attempts,
@@ -48,7 +51,7 @@ impl Tx<'_, '_> {
             self.sql.execute(Sql::DeleteWork, at)?;
             self.enqueue_poison(work, attempts)?;
         }
-        self.update_lane(work.session.as_ref(), &work.tag)
+        self.update_lane(work.session.as_ref(), work.route)
     }
 
     fn enqueue_poison(&self, work: &WorkRow, attempts: i64) -> rusqlite::Result<()> {

@@ -295,7 +295,13 @@ impl Tx<'_, '_> {
         let executions = self.sql.execute(Sql::DeleteAllExecutions, no)?;
         result.executions_deleted += count(executions);
         result.instances_deleted += u64::from(executions > 0);
-        for sql in [Sql::KvEmptyDelta, Sql::KvEmptyStore, Sql::DeleteCustomStatus, Sql::DeleteMailbox] {
+        for sql in [
+            Sql::KvEmptyDelta,
+            Sql::KvEmptyStore,
+            Sql::DeleteCustomStatus,
+            Sql::DeleteBlock,
+            Sql::DeleteMailbox,
+        ] {
             self.sql.execute(sql, no)?;
         }
         result.queue_messages_deleted += count(self.sql.execute(Sql::DeleteMessages, no)?);
@@ -318,10 +324,12 @@ impl Tx<'_, '_> {
         let mut deleted = count(unborn.len());
         for at @ [mailbox, _, number] in &unborn {
             self.sql.execute(Sql::DeleteMessageAt, *at)?;
-            let Some(mailbox) = self.held(*mailbox)? else { continue };
-            // What was kept for its queues was kept because it would start.
+            let Some(mut mailbox) = self.held(*mailbox)? else { continue };
+            // What was kept for its queues was kept because it would start, and so was what blocked it.
             if mailbox.existence() == Existence::MailboxOnly && !self.has_start(mailbox.no)? {
                 deleted += count(self.sql.execute(Sql::DeleteUnreadMail, [mailbox.no])?);
+                self.sql.execute(Sql::DeleteBlock, [mailbox.no])?;
+                mailbox.flags.has_block = false;
             }
             self.miss_message(&mailbox, *number)?;
         }
@@ -332,10 +340,10 @@ impl Tx<'_, '_> {
     /// life with it is not to be committed.
     fn miss_message(&self, mailbox: &Held, number: i64) -> rusqlite::Result<()> {
         match (&mailbox.lease, mailbox.existence()) {
-            (None, existence) => self.release(mailbox.no, existence),
+            (None, _) => self.release(mailbox),
             (Some(lease), Existence::MailboxOnly) if lease.batch.contains(&number) => {
                 if lease.until > self.now {
-                    return self.release(mailbox.no, Existence::MailboxOnly);
+                    return self.release(mailbox);
                 }
                 self.void_leases(&[mailbox.no]).map(drop)
             }

@@ -10,6 +10,7 @@ use abide_provider::rows::MessageClass;
 use rusqlite::{OptionalExtension, params};
 
 use super::Tx;
+use super::work::PromotedWork;
 use crate::duroxide::{
     ExecutionTimes, ImportedInstance, ImportedMessage, ImportedQueues, ImportedWork, SourceSession,
 };
@@ -238,9 +239,9 @@ impl Tx<'_, '_> {
         }
         if visible_at > self.now {
             self.sql.execute(Sql::HideMessage, [mailbox.no, number, visible_at])?;
-            if !mailbox.leased {
-                self.release(mailbox.no, mailbox.existence)?;
-            }
+        }
+        if let Some(held) = self.held(mailbox.no)?.filter(|_| !mailbox.leased) {
+            self.release(&held)?;
         }
         Ok(())
     }
@@ -256,8 +257,8 @@ impl Tx<'_, '_> {
         if hidden_until > 0 || *attempts > 0 {
             let no = self.counter.get().number;
             let key = WorkKey { mailbox, execution: work.execution, activity: work.activity, no };
-            self.set_free(key, hidden_until, i64::from(*attempts))?;
-            self.update_lane(work.session.as_ref(), &work.tag)?;
+            let work = PromotedWork::new(key, self.intern_work(work.route.clone())?, work.session.clone());
+            self.free_as(&work, hidden_until, i64::from(*attempts))?;
         }
         Ok(())
     }

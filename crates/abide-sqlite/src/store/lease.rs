@@ -1,26 +1,24 @@
 //! Leasing instances.
 
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
 use abide_model::{ExecutionStatus, WorkItem};
 use abide_provider::rows::Starter;
 use abide_provider::{
-    BATCH_BYTES, BATCH_MESSAGES, DispatcherCapabilityFilter, InstanceLease, LEASE_BYTES, LeaseInstances,
-    Message, MessageId, Operation, ParentLink, Position, StoreError,
+    BATCH_BYTES, BATCH_MESSAGES, InstanceLease, LEASE_BYTES, LeaseInstances, Message, MessageId, Operation,
+    ParentLink, Position, StoreError,
 };
 use rusqlite::{Row, params};
 
 use super::Tx;
-use super::mailbox::{ANY_START, Existence, Held, MailboxRow, format_batch};
+use super::mailbox::{ANY_START, CONTINUE, Held, MailboxRow, format_batch};
+use super::route::InstanceFilter;
 use crate::encode::{column, number};
 use crate::error::Failure;
 use crate::statements::Sql;
-use crate::text::Text;
 use crate::token::MailboxToken;
-
-/// The class of a continue-as-new.
-const CONTINUE: i64 = 2;
 
 /// A visible message, as stored.
 struct StoredMessage {
@@ -48,21 +46,29 @@ impl Tx<'_, '_> {
     pub(crate) fn lease_instances(&self, request: &LeaseInstances) -> rusqlite::Result<Vec<InstanceLease>> {
         let mut leases = Vec::new();
         let (mut rejected, mut bytes) = (0, 0);
+        let mut filter = InstanceFilter::of(request);
         while leases.len() < request.limit && bytes < LEASE_BYTES {
             let wanted = request.limit - leases.len();
-            let candidates = self.ready_mailboxes(request.capabilities.as_ref(), wanted)?;
+            let candidates = self.ready_mailboxes(&filter, wanted)?;
             if candidates.is_empty() {
                 break;
             }
             let before = leases.len();
+            let mut has_suspect = false;
             for mailbox in candidates {
                 if bytes >= LEASE_BYTES {
                     break;
                 }
-                if let Some((lease, size)) = self.lease_mailbox(&mailbox, request.lease_for)? {
-                    bytes += size;
-                    leases.push(lease);
+                if has_suspect && self.route(mailbox.route)?.is_suspect {
+                    continue;
                 }
+                let Some((lease, size)) = self.lease_mailbox(&mailbox, request.lease_for)? else { continue };
+                if request.serving.is_some() && lease.suspicion().is_suspect() {
+                    filter.take_no_suspect();
+                    has_suspect = true;
+                }
+                bytes += size;
+                leases.push(lease);
             }
             // What is not leased was taken out of the queue, so this ends; the bound is for a store gone wrong.
             rejected = if leases.len() == before { rejected + 1 } else { 0 };
@@ -73,31 +79,44 @@ impl Tx<'_, '_> {
         Ok(leases)
     }
 
-    /// The instances that can be leased and whose pin passes, oldest mail first.
-    fn ready_mailboxes(
-        &self,
-        capabilities: Option<&DispatcherCapabilityFilter>,
-        limit: usize,
-    ) -> rusqlite::Result<Vec<MailboxRow>> {
-        if capabilities.is_some_and(|filter| filter.supported_duroxide_versions.is_empty()) {
-            return Ok(Vec::new());
+    /// The instances that can be leased and that the call takes, oldest mail first.
+    fn ready_mailboxes(&self, filter: &InstanceFilter, limit: usize) -> rusqlite::Result<Vec<MailboxRow>> {
+        let routes = self.ready_routes(filter)?;
+        let shares = self.shares(&routes, limit, Sql::ReadyNumbers)?;
+        let mut found = Vec::new();
+        for (route, rows) in &shares {
+            found.extend(self.sql.rows(Sql::ReadyMailboxes, [*route, *rows], MailboxRow::read)?);
         }
-        let rows = i64::try_from(limit).unwrap_or(i64::MAX);
-        let mut last = Text::default();
-        let mut found = self.sql.rows(Sql::ReadyMailboxes, params![last, rows], MailboxRow::read)?;
-        let mut pins = 0;
-        while let Some(pin) = self.sql.row(Sql::NextPin, [&last], |row| row.get::<_, Text>(0))? {
-            if capabilities.is_none_or(|filter| passes(filter, &pin)) {
-                found.extend(self.sql.rows(Sql::ReadyMailboxes, params![pin, rows], MailboxRow::read)?);
-                pins += 1;
-            }
-            last = pin;
-        }
-        if pins > 0 {
+        if shares.len() > 1 {
             found.sort_by_key(|mailbox| mailbox.ready);
         }
-        found.truncate(limit);
         Ok(found)
+    }
+
+    /// How many rows of each route are among the oldest so many of all. One route has them all; of several the numbers
+    /// are compared first, so that no row is read in vain.
+    pub(crate) fn shares(
+        &self,
+        routes: &[i64],
+        limit: usize,
+        numbers: Sql,
+    ) -> rusqlite::Result<Vec<(i64, i64)>> {
+        let rows = i64::try_from(limit).unwrap_or(i64::MAX);
+        if let [route] = routes {
+            return Ok(vec![(*route, rows)]);
+        }
+        let mut all: Vec<(i64, i64)> = Vec::new();
+        for route in routes {
+            let of_route = self.sql.rows(numbers, [*route, rows], |row| row.get::<_, i64>(0))?;
+            all.extend(of_route.into_iter().map(|number| (number, *route)));
+        }
+        all.sort_unstable();
+        all.truncate(limit);
+        let mut shares: BTreeMap<i64, i64> = BTreeMap::new();
+        for (_, route) in all {
+            *shares.entry(route).or_default() += 1;
+        }
+        Ok(shares.into_iter().collect())
     }
 
     /// Leases one instance, and says how many bytes its messages have; or nothing if none can be handed out.
@@ -107,9 +126,12 @@ impl Tx<'_, '_> {
         lease_for: Duration,
     ) -> rusqlite::Result<Option<(InstanceLease, usize)>> {
         let Some((messages, size)) = self.take_batch(mailbox)? else {
-            self.release(mailbox.no, Existence::of(mailbox))?;
+            if let Some(held) = self.held(mailbox.no)? {
+                self.release(&held)?;
+            }
             return Ok(None);
         };
+        let refused = if mailbox.flags.has_block { self.block_of(mailbox.no)? } else { None };
         let nonce = self.nonce();
         let batch = format_batch(messages.iter().map(|message| column(message.id.0)));
         self.sql.execute(
@@ -117,7 +139,9 @@ impl Tx<'_, '_> {
             params![mailbox.no, nonce, self.after(lease_for), self.owner, batch],
         )?;
         let token = MailboxToken { mailbox: mailbox.no, nonce };
-        Ok(Some((self.describe_lease(mailbox, token, messages), size)))
+        let refused = refused.map(|row| Box::new(row.told()));
+        let lease = InstanceLease { refused, ..self.describe_lease(mailbox, token, messages) };
+        Ok(Some((lease, size)))
     }
 
     fn describe_lease(
@@ -146,7 +170,7 @@ impl Tx<'_, '_> {
                 execution_id: number(mailbox.execution),
                 last_event_id: number(mailbox.last_event),
             },
-            status: mailbox.status,
+            status: mailbox.leased_status(),
             orchestration_name: name,
             orchestration_version: version,
             parent,
@@ -236,7 +260,7 @@ impl Tx<'_, '_> {
                 self.sql.execute(Sql::HideMessage, [mailbox.no, *message, hidden_until])?;
             }
         }
-        self.release(mailbox.no, mailbox.existence())?;
+        self.release(&mailbox)?;
         Ok(())
     }
 }
@@ -291,9 +315,4 @@ fn parent_of(mailbox: &MailboxRow) -> Option<ParentLink> {
         execution_id: parent.execution.map(number),
         event_id: parent.event.map(number),
     })
-}
-
-/// A pin that cannot be parsed passes: what cannot be compared is decided by whoever replays it.
-fn passes(filter: &DispatcherCapabilityFilter, pin: &Text) -> bool {
-    semver::Version::parse(&pin.lossy()).map_or(true, |version| filter.is_compatible(&version))
 }

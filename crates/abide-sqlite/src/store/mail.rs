@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use abide_model::Timestamp;
 use abide_provider::rows::MessageClass;
-use abide_provider::{RequestKey, Start};
+use abide_provider::{InstanceRoute, RequestKey, Start, Suspicion};
 use rusqlite::params;
 
 use super::Tx;
@@ -54,7 +54,7 @@ impl Tx<'_, '_> {
         }
         let visible_at = self.still_hidden(visible_at);
         let number = self.insert_message_at(mailbox.no, message, visible_at)?;
-        self.after_enqueue(mailbox, message.class, Arrived { visible_at, number })
+        self.after_enqueue(mailbox, message, Arrived { visible_at, number })
     }
 
     /// Enqueues a message unless the same request was seen before.
@@ -122,7 +122,18 @@ impl Tx<'_, '_> {
     }
 
     /// A leased mailbox is looked at again when it is released; any other must show what it got.
-    fn after_enqueue(&self, mailbox: Brief, class: MessageClass, arrived: Arrived) -> rusqlite::Result<()> {
+    fn after_enqueue(
+        &self,
+        mailbox: Brief,
+        message: &EncodedMessage,
+        arrived: Arrived,
+    ) -> rusqlite::Result<()> {
+        if mailbox.flags.has_block && arrived.visible_at == 0 {
+            self.start_retry_clock(mailbox.no)?;
+        }
+        if may_change_route(mailbox, message) {
+            return self.reroute(mailbox, message);
+        }
         if mailbox.leased {
             return Ok(());
         }
@@ -131,18 +142,44 @@ impl Tx<'_, '_> {
                 self.sql.execute(Sql::SetDue, params![mailbox.no, arrived.visible_at])?;
             }
         } else if !mailbox.ready {
-            let ready = match mailbox.existence {
-                Existence::Instance => Some(arrived.number),
-                Existence::MailboxOnly if class.starts() => {
-                    self.readiness(mailbox.no, Existence::MailboxOnly)?.ready
-                }
-                Existence::MailboxOnly => None,
+            let (ready, route) = match (mailbox.existence, &message.starter) {
+                (Existence::Instance, _) => (Some(arrived.number), mailbox.route),
+                (Existence::MailboxOnly, Some(starter)) => self.ready_to_start(mailbox, starter)?,
+                (Existence::MailboxOnly, None) => return Ok(()),
             };
-            if ready.is_some() {
-                self.sql.execute(Sql::SetReady, params![mailbox.no, ready])?;
-            }
+            self.sql.execute(Sql::SetReady, params![mailbox.no, ready, route])?;
         }
         Ok(())
+    }
+
+    /// Looks at the whole mailbox again.
+    fn reroute(&self, mailbox: Brief, message: &EncodedMessage) -> rusqlite::Result<()> {
+        let Some(mut held) = self.held(mailbox.no)? else { return Ok(()) };
+        held.flags.may_have_cancel |= message.class == MessageClass::Cancel;
+        if held.lease.is_none() {
+            return self.release(&held);
+        }
+        if held.flags != mailbox.flags {
+            self.sql.execute(Sql::SetFlags, [held.no, held.flags.column()])?;
+        }
+        Ok(())
+    }
+
+    /// A name gets the first message that starts it: its lowest message, and its route.
+    fn ready_to_start(
+        &self,
+        mailbox: Brief,
+        (orchestration, version): &(String, String),
+    ) -> rusqlite::Result<(Option<i64>, i64)> {
+        let readiness = self.readiness(mailbox.no, Existence::MailboxOnly)?;
+        let attempts = u32::try_from(readiness.attempts).unwrap_or(u32::MAX);
+        let route = self.intern(InstanceRoute {
+            orchestration: orchestration.clone(),
+            version: version.clone(),
+            is_suspect: Suspicion::after(attempts).is_suspect(),
+            ..InstanceRoute::default()
+        })?;
+        Ok((readiness.ready, route))
     }
 
     /// What is due already is visible at once.
@@ -153,6 +190,12 @@ impl Tx<'_, '_> {
     pub(crate) fn has_start(&self, mailbox: i64) -> rusqlite::Result<bool> {
         Ok(self.sql.row(Sql::HasStart, [mailbox], |_| Ok(()))?.is_some())
     }
+}
+
+/// Whether a message may change who can lease a mailbox, other than by making it ready. Few do.
+fn may_change_route(mailbox: Brief, message: &EncodedMessage) -> bool {
+    let starts_again = message.class.starts() && (mailbox.ready || mailbox.existence == Existence::Instance);
+    message.class == MessageClass::Cancel || !mailbox.flags.are_none() || (starts_again && !mailbox.leased)
 }
 
 #[derive(Clone, Copy)]

@@ -4,6 +4,8 @@ use abide_model::ExecutionStatus;
 use rusqlite::{Row, params};
 
 use super::Tx;
+use super::route::NO_ROUTE;
+use super::routed::Told;
 use crate::statements::Sql;
 use crate::text::{lossy, lossy_or_null};
 
@@ -22,6 +24,35 @@ pub(crate) struct MailboxRow {
     pub(crate) created_at: i64,
     pub(crate) ready: Option<i64>,
     pub(crate) completed_at: Option<i64>,
+    pub(crate) route: i64,
+    pub(crate) flags: Flags,
+}
+
+/// What a mailbox has that most have not, and that costs a look only then.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Flags {
+    /// Builds refused its execution: there is a row in `block`.
+    pub(crate) has_block: bool,
+    /// A cancel was sent to it, and may still be there.
+    pub(crate) may_have_cancel: bool,
+}
+
+impl Flags {
+    const BLOCK: i64 = 1;
+    const CANCEL: i64 = 2;
+
+    fn read(column: i64) -> Self {
+        Self { has_block: column & Self::BLOCK != 0, may_have_cancel: column & Self::CANCEL != 0 }
+    }
+
+    pub(crate) fn column(self) -> i64 {
+        let bit = |is_set, bit| if is_set { bit } else { 0 };
+        bit(self.has_block, Self::BLOCK) | bit(self.may_have_cancel, Self::CANCEL)
+    }
+
+    pub(crate) fn are_none(self) -> bool {
+        self == Self::default()
+    }
 }
 
 /// What enqueueing must know about a mailbox.
@@ -32,18 +63,36 @@ pub(crate) struct Brief {
     pub(crate) leased: bool,
     pub(crate) ready: bool,
     pub(crate) due_at: Option<i64>,
+    pub(crate) route: i64,
+    pub(crate) flags: Flags,
 }
 
 impl Brief {
     /// Reads the columns that `brief_by_id` and `brief_by_no` return.
     fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
         let existence = if row.get::<_, i64>(1)? > 0 { Existence::Instance } else { Existence::MailboxOnly };
-        Ok(Self { no: row.get(0)?, existence, leased: row.get(2)?, ready: row.get(3)?, due_at: row.get(4)? })
+        Ok(Self {
+            no: row.get(0)?,
+            existence,
+            leased: row.get(2)?,
+            ready: row.get(3)?,
+            due_at: row.get(4)?,
+            route: row.get(5)?,
+            flags: Flags::read(row.get(6)?),
+        })
     }
 
     /// A mailbox that was just made.
     const fn empty(no: i64) -> Self {
-        Self { no, existence: Existence::MailboxOnly, leased: false, ready: false, due_at: None }
+        Self {
+            no,
+            existence: Existence::MailboxOnly,
+            leased: false,
+            ready: false,
+            due_at: None,
+            route: NO_ROUTE,
+            flags: Flags { has_block: false, may_have_cancel: false },
+        }
     }
 }
 
@@ -57,10 +106,12 @@ pub(crate) struct Held {
     pub(crate) updated_at: i64,
     pub(crate) lease: Option<Lease>,
     pub(crate) ready: bool,
-    /// Also if it is about to continue as new.
-    pub(crate) is_running: bool,
+    /// Missing if it is no instance, or if it was damaged.
+    pub(crate) status: Option<ExecutionStatus>,
     /// When its next hidden message becomes visible, as of the last time that it was not leased.
     pub(crate) due_at: Option<i64>,
+    pub(crate) route: i64,
+    pub(crate) flags: Flags,
 }
 
 impl Held {
@@ -81,13 +132,20 @@ impl Held {
             updated_at: row.get(4)?,
             lease,
             ready: row.get(8)?,
-            is_running: row.get(9)?,
+            status: lossy(row, 9)?.parse().ok(),
             due_at: row.get(10)?,
+            route: row.get(11)?,
+            flags: Flags::read(row.get(12)?),
         })
     }
 
     pub(crate) fn existence(&self) -> Existence {
         if self.execution > 0 { Existence::Instance } else { Existence::MailboxOnly }
+    }
+
+    /// Also if it is about to continue as new.
+    pub(crate) fn is_running(&self) -> bool {
+        matches!(self.status, Some(ExecutionStatus::Running | ExecutionStatus::ContinuedAsNew))
     }
 
     /// The lease, if it has not run out.
@@ -117,6 +175,10 @@ pub(crate) struct Readiness {
     pub(crate) ready: Option<i64>,
     /// When its next hidden message becomes visible.
     pub(crate) due_at: Option<i64>,
+    /// When its first message is visible: 0 is now.
+    pub(crate) first: Option<i64>,
+    /// How often its lowest visible message was under way in vain.
+    pub(crate) attempts: i64,
 }
 
 impl MailboxRow {
@@ -139,11 +201,19 @@ impl MailboxRow {
             created_at: row.get(11)?,
             ready: row.get(12)?,
             completed_at: row.get(13)?,
+            route: row.get(14)?,
+            flags: Flags::read(row.get(15)?),
         })
     }
 
     pub(crate) fn is_instance(&self) -> bool {
         self.execution > 0
+    }
+
+    /// How the current execution stands. What was damaged runs, so that whoever leases it finds out.
+    pub(crate) fn leased_status(&self) -> Option<ExecutionStatus> {
+        let unreadable = self.is_instance().then_some(ExecutionStatus::Running);
+        self.status.or(unreadable)
     }
 }
 
@@ -174,7 +244,7 @@ impl Tx<'_, '_> {
 
     /// The same by number, with its name.
     pub(crate) fn brief_by_no(&self, no: i64) -> rusqlite::Result<Option<(Brief, String)>> {
-        self.sql.row(Sql::BriefByNo, [no], |row| Ok((Brief::read(row)?, lossy(row, 5)?)))
+        self.sql.row(Sql::BriefByNo, [no], |row| Ok((Brief::read(row)?, lossy(row, 7)?)))
     }
 
     pub(crate) fn brief_or_new(&self, id: &str) -> rusqlite::Result<Brief> {
@@ -200,25 +270,30 @@ impl Tx<'_, '_> {
             created_at: 0,
             ready: None,
             completed_at: None,
+            route: NO_ROUTE,
+            flags: Flags::default(),
         })
     }
 
     /// When a mailbox can be leased, from its messages alone: one seek if it has none.
     pub(crate) fn readiness(&self, no: i64, is_instance: Existence) -> rusqlite::Result<Readiness> {
-        let head = self.sql.row(Sql::FirstMessage, [no], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let head = self.sql.row(Sql::FirstMessage, [no], |row| {
+            Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?, row.get::<_, i64>(2)?))
+        })?;
         match head {
-            None => Ok(Readiness { ready: None, due_at: None }),
-            Some((visible_at, _)) if visible_at > 0 => {
-                Ok(Readiness { ready: None, due_at: Some(visible_at) })
+            None => Ok(Readiness { ready: None, due_at: None, first: None, attempts: 0 }),
+            Some((visible_at, ..)) if visible_at > 0 => {
+                let at = Some(visible_at);
+                Ok(Readiness { ready: None, due_at: at, first: at, attempts: 0 })
             }
-            Some((_, lowest)) => {
+            Some((_, lowest, attempts)) => {
                 let due_at = self.sql.row(Sql::FirstHiddenMessage, [no], |row| row.get(0))?;
                 let ready = match is_instance {
                     Existence::Instance => Some(lowest),
                     Existence::MailboxOnly if self.has_visible_start(no)? => Some(lowest),
                     Existence::MailboxOnly => None,
                 };
-                Ok(Readiness { ready, due_at })
+                Ok(Readiness { ready, due_at, first: Some(0), attempts })
             }
         }
     }
@@ -227,13 +302,21 @@ impl Tx<'_, '_> {
         Ok(self.sql.row(Sql::FirstStart, params![no, ANY_START], |_| Ok(()))?.is_some())
     }
 
-    /// Ends the lease of a mailbox, if it has one, and says when it can be leased again.
-    pub(crate) fn release(&self, no: i64, existence: Existence) -> rusqlite::Result<()> {
-        let Readiness { ready, due_at } = self.readiness(no, existence)?;
-        self.sql.execute(Sql::ReleaseMailbox, params![no, ready, due_at])?;
+    /// Ends the lease of a mailbox, if it has one, and says when it can be leased again, and by whom.
+    pub(crate) fn release(&self, mailbox: &Held) -> rusqlite::Result<()> {
+        let readiness = self.readiness(mailbox.no, mailbox.existence())?;
+        let mut mailbox = mailbox.clone();
+        let routed = self.routed(&mut mailbox, &Told::default(), readiness)?;
+        self.sql.execute(
+            Sql::ReleaseMailbox,
+            params![mailbox.no, routed.ready, routed.due_at, routed.route, mailbox.flags.column()],
+        )?;
         Ok(())
     }
 }
+
+/// The class of a continue-as-new.
+pub(crate) const CONTINUE: i64 = 2;
 
 /// The lowest class of messages that start anything.
 pub(crate) const ANY_START: i64 = 1;
@@ -243,10 +326,4 @@ pub(crate) const ANY_START: i64 = 1;
 pub(crate) enum Existence {
     Instance,
     MailboxOnly,
-}
-
-impl Existence {
-    pub(crate) fn of(mailbox: &MailboxRow) -> Self {
-        if mailbox.is_instance() { Self::Instance } else { Self::MailboxOnly }
-    }
 }

@@ -5,6 +5,7 @@
 //!
 //! Deliberately absent: threads, waiting and answering. See [`writer`](crate::writer).
 
+pub(crate) mod blocked;
 pub(crate) mod commit;
 pub(crate) mod dead_letter;
 pub(crate) mod delete;
@@ -14,12 +15,15 @@ pub(crate) mod lease;
 pub(crate) mod listing;
 pub(crate) mod mail;
 pub(crate) mod mailbox;
+pub(crate) mod node;
 pub(crate) mod overview;
 pub(crate) mod owner;
 pub(crate) mod promote;
 pub(crate) mod prune;
 pub(crate) mod read;
 pub(crate) mod removal;
+pub(crate) mod route;
+pub(crate) mod routed;
 pub(crate) mod session;
 pub(crate) mod status;
 pub(crate) mod work;
@@ -31,10 +35,12 @@ use std::time::Duration;
 
 use abide_model::{Entropy, Timestamp};
 use abide_provider::{ChangeListeners, StolenLease};
+use rusqlite::Row;
 
 use self::promote::More;
 use crate::encode::column;
 use crate::statements::{Sql, Statements};
+use crate::store::route::Routes;
 use crate::token::{LeaseChange, WorkKey, WorkToken};
 
 /// One write transaction.
@@ -44,6 +50,7 @@ pub(crate) struct Tx<'a, 'c> {
     pub(crate) now: i64,
     /// This process, in leases.
     pub(crate) owner: i64,
+    pub(crate) routes: &'a Routes,
     entropy: &'a dyn Entropy,
     counter: Cell<Counter>,
     saved: Counter,
@@ -99,6 +106,14 @@ impl Changed {
 struct Counter {
     number: i64,
     mailbox: i64,
+    route: i64,
+    work_route: i64,
+}
+
+impl Counter {
+    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Self { number: row.get(0)?, mailbox: row.get(1)?, route: row.get(2)?, work_route: row.get(3)? })
+    }
 }
 
 impl<'a, 'c> Tx<'a, 'c> {
@@ -107,15 +122,17 @@ impl<'a, 'c> Tx<'a, 'c> {
         sql: &'a Statements<'c>,
         now: Timestamp,
         owner: i64,
+        routes: &'a Routes,
         entropy: &'a dyn Entropy,
     ) -> rusqlite::Result<Self> {
-        let saved = sql
-            .row(Sql::LoadCounter, [], |row| Ok(Counter { number: row.get(0)?, mailbox: row.get(1)? }))?
-            .ok_or(rusqlite::Error::QueryReturnedNoRows)?; // without it numbers would be used twice
+        let saved =
+            sql.row(Sql::LoadCounter, [], Counter::read)?.ok_or(rusqlite::Error::QueryReturnedNoRows)?; // without it numbers would be used twice
+        routes.forget_behind(saved.route, saved.work_route);
         Ok(Self {
             sql,
             now: column(now.as_millis()),
             owner,
+            routes,
             entropy,
             counter: Cell::new(saved),
             saved,
@@ -148,7 +165,8 @@ impl<'a, 'c> Tx<'a, 'c> {
     pub(crate) fn finish(self) -> rusqlite::Result<News> {
         let counter = self.counter.get();
         if counter != self.saved {
-            self.sql.execute(Sql::SaveCounter, [counter.number, counter.mailbox])?;
+            let Counter { number, mailbox, route, work_route } = counter;
+            self.sql.execute(Sql::SaveCounter, [number, mailbox, route, work_route])?;
         }
         Ok(News {
             stolen: self.stolen.into_inner(),
@@ -172,6 +190,31 @@ impl<'a, 'c> Tx<'a, 'c> {
         counter.mailbox += 1;
         self.counter.set(counter);
         counter.mailbox
+    }
+
+    /// The last route, this transaction's included.
+    fn last_route(&self) -> i64 {
+        self.counter.get().route
+    }
+
+    fn last_work_route(&self) -> i64 {
+        self.counter.get().work_route
+    }
+
+    /// The next number for a route.
+    fn next_route(&self) -> i64 {
+        let mut counter = self.counter.get();
+        counter.route += 1;
+        self.counter.set(counter);
+        counter.route
+    }
+
+    /// The next number for a route of work.
+    fn next_work_route(&self) -> i64 {
+        let mut counter = self.counter.get();
+        counter.work_route += 1;
+        self.counter.set(counter);
+        counter.work_route
     }
 
     /// A number that makes a lease unlike any other.

@@ -36,6 +36,7 @@ impl Tx<'_, '_> {
         self.void_leases(&mailboxes)?;
         let work = self.sql.rows(Sql::WorkOfOwner, [no], PromotedWork::read)?;
         self.free_work(&work)?;
+        self.sql.execute(Sql::NodesOfOwner, [no])?;
         self.sql.execute(Sql::ForgetOwner, [no])?;
         // It may have left deleted mailboxes whose rows nobody removes.
         self.removal_changed();

@@ -6,6 +6,7 @@
 use rusqlite::params;
 
 use super::Tx;
+use super::mailbox::Held;
 use super::work::PromotedWork;
 use crate::statements::Sql;
 use crate::text::Text;
@@ -39,8 +40,8 @@ impl Tx<'_, '_> {
             for message in held.lease.iter().flat_map(|lease| &lease.batch) {
                 self.sql.execute(Sql::CountAttempt, [*no, *message])?;
             }
-            self.sql.execute(Sql::ShowMessages, [*no, self.now])?;
-            self.release(*no, held.existence())?;
+            self.show_messages(&held)?;
+            self.release(&held)?;
         }
         Ok(mailboxes.len())
     }
@@ -48,12 +49,24 @@ impl Tx<'_, '_> {
     fn show_due_messages(&self) -> rusqlite::Result<usize> {
         let due: Vec<i64> = self.sql.rows(Sql::DueMailboxes, [self.now, AT_ONCE], |row| row.get(0))?;
         for no in &due {
-            self.sql.execute(Sql::ShowMessages, [*no, self.now])?;
             if let Some(held) = self.held(*no)? {
-                self.release(*no, held.existence())?;
+                self.show_messages(&held)?;
+                self.release(&held)?;
             }
         }
         Ok(due.len())
+    }
+
+    fn show_messages(&self, mailbox: &Held) -> rusqlite::Result<()> {
+        let is_due = || {
+            let first = self.sql.row(Sql::FirstHiddenMessage, [mailbox.no], |row| row.get::<_, i64>(0))?;
+            Ok::<_, rusqlite::Error>(first.is_some_and(|time| time <= self.now))
+        };
+        if mailbox.flags.has_block && is_due()? {
+            self.start_retry_clock(mailbox.no)?;
+        }
+        self.sql.execute(Sql::ShowMessages, [mailbox.no, self.now])?;
+        Ok(())
     }
 
     fn free_expired_work(&self) -> rusqlite::Result<usize> {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use abide_model::{Event, EventKind, KvEntry, SystemStats};
+use abide_model::{Event, EventKind, ExecutionStatus, KvEntry, SystemStats};
 use abide_provider::InstanceLease;
 use rusqlite::{Row, params};
 use serde::Deserialize;
@@ -67,10 +67,41 @@ impl Leased {
         &self,
         sql: &Statements<'_>,
         read: impl FnOnce(i64) -> rusqlite::Result<T>,
-    ) -> rusqlite::Result<Option<T>> {
-        let name = sql.row(Sql::NameOfMailbox, [self.mailbox], |row| lossy(row, 0))?;
-        if name.as_deref() == Some(self.instance.as_str()) { read(self.mailbox).map(Some) } else { Ok(None) }
+    ) -> rusqlite::Result<Option<(T, Standing)>> {
+        match self.standing(sql)? {
+            Standing::Gone => Ok(None),
+            standing @ (Standing::Sound | Standing::Damaged) => Ok(Some((read(self.mailbox)?, standing))),
+        }
     }
+
+    /// Whether its row is there, and says how it stands.
+    pub(crate) fn standing(&self, sql: &Statements<'_>) -> rusqlite::Result<Standing> {
+        let row = sql.row(Sql::NameOfMailbox, [self.mailbox], |row| {
+            Ok((lossy(row, 0)?, row.get::<_, i64>(1)?, lossy(row, 2)?))
+        })?;
+        Ok(match row {
+            Some((name, execution, status)) if name == self.instance => {
+                let is_sound = execution == 0 || status.parse::<ExecutionStatus>().is_ok();
+                if is_sound { Standing::Sound } else { Standing::Damaged }
+            }
+            Some(_) | None => Standing::Gone,
+        })
+    }
+}
+
+/// What the row of a leased instance says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Standing {
+    Sound,
+    /// It is there, but how it stands cannot be read. Its history must not be taken for one that runs.
+    Damaged,
+    Gone,
+}
+
+impl Standing {
+    /// What to say of one that is damaged.
+    pub(crate) const DAMAGED: &'static str =
+        "the stored status of the instance is none; restore it from its execution, then retry the instance";
 }
 
 /// Where it cannot be read. Not what is there: payloads do not belong into errors.

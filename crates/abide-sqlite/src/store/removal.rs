@@ -55,6 +55,7 @@ impl Tx<'_, '_> {
     /// that removed.
     pub(crate) fn entomb(&self, member: &Member) -> rusqlite::Result<u64> {
         self.sql.execute(Sql::DeleteMailbox, [member.no])?;
+        self.sql.execute(Sql::DeleteBlock, [member.no])?;
         self.sql.execute(Sql::BuryMailbox, [member.no, self.after(HOLD)])?;
         self.removal_changed();
         if self.sql.row(Sql::HasWork, [member.no], |_| Ok(()))?.is_none() {
@@ -128,7 +129,7 @@ impl Tx<'_, '_> {
             && self.sql.row(Sql::IsTombstone, [work.key.mailbox], |_| Ok(()))?.is_some();
         if is_dead {
             self.sql.execute(Sql::DeleteWork, work.key.columns())?;
-            self.update_lane(work.session.as_ref(), &work.tag)?;
+            self.update_lane(work.session.as_ref(), work.route)?;
         }
         Ok(is_dead)
     }

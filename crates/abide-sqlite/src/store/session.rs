@@ -34,27 +34,27 @@ impl Tx<'_, '_> {
     }
 
     /// New work of a session is the head of its lane if there is no other.
-    pub(crate) fn add_to_lane(&self, session: Option<&Text>, tag: &Text, no: i64) -> rusqlite::Result<()> {
+    pub(crate) fn add_to_lane(&self, session: Option<&Text>, route: i64, no: i64) -> rusqlite::Result<()> {
         if let Some(session) = session {
-            self.sql.execute(Sql::NewLane, params![session, tag, no, self.now])?;
+            self.sql.execute(Sql::NewLane, params![session, route, no, self.now])?;
         }
         Ok(())
     }
 
     /// Brings lanes up to date, each once.
-    pub(crate) fn update_lanes(&self, lanes: &BTreeSet<(Option<&Text>, &Text)>) -> rusqlite::Result<()> {
-        lanes.iter().try_for_each(|(session, tag)| self.update_lane(*session, tag))
+    pub(crate) fn update_lanes(&self, lanes: &BTreeSet<(Option<&Text>, i64)>) -> rusqlite::Result<()> {
+        lanes.iter().try_for_each(|(session, route)| self.update_lane(*session, *route))
     }
 
     /// Brings a lane up to date after its work has changed. Work without a session has none.
-    pub(crate) fn update_lane(&self, session: Option<&Text>, tag: &Text) -> rusqlite::Result<()> {
+    pub(crate) fn update_lane(&self, session: Option<&Text>, route: i64) -> rusqlite::Result<()> {
         let Some(session) = session else { return Ok(()) };
-        let head: Option<i64> = self.sql.row(Sql::LaneHead, [session, tag], |row| row.get(0))?;
+        let head: Option<i64> = self.sql.row(Sql::LaneHead, params![session, route], |row| row.get(0))?;
         match head {
-            None => self.sql.execute(Sql::DeleteLane, [session, tag])?,
+            None => self.sql.execute(Sql::DeleteLane, params![session, route])?,
             Some(head) => {
                 let holder = self.session_holder(session)?;
-                self.sql.execute(Sql::SaveLane, params![session, tag, holder, head])?
+                self.sql.execute(Sql::SaveLane, params![session, route, holder, head])?
             }
         };
         Ok(())

@@ -18,14 +18,19 @@ use crate::token::{Affinity, WorkKey, WorkToken};
 /// Work that is free again, or visible at last.
 pub(crate) struct PromotedWork {
     key: WorkKey,
-    tag: Text,
+    route: i64,
     session: Option<Text>,
     attempts: i64,
 }
 
 impl PromotedWork {
+    /// Work that was not tried yet.
+    pub(crate) fn new(key: WorkKey, route: i64, session: Option<Text>) -> Self {
+        Self { key, route, session, attempts: 0 }
+    }
+
     pub(crate) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
-        Ok(Self { key: WorkKey::read(row)?, tag: row.get(4)?, session: row.get(5)?, attempts: row.get(6)? })
+        Ok(Self { key: WorkKey::read(row)?, route: row.get(4)?, session: row.get(5)?, attempts: row.get(6)? })
     }
 }
 
@@ -56,11 +61,12 @@ impl Tx<'_, '_> {
     }
 
     pub(crate) fn insert_work(&self, mailbox: i64, work: &EncodedWork) -> rusqlite::Result<()> {
-        let EncodedWork { instance: _, execution, activity, session, tag, first_try, try_no, json } = work;
-        let no = self.next_number();
-        let row = params![mailbox, execution, activity, no, tag, session, first_try, try_no, json];
+        let EncodedWork { instance: _, execution, activity, session, tag, first_try, try_no, route, json } =
+            work;
+        let (no, route) = (self.next_number(), self.intern_work(route.clone())?);
+        let row = params![mailbox, execution, activity, no, tag, session, json, route, first_try, try_no];
         self.sql.execute(Sql::InsertWork, row)?;
-        self.add_to_lane(session.as_ref(), tag, no)
+        self.add_to_lane(session.as_ref(), route, no)
     }
 
     /// Removes a finished activity and tells its instance.
@@ -122,8 +128,8 @@ impl Tx<'_, '_> {
         let lost = || Failure::Refused(StoreError::lease_lost(Operation::AbandonWorkItem));
         let token = WorkToken::parse(token).ok_or_else(lost)?;
         let held = self.held_work(token)?.ok_or_else(lost)?;
-        self.set_free(token.key, abandon.hidden_until(self), abandon.attempt.of(held.attempts))?;
-        self.update_lane(held.session.as_ref(), &held.tag)?;
+        let route = self.set_free(&held, abandon.hidden_until(self), abandon.attempt.of(held.attempts))?;
+        self.update_lane(held.session.as_ref(), route)?;
         Ok(())
     }
 
@@ -133,7 +139,7 @@ impl Tx<'_, '_> {
             let work = PromotedWork {
                 key: token.key,
                 session: row.get(0)?,
-                tag: row.get(1)?,
+                route: row.get(1)?,
                 attempts: row.get(2)?,
             };
             Ok((work, row.get::<_, Option<i64>>(3)?, row.get::<_, Option<i64>>(4)?))
@@ -148,17 +154,36 @@ impl Tx<'_, '_> {
     pub(crate) fn free_work(&self, freed: &[PromotedWork]) -> rusqlite::Result<()> {
         let mut lanes = BTreeSet::new();
         for work in freed {
-            self.set_free(work.key, 0, work.attempts)?;
-            lanes.insert((work.session.as_ref(), &work.tag));
+            let route = self.set_free(work, 0, work.attempts)?;
+            lanes.insert((work.session.as_ref(), route));
         }
         self.update_lanes(&lanes)
     }
 
-    pub(super) fn set_free(&self, key: WorkKey, visible_at: i64, attempts: i64) -> rusqlite::Result<()> {
-        let [mailbox, execution, activity, no] = key.columns();
-        self.sql.execute(Sql::FreeWork, [mailbox, execution, activity, no, visible_at, attempts])?;
-        self.note_ended(key);
-        Ok(())
+    /// Makes work that nobody has leased as good as new, but for when it is visible.
+    pub(crate) fn free_untried(&self, work: &PromotedWork, visible_at: i64) -> rusqlite::Result<()> {
+        self.free_as(work, visible_at, 0)
+    }
+
+    /// Makes work that nobody has leased visible at a time, after so many attempts.
+    pub(crate) fn free_as(
+        &self,
+        work: &PromotedWork,
+        visible_at: i64,
+        attempts: i64,
+    ) -> rusqlite::Result<()> {
+        let route = self.set_free(work, visible_at, attempts)?;
+        self.update_lane(work.session.as_ref(), work.route)?;
+        if route == work.route { Ok(()) } else { self.update_lane(work.session.as_ref(), route) }
+    }
+
+    /// Says on which route it is now.
+    fn set_free(&self, work: &PromotedWork, visible_at: i64, attempts: i64) -> rusqlite::Result<i64> {
+        let [mailbox, execution, activity, no] = work.key.columns();
+        let route = self.work_route_after(work.route, attempts)?;
+        self.sql.execute(Sql::FreeWork, [mailbox, execution, activity, no, visible_at, attempts, route])?;
+        self.note_ended(work.key);
+        Ok(route)
     }
 
     /// Takes activities back: one statement per execution, however many.
@@ -199,7 +224,7 @@ impl Tx<'_, '_> {
                 self.tell_stolen(StolenLease { token, because: because(work.key.activity) });
                 self.note_ended(work.key);
             }
-            lanes.insert((work.session.as_ref(), &work.tag));
+            lanes.insert((work.session.as_ref(), work.route));
         }
         self.update_lanes(&lanes)
     }
@@ -208,14 +233,14 @@ impl Tx<'_, '_> {
 /// Work that was deleted, and the lease that went with it.
 pub(crate) struct RemovedWork {
     key: WorkKey,
-    tag: Text,
+    route: i64,
     session: Option<Text>,
     lease: Option<i64>,
 }
 
 impl RemovedWork {
-    pub(crate) fn new(key: WorkKey, tag: Text, session: Option<Text>, lease: Option<i64>) -> Self {
-        Self { key, tag, session, lease }
+    pub(crate) fn new(key: WorkKey, route: i64, session: Option<Text>, lease: Option<i64>) -> Self {
+        Self { key, route, session, lease }
     }
 
     pub(crate) fn key(&self) -> WorkKey {
@@ -226,7 +251,7 @@ impl RemovedWork {
     pub(crate) fn read(row: &Row<'_>, (mailbox, execution): (i64, i64)) -> rusqlite::Result<Self> {
         Ok(Self {
             key: WorkKey { mailbox, execution, activity: row.get(0)?, no: row.get(1)? },
-            tag: row.get(2)?,
+            route: row.get(2)?,
             session: row.get(3)?,
             lease: row.get(4)?,
         })

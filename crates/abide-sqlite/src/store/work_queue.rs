@@ -1,18 +1,19 @@
 //! Leasing work: which row is next for whom.
 //!
-//! Work without a session is one queue per tag. Work of sessions is one *lane* per session and tag, of which only
+//! Work without a session is one queue per route. Work of sessions is one *lane* per session and route, of which only
 //! the head is looked at. Whatever the caller may not take is in other queues and other lanes, so it costs nothing.
 
 use std::ops::ControlFlow;
 use std::time::Duration;
 
 use abide_model::{StepTry, WorkItem};
-use abide_provider::{LEASE_BYTES, LeaseWork, SessionFetchConfig, TagFilter, WorkLease};
+use abide_provider::{LEASE_BYTES, LeaseWork, SessionFetchConfig, Suspicion, WorkLease};
 use rusqlite::{Row, params};
 
 use super::Tx;
 use super::promote::More;
-use crate::encode::{number, tag_column};
+use super::route::WorkFilter;
+use crate::encode::number;
 use crate::statements::Sql;
 use crate::text::{Text, lossy, lossy_or_null};
 use crate::token::{Affinity, WorkKey, WorkToken};
@@ -23,7 +24,7 @@ const DEAD_WORK: usize = 256;
 /// Work that can be leased, as read.
 pub(crate) struct WorkRow {
     pub(crate) key: WorkKey,
-    pub(crate) tag: Text,
+    pub(crate) route: i64,
     pub(crate) session: Option<Text>,
     pub(crate) attempts: i64,
     step: StepTry,
@@ -47,7 +48,7 @@ impl WorkRow {
         Ok(Self {
             step: step_of(key, row.get(11)?, row.get(12)?),
             key,
-            tag: row.get(4)?,
+            route: row.get(4)?,
             session: row.get(5)?,
             attempts: row.get(6)?,
             item,
@@ -65,38 +66,24 @@ struct Holder<'a> {
     column: String,
 }
 
-/// What a call has leased so far.
-#[derive(Default)]
-struct Granted {
-    leases: Vec<WorkLease>,
-    bytes: usize,
-}
-
-impl Granted {
-    /// Whether the call gets no more.
-    fn is_enough(&self, request: &LeaseWork) -> bool {
-        self.leases.len() >= request.limit || self.bytes >= LEASE_BYTES
-    }
-}
-
 impl Tx<'_, '_> {
     /// Leases up to `request.limit` activities, oldest first, and none further once they have `LEASE_BYTES`.
     pub(crate) fn lease_work(&self, request: &LeaseWork) -> rusqlite::Result<Vec<WorkLease>> {
         let holder =
             request.session.as_ref().map(|config| Holder { config, column: format!("={}", config.owner_id) });
-        let mut granted = Granted::default();
+        let mut granted = Granted { request, filter: WorkFilter::of(request), leases: Vec::new(), bytes: 0 };
         self.dead_work_met.set(0);
-        while !granted.is_enough(request) {
+        while granted.wants_more() {
             if self.dead_work_met.get() >= DEAD_WORK {
                 // Others wait, too: what is behind it is looked at in the next transaction, which follows at once.
                 self.more_to_lease.set(More::Maybe);
                 break;
             }
             let wanted = request.limit - granted.leases.len();
-            let (plain, behind) = self.plain_candidates(&request.tags, wanted)?;
+            let (plain, behind) = self.plain_candidates(&granted.filter, wanted)?;
             let taken = match &holder {
-                None => self.take_all(plain, request, &mut granted)?,
-                Some(holder) => self.take_merged((plain, behind), holder, request, &mut granted)?,
+                None => self.take_all(plain, &mut granted)?,
+                Some(holder) => self.take_merged((plain, behind), holder, &mut granted)?,
             };
             if taken == 0 {
                 break;
@@ -106,19 +93,17 @@ impl Tx<'_, '_> {
     }
 
     /// Takes candidates as they come; says how many rows left the queue, readable or not.
-    fn take_all(
-        &self,
-        candidates: Vec<WorkRow>,
-        request: &LeaseWork,
-        granted: &mut Granted,
-    ) -> rusqlite::Result<usize> {
+    fn take_all(&self, candidates: Vec<WorkRow>, granted: &mut Granted<'_>) -> rusqlite::Result<usize> {
         let mut taken = 0;
         for work in candidates {
-            if granted.is_enough(request) {
+            if !granted.wants_more() {
                 break;
             }
+            if self.is_suspect_too_many(&work, granted)? {
+                continue;
+            }
             taken += 1;
-            self.grant(work, request, granted)?;
+            self.grant(work, granted)?;
         }
         Ok(taken)
     }
@@ -129,13 +114,12 @@ impl Tx<'_, '_> {
         &self,
         (candidates, behind): (Vec<WorkRow>, Behind),
         holder: &Holder<'_>,
-        request: &LeaseWork,
-        granted: &mut Granted,
+        granted: &mut Granted<'_>,
     ) -> rusqlite::Result<usize> {
         let mut taken = 0;
         let mut candidates = candidates.into_iter();
-        let mut oldest = self.oldest_lane(&request.tags, holder)?;
-        while !granted.is_enough(request) && self.dead_work_met.get() < DEAD_WORK {
+        let mut oldest = self.oldest_lane(&granted.filter, holder)?;
+        while granted.wants_more() && self.dead_work_met.get() < DEAD_WORK {
             let is_next = |lane: &&Lane| match candidates.as_slice().first() {
                 Some(plain) => lane.head < plain.key.no,
                 None => behind == Behind::Nothing,
@@ -146,13 +130,17 @@ impl Tx<'_, '_> {
                 None => candidates.next(),
             };
             let (is_of_lane, is_none) = (lane.is_some(), work.is_none());
+            let mut is_suspect = false;
             if let Some(work) = work {
+                if self.is_suspect_too_many(&work, granted)? {
+                    continue;
+                }
                 taken += 1;
-                self.grant(work, request, granted)?;
+                is_suspect = self.grant(work, granted)?;
             }
-            // Work that is in no lane leaves them as they are.
-            if is_of_lane && !granted.is_enough(request) {
-                oldest = self.oldest_lane(&request.tags, holder)?;
+            // Work that is in no lane leaves them as they are, unless they have become too many suspects.
+            if (is_of_lane || is_suspect) && granted.wants_more() {
+                oldest = self.oldest_lane(&granted.filter, holder)?;
             } else if is_none {
                 break;
             }
@@ -160,15 +148,38 @@ impl Tx<'_, '_> {
         Ok(taken)
     }
 
+    /// Whether this is a suspect beside another one that the call was granted.
+    fn is_suspect_too_many(&self, work: &WorkRow, granted: &Granted<'_>) -> rusqlite::Result<bool> {
+        Ok(granted.has_suspect() && self.is_suspect_work(work.route)?)
+    }
+
+    /// Leases a row, if it can be read; says whether it is the suspect of the call.
+    fn grant(&self, work: WorkRow, granted: &mut Granted<'_>) -> rusqlite::Result<bool> {
+        let suspicion = Suspicion::after(u32::try_from(work.attempts).unwrap_or(u32::MAX));
+        let size = work.size;
+        let Some(lease) = self.take(work, granted.request)? else { return Ok(false) };
+        granted.bytes += size;
+        granted.leases.push(lease);
+        let is_suspect = granted.request.serving.is_some() && suspicion.is_suspect();
+        if is_suspect {
+            granted.filter.take_no_suspect();
+        }
+        Ok(is_suspect)
+    }
+
     /// Work without a session, oldest first: no more than is wanted, or than a call may bring; and whether there may be
     /// more.
-    fn plain_candidates(&self, tags: &TagFilter, wanted: usize) -> rusqlite::Result<(Vec<WorkRow>, Behind)> {
-        let limit = i64::try_from(wanted).unwrap_or(i64::MAX);
-        let tags = self.tag_columns(tags, Sql::NextTag)?;
+    fn plain_candidates(
+        &self,
+        filter: &WorkFilter,
+        wanted: usize,
+    ) -> rusqlite::Result<(Vec<WorkRow>, Behind)> {
+        let routes = self.ready_work_routes(filter, Sql::ReadyWorkRoutes)?;
+        let shares = self.shares(&routes, wanted, Sql::ReadyWorkNumbers)?;
         let (mut found, mut behind) = (Vec::new(), Behind::Nothing);
-        for tag in &tags {
+        for (route, rows) in &shares {
             let mut bytes = 0;
-            self.sql.rows_while(Sql::ReadyWork, params![tag, limit], |row| {
+            self.sql.rows_while(Sql::ReadyWork, [*route, *rows], |row| {
                 if bytes >= LEASE_BYTES {
                     behind = Behind::Perhaps;
                     return Ok(ControlFlow::Break(()));
@@ -178,8 +189,8 @@ impl Tx<'_, '_> {
                 found.push(work);
                 Ok(ControlFlow::Continue(()))
             })?;
-            // Of several tags, what the oldest leave no room for is let go before more is read.
-            if tags.len() > 1 {
+            // Of several routes, what the oldest leave no room for is let go before more is read.
+            if shares.len() > 1 {
                 found.sort_by_key(|work| work.key.no);
                 let of_call = count_of_call(&found, wanted);
                 if of_call < found.len() {
@@ -191,40 +202,12 @@ impl Tx<'_, '_> {
         Ok(if found.len() < wanted { (found, behind) } else { (found, Behind::Perhaps) })
     }
 
-    /// The wanted tags as columns; for all tags, those that have anything.
-    fn tag_columns(&self, filter: &TagFilter, next: Sql) -> rusqlite::Result<Vec<Text>> {
-        let untagged = std::iter::once(Text::default());
-        let named = |tags: &std::collections::HashSet<String>| {
-            let mut tags: Vec<_> = tags.iter().map(|tag| tag_column(Some(tag))).collect();
-            tags.sort();
-            tags
-        };
-        Ok(match filter {
-            TagFilter::None => Vec::new(),
-            TagFilter::DefaultOnly => untagged.collect(),
-            TagFilter::Tags(tags) => named(tags),
-            TagFilter::DefaultAnd(tags) => untagged.chain(named(tags)).collect(),
-            TagFilter::Any => {
-                let mut tags: Vec<Text> = untagged.collect();
-                while let Some(tag) = self.sql.row(next, [tags.last()], |row| row.get(0))? {
-                    tags.push(tag);
-                }
-                tags
-            }
-        })
-    }
-
-    fn oldest_lane(&self, tags: &TagFilter, holder: &Holder<'_>) -> rusqlite::Result<Option<Lane>> {
+    fn oldest_lane(&self, filter: &WorkFilter, holder: &Holder<'_>) -> rusqlite::Result<Option<Lane>> {
         let mut oldest: Option<Lane> = None;
-        for tag in self.tag_columns(tags, Sql::NextLaneTag)? {
+        for route in self.ready_work_routes(filter, Sql::LaneRoutes)? {
             for held_by in [&String::new(), &holder.column] {
-                let lane = self.sql.row(Sql::OpenLane, params![tag, held_by], |row| {
-                    Ok(Lane {
-                        session: row.get(0)?,
-                        tag: tag.clone(),
-                        held_by: held_by.clone(),
-                        head: row.get(1)?,
-                    })
+                let lane = self.sql.row(Sql::OpenLane, params![route, held_by], |row| {
+                    Ok(Lane { session: row.get(0)?, route, held_by: held_by.clone(), head: row.get(1)? })
                 })?;
                 oldest = match (oldest, lane) {
                     (Some(a), Some(b)) => Some(if b.head < a.head { b } else { a }),
@@ -237,10 +220,10 @@ impl Tx<'_, '_> {
 
     /// Claims the session of a lane and returns its head. A lane that leads nowhere is taken out of the way.
     fn open_lane(&self, lane: &Lane, holder: &Holder<'_>) -> rusqlite::Result<Option<WorkRow>> {
-        let head = self.sql.row(Sql::SessionWork, [&lane.session, &lane.tag], WorkRow::read)?;
+        let head = self.sql.row(Sql::SessionWork, params![lane.session, lane.route], WorkRow::read)?;
         match &head {
             None => {
-                self.sql.execute(Sql::RepairLane, params![lane.tag, lane.held_by, lane.head])?;
+                self.sql.execute(Sql::RepairLane, params![lane.route, lane.held_by, lane.head])?;
             }
             Some(work) if work.item.is_some() => {
                 self.claim_session(&lane.session, holder.config, &holder.column)?;
@@ -248,16 +231,6 @@ impl Tx<'_, '_> {
             Some(_) => {}
         }
         Ok(head)
-    }
-
-    /// Leases a row if it can be read, and adds it to what the call has got.
-    fn grant(&self, work: WorkRow, request: &LeaseWork, granted: &mut Granted) -> rusqlite::Result<()> {
-        let size = work.size;
-        if let Some(lease) = self.take(work, request)? {
-            granted.bytes += size;
-            granted.leases.push(lease);
-        }
-        Ok(())
     }
 
     /// Leases a row, or sets it aside if it cannot be read.
@@ -274,7 +247,7 @@ impl Tx<'_, '_> {
         let [mailbox, execution, activity, no] = work.key.columns();
         let until = self.after(request.lease_for);
         self.sql.execute(Sql::LeaseWork, [mailbox, execution, activity, no, nonce, until, self.owner])?;
-        self.update_lane(work.session.as_ref(), &work.tag)?;
+        self.update_lane(work.session.as_ref(), work.route)?;
         let affinity = Affinity::of(work.session.as_ref());
         let token = WorkToken { key: work.key, nonce, affinity };
         self.note_granted(token);
@@ -310,6 +283,24 @@ fn count_of_call(candidates: &[WorkRow], wanted: usize) -> usize {
     candidates.iter().take(wanted).take_while(fits).count()
 }
 
+/// What a call was granted so far, and what it still takes.
+struct Granted<'a> {
+    request: &'a LeaseWork,
+    filter: WorkFilter,
+    leases: Vec<WorkLease>,
+    bytes: usize,
+}
+
+impl Granted<'_> {
+    fn wants_more(&self) -> bool {
+        self.leases.len() < self.request.limit && self.bytes < LEASE_BYTES
+    }
+
+    fn has_suspect(&self) -> bool {
+        self.filter != WorkFilter::of(self.request)
+    }
+}
+
 /// Whether there may be more work without a session behind the candidates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Behind {
@@ -320,7 +311,7 @@ enum Behind {
 /// A lane that the caller may take from.
 struct Lane {
     session: Text,
-    tag: Text,
+    route: i64,
     held_by: String,
     head: i64,
 }

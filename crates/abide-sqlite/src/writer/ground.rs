@@ -18,6 +18,7 @@ use crate::shared::Shared;
 use crate::statements::{Sql, Statements};
 use crate::store::Tx;
 use crate::store::owner::Company;
+use crate::store::route::Routes;
 
 /// An open database.
 pub(crate) struct Disk {
@@ -111,10 +112,11 @@ fn empty_log(connection: &Connection) -> rusqlite::Result<()> {
 /// that of two that come at once one stays.
 fn register(connection: &Connection, lock: &OwnerLock, shared: &Shared) -> Result<(), OpenError> {
     let failed = |error| shared.location.cannot_open(error);
-    let statements = Statements::new(connection);
+    let (statements, routes) = (Statements::new(connection), Routes::default());
     statements.execute(Sql::Begin, []).map_err(failed)?;
     let company = if several_connections_are_safe() { Company::Any } else { Company::None };
-    let registered = Tx::begin(&statements, shared.clock.wall(), 0, &*shared.entropy).map_err(failed);
+    let registered =
+        Tx::begin(&statements, shared.clock.wall(), 0, &routes, &*shared.entropy).map_err(failed);
     let registered = registered.and_then(|tx| {
         refuse_company(&tx.owners().map_err(failed)?, company, shared)?;
         tx.register_owner(lock.name(), company).map_err(failed)
@@ -144,13 +146,19 @@ fn refuse_company(others: &[(String, Company)], ours: Company, shared: &Shared) 
 pub(crate) struct WriterGround<'a, 'c> {
     shared: &'a Shared,
     statements: &'a Statements<'c>,
+    routes: &'a Routes,
     level: Cell<Durable>,
 }
 
 impl<'a, 'c> WriterGround<'a, 'c> {
-    pub(crate) fn new(shared: &'a Shared, disk: &'c Disk, statements: &'a Statements<'c>) -> Self {
+    pub(crate) fn new(
+        shared: &'a Shared,
+        disk: &'c Disk,
+        statements: &'a Statements<'c>,
+        routes: &'a Routes,
+    ) -> Self {
         debug_assert!(std::ptr::eq(disk.connection(), statements.connection()));
-        Self { shared, statements, level: Cell::new(Durable::Must) }
+        Self { shared, statements, routes, level: Cell::new(Durable::Must) }
     }
 
     pub(crate) fn now(&self) -> Timestamp {
@@ -198,7 +206,8 @@ impl<'a, 'c> WriterGround<'a, 'c> {
     pub(crate) fn begin(&self) -> rusqlite::Result<Tx<'a, 'c>> {
         self.statements.execute(Sql::Begin, [])?;
         self.shared.counts.transactions.one();
-        let tx = Tx::begin(self.statements, self.now(), self.shared.owner(), &*self.shared.entropy)?;
+        let tx =
+            Tx::begin(self.statements, self.now(), self.shared.owner(), self.routes, &*self.shared.entropy)?;
         let tx = tx.removing_at_most(self.shared.removal_rows);
         let tx = if self.shared.changes.is_empty() { tx } else { tx.listened_to() };
         Ok(if self.shared.watches_leases() { tx.watched() } else { tx })

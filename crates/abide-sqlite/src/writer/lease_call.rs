@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use abide_provider::{
-    InstanceLease, Lane, LeaseInstances, LeaseWork, Operation, SemverRange, StoreError, WorkLease,
+    InstanceLease, Lane, LeaseInstances, LeaseWork, Operation, SemverRange, Serving, StoreError, WorkLease,
 };
 use crossbeam_channel::Sender;
 use futures_channel::oneshot;
@@ -13,7 +13,7 @@ use crate::encode::column;
 use crate::job::{Job, JobError, Kind, Phase, job, tell};
 use crate::store::Tx;
 use crate::store::lease::{Abandon, Attempt};
-use crate::store::read::{StoredHistory, StoredKv};
+use crate::store::read::{Leased, Standing, StoredHistory, StoredKv};
 
 /// A call that wants leases.
 pub(crate) struct LeaseCall {
@@ -102,6 +102,7 @@ pub(crate) struct LeasedInstance {
 
 #[derive(Debug)]
 pub(crate) struct Loaded {
+    pub(crate) standing: Standing,
     pub(crate) history: StoredHistory,
     pub(crate) kv: StoredKv,
 }
@@ -127,8 +128,8 @@ impl<Wish, Lease: GiveBack> Call<Wish, Lease> {
 /// Calls that ask for the same find the same: if one finds nothing, so do the others of its kind.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Need {
-    Instances(Option<Vec<SemverRange>>),
-    Work(abide_provider::TagFilter, Option<String>),
+    Instances(Option<Vec<SemverRange>>, Option<Serving>),
+    Work(abide_provider::TagFilter, Option<String>, Option<Serving>),
 }
 
 impl LeaseCall {
@@ -136,10 +137,12 @@ impl LeaseCall {
         match &self.wanted {
             Wanted::Instances(call, _) => Need::Instances(
                 call.request.capabilities.as_ref().map(|filter| filter.supported_duroxide_versions.clone()),
+                call.request.serving.clone(),
             ),
             Wanted::Work(call) => Need::Work(
                 call.request.tags.clone(),
                 call.request.session.as_ref().map(|session| session.owner_id.clone()),
+                call.request.serving.clone(),
             ),
         }
     }
@@ -210,6 +213,7 @@ impl Loaded {
         let mailbox = column(lease.position.incarnation);
         let execution = column(lease.position.execution_id);
         Ok(Self {
+            standing: Leased::of(lease).standing(tx.sql)?,
             history: StoredHistory::read(tx.sql, mailbox, execution, 0)?,
             kv: tx.sql.kv_snapshot(mailbox)?,
         })

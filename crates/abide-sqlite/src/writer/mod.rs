@@ -39,6 +39,7 @@ use crate::job::{Job, JobError, Kind, Phase, job};
 use crate::shared::Shared;
 use crate::statements::Statements;
 use crate::store::Removal;
+use crate::store::route::Routes;
 
 /// How long to wait before a broken database is opened again.
 const REOPEN_AFTER: Duration = Duration::from_millis(100);
@@ -184,7 +185,8 @@ impl Thread {
     fn serve(&mut self, disk: &Disk) -> Left {
         let statements = Statements::new(disk.connection());
         let shared = Arc::clone(&self.shared);
-        let ground = WriterGround::new(&shared, disk, &statements);
+        let routes = Routes::default();
+        let ground = WriterGround::new(&shared, disk, &statements, &routes);
         let checkpoints = match self.checkpoints() {
             Ok(checkpoints) => checkpoints,
             Err(error) => {

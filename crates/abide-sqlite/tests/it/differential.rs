@@ -100,12 +100,19 @@ impl Subject for Sqlite {
     fn damage(&mut self, damage: &Damage) {
         let damage = damage.clone();
         let done = block_on(self.store().inspect(move |connection| match damage {
+            // The model finds out at once; this store when it looks at the mailbox again, which is made to happen.
             Damage::Message { number } => {
-                connection.execute("UPDATE message SET item = '{' WHERE no = ?1", [column(number)])
+                connection.execute("UPDATE message SET item = '{' WHERE no = ?1", [column(number)]).and_then(
+                    |_| {
+                        connection.execute(
+                            "UPDATE mailbox SET due_at = 1
+                         WHERE lease IS NULL AND no = (SELECT mailbox FROM message WHERE no = ?1)",
+                            [column(number)],
+                        )
+                    },
+                )
             }
-            Damage::Work { number } => {
-                connection.execute("UPDATE work SET item = '{' WHERE no = ?1", [column(number)])
-            }
+            Damage::Work { number } => damage_work(connection, column(number)),
             // As many events as before, so that they can be counted, and none that can be read.
             Damage::History { instance, execution_id } => connection.execute(
                 "UPDATE turn SET events = (SELECT json_group_array(json('{}')) FROM json_each(turn.events))
@@ -114,6 +121,7 @@ impl Subject for Sqlite {
             ),
         }));
         done.expect("the writer is alive").unwrap();
+        block_on(self.store().nudge());
     }
 
     fn nudge(&mut self) {
@@ -129,6 +137,27 @@ impl Subject for Sqlite {
         opened.provider = None;
         opened.open();
     }
+}
+
+/// The model takes what cannot be read for everybody's at once; this store when somebody has found out.
+fn damage_work(connection: &rusqlite::Connection, number: Option<i64>) -> rusqlite::Result<usize> {
+    for statement in [
+        "INSERT OR IGNORE INTO work_route (activity, tag, is_suspect)
+         SELECT '', tag, 0 FROM work WHERE no = ?1",
+        "UPDATE work SET item = '{', route = (SELECT no FROM work_route AS r WHERE r.activity = '' AND r.tag = work.tag)
+         WHERE no = ?1",
+        "DELETE FROM lane WHERE session IN (SELECT session FROM work WHERE no = ?1)",
+        "INSERT INTO lane
+         SELECT w.session, w.route, coalesce((SELECT '=' || owner FROM session WHERE name = w.session AND held = 1), ''),
+                min(w.no)
+         FROM work AS w
+         WHERE w.session IN (SELECT session FROM work WHERE no = ?1)
+           AND w.visible_at = 0 AND w.lease IS NULL AND w.held_since IS NULL
+         GROUP BY w.session, w.route",
+    ] {
+        connection.execute(statement, [number])?;
+    }
+    connection.execute("UPDATE counter SET work_route = (SELECT max(no) FROM work_route)", [])
 }
 
 /// A number as it would be stored; `NULL`, which is nowhere, if it cannot be.

@@ -17,6 +17,7 @@ mod migrations;
 mod plans;
 mod poison;
 mod removal;
+mod routes;
 mod stress;
 mod waiting;
 

@@ -35,6 +35,12 @@ const MAY_SCAN: &[(&str, &str)] = &[
     ("count_all_events", "counts by going through the smallest index, which knows how many a turn has"),
     ("count_messages", "counts by going through what is counted"),
     ("count_waiting_work", "counts by going through the indexes of what waits"),
+    ("list_blocks", "stops at the limit, in an index of what is blocked"),
+    ("count_blocks", "counts by going through an index of what is blocked"),
+    ("list_nodes", "as many rows as nodes have announced themselves"),
+    ("ready_routes", "a loose scan: the first entry, and then a seek per route"),
+    ("ready_work_routes", "a loose scan: the first entry, and then a seek per route"),
+    ("lane_routes", "a loose scan: the first entry, and then a seek per route"),
 ];
 
 /// Statements that sort, and why they may.
@@ -44,6 +50,9 @@ const MAY_SORT: &[(&str, &str)] = &[
         "a list of everything, which no index is worth being kept for; pages are for those who want a few",
     ),
     ("list_by_status", "all of a status: roots and others are apart in the index, and both are wanted"),
+    ("list_blocks", "sorts only what was blocked in the same millisecond, by name"),
+    ("list_holds", "sorts only what was held in the same millisecond, by name"),
+    ("count_blocks", "four kinds"),
 ];
 
 type Plans = BTreeMap<&'static str, Vec<String>>;
@@ -103,6 +112,17 @@ fn no_statement_goes_through_a_table_without_a_reason() {
     assert!(forbidden.is_empty(), "{forbidden:#?}");
     for (name, reason) in MAY_SCAN {
         assert!(scanning.contains_key(name), "{name} needs no exception any more ({reason})");
+    }
+}
+
+/// A step over a route is a seek, however many rows are on it.
+#[test]
+fn every_step_to_the_next_route_is_a_seek() {
+    let plans = plans();
+    for name in ["ready_routes", "ready_work_routes", "lane_routes"] {
+        let steps = plans[name].iter().filter(|step| step.starts_with("SEARCH"));
+        let steps: Vec<_> = steps.filter(|step| step.contains("(route>?)")).collect();
+        assert_eq!(steps.len(), 1, "{name}: {:#?}", plans[name]);
     }
 }
 

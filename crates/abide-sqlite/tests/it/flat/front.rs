@@ -1,8 +1,11 @@
 //! Calls that want none of the rows in the way.
 
+use std::sync::Arc;
+
 use abide_model::{ExecutionStatus, SemverRange};
 use abide_provider::{
-    DispatcherCapabilityFilter, InstanceLease, Lane, LeaseInstances, Position, Provider as _, WorkLease,
+    DispatcherCapabilityFilter, Handlers, InstanceLease, Lane, LeaseInstances, LeaseWork, Position,
+    Provider as _, ServedVersions, Serving, WorkLease,
 };
 use futures::executor::block_on;
 
@@ -27,6 +30,14 @@ const BEHIND: &[(&str, &str)] = &[
     ("remembered requests", include_str!("behind/remembered_requests.sql")),
 ];
 
+/// What may be in the way of a node that says what it serves.
+const UNSERVED: &[(&str, &str)] = &[
+    ("one route nobody serves", include_str!("behind/route_nobody_serves.sql")),
+    ("many routes nobody serves", include_str!("behind/routes_nobody_serves.sql")),
+    ("incompatible pins", include_str!("behind/incompatible_pins.sql")),
+    ("one foreign session", include_str!("behind/foreign_session.sql")),
+];
+
 const FEW: usize = 10;
 
 #[test]
@@ -35,10 +46,36 @@ fn every_call_costs_the_same_behind_few_rows_and_behind_many() {
         let [few, many] = [FEW, many()].map(|rows| {
             let store = Store::in_memory();
             put_behind(&store, script, rows);
-            Front { store: &store, costs: Vec::new() }.run()
+            Front { store: &store, serving: None, costs: Vec::new() }.run()
         });
         assert_flat(situation, &few, &many);
     }
+}
+
+/// So services with different handlers share a store without noticing each other.
+#[test]
+fn a_node_that_says_what_it_serves_pays_nothing_for_what_it_does_not() {
+    for (situation, script) in UNSERVED {
+        let [few, many] = [FEW, many()].map(|rows| {
+            let store = Store::in_memory();
+            put_behind(&store, script, rows);
+            Front { store: &store, serving: Some(serving()), costs: Vec::new() }.run()
+        });
+        assert_flat(situation, &few, &many);
+    }
+}
+
+/// A node with the code of this test, and with much that is not used here.
+fn serving() -> Serving {
+    let served = ServedVersions { exact: ["1.0.0".parse().unwrap()].into(), resolves_unversioned: true };
+    let names = (0..50).map(|number| format!("Unused{number}")).chain(["Order".to_owned()]);
+    let activities = (0..50).map(|number| format!("Unused{number}")).chain(["charge".to_owned()]);
+    let handlers = Handlers {
+        build: "b1".to_owned(),
+        orchestrations: Some(names.map(|name| (name, served.clone())).collect()),
+        activities: Some(activities.collect()),
+    };
+    Serving { handlers: Arc::new(handlers), takes_suspect: true }
 }
 
 /// A file has the same statements, and readers of its own.
@@ -48,7 +85,7 @@ fn so_it_does_on_a_file() {
     let [few, many] = [FEW, many().min(20_000)].map(|rows| {
         let store = Store::on_file();
         put_behind(&store, script, rows);
-        Front { store: &store, costs: Vec::new() }.run()
+        Front { store: &store, serving: None, costs: Vec::new() }.run()
     });
     assert_flat(situation, &few, &many);
 }
@@ -56,6 +93,7 @@ fn so_it_does_on_a_file() {
 /// One instance and what becomes of it, in front of everything else.
 struct Front<'a> {
     store: &'a Store,
+    serving: Option<Serving>,
     costs: Costs,
 }
 
@@ -68,6 +106,10 @@ impl Front<'_> {
     }
 
     fn run(mut self) -> Costs {
+        // What routes there are is read once.
+        self.lease();
+        self.lease_work();
+        self.costs.clear();
         self.find_nothing();
         let lease = self.start();
         self.do_work(&lease);
@@ -80,12 +122,15 @@ impl Front<'_> {
         let version = |text: &str| text.parse().unwrap();
         let range = SemverRange::new(version("0.2.0"), version("0.3.0"));
         let capabilities = DispatcherCapabilityFilter { supported_duroxide_versions: vec![range] };
-        let request = LeaseInstances { capabilities: Some(capabilities), ..lease_instances(5) };
+        let serving = self.serving.clone();
+        let request = LeaseInstances { capabilities: Some(capabilities), serving, ..lease_instances(5) };
         self.cost("lease instances", |store| store.lease_with(request))
     }
 
     fn lease_work(&mut self) -> Vec<WorkLease> {
-        self.cost("lease work", |store| store.lease_work_with(lease_work_of_sessions(5, "me", LEASE)))
+        let serving = self.serving.clone();
+        let request = LeaseWork { serving, ..lease_work_of_sessions(5, "me", LEASE) };
+        self.cost("lease work", |store| store.lease_work_with(request))
     }
 
     fn find_nothing(&mut self) {

@@ -1,6 +1,7 @@
 //! Rows that belong to nobody, and columns that say nothing that is understood.
 
-use abide_provider::{LeaseWork, Provider as _, TagFilter};
+use abide_model::ExecutionStatus;
+use abide_provider::{BlockInstance, BlockKind, LeaseWork, Provider as _, Rejection, TagFilter};
 use futures::executor::block_on;
 
 use super::damage;
@@ -87,11 +88,60 @@ fn work_with_an_unreadable_tag_or_session_stops_nobody() {
         store.enqueue_work(activity("a", 3));
         store.enqueue_work(activity_with("a", 4, Some("t"), None));
         damage(&store, "work", column, "activity = 2", b"\xff\xfe");
-        damage(&store, "lane", column, "session = 's'", b"\xff\xfe");
+        if column == "session" {
+            damage(&store, "lane", column, "session = 's'", b"\xff\xfe");
+        }
         let request = LeaseWork { tags: TagFilter::Any, ..lease_work_of_sessions(9, "me", LEASE) };
         let leased = activities(&store.lease_work_with(request));
         assert!(leased.contains(&3) && leased.contains(&4), "{leased:?}");
     }
+}
+
+/// Such an instance must not look like one that never ran: its mail would be dropped.
+#[test]
+fn an_instance_with_a_damaged_status_can_be_blocked_as_corrupt() {
+    for status in ["'Sleeping'", "''", "CAST(x'ff' AS TEXT)"] {
+        on_both(|store| {
+            store.create_idle("a");
+            store.damage(&format!("UPDATE mailbox SET status = {status} WHERE id = 'a'"));
+            store.enqueue(signal("a", "kept"));
+            let lease = store.lease();
+            assert_eq!(lease.status, Some(ExecutionStatus::Running));
+            assert_eq!((lease.position.execution_id, lease.orchestration_name.as_str()), (1, "Order"));
+            let history = block_on(store.provider.read_history_after(&lease, 0)).unwrap_err();
+            assert_eq!(history.rejection(), Some(Rejection::Corrupt), "{history}");
+            block_on(store.provider.block_instance(BlockInstance {
+                token: lease.token,
+                kind: BlockKind::Corrupt,
+                detail: history.message,
+                build: "b1".to_owned(),
+                event_id: None,
+                retry_after: None,
+            }))
+            .unwrap();
+            assert!(store.try_lease().is_none());
+            let blocks = block_on(store.provider.read_blocks("a")).unwrap();
+            assert_eq!(blocks.len(), 1, "it is listed");
+            // Repaired, it goes on with the mail that it had.
+            store.damage("UPDATE mailbox SET status = 'Running' WHERE id = 'a'");
+            assert!(block_on(store.provider.retry_blocked("a")).unwrap());
+            let lease = store.lease();
+            assert_eq!(contents(&lease), ["kept"]);
+            assert_eq!(block_on(store.provider.read_history_after(&lease, 0)).unwrap().len(), 1);
+        });
+    }
+}
+
+#[test]
+fn a_fetch_of_an_instance_with_a_damaged_status_says_so() {
+    on_both(|store| {
+        store.create_idle("a");
+        store.damage("UPDATE mailbox SET status = 'Sleeping' WHERE id = 'a'");
+        store.enqueue(signal("a", "kept"));
+        let fetched = block_on(store.provider.fetch_orchestration_item(LEASE, seconds(0), None)).unwrap();
+        let (item, ..) = fetched.unwrap();
+        assert!(item.history_error.is_some_and(|error| error.contains("status")));
+    });
 }
 
 /// Values are texts of the user: what is damaged there is an error for who reads it, and for nobody else.

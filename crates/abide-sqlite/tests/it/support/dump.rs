@@ -59,8 +59,10 @@ impl Reader<'_> {
         let mut found = Mailboxes::default();
         let query = "SELECT m.no, m.id, m.execution, m.last_event, m.status, m.pin, m.name, m.version, m.parent,
                             m.parent_execution, m.parent_event, m.created_at, m.updated_at, m.leased_until, m.batch,
-                            c.value, c.version
-                     FROM mailbox AS m LEFT JOIN custom_status AS c ON c.mailbox = m.no";
+                            c.value, c.version, b.refused, b.retry_after, b.retry_at, b.kind, b.build,
+                            (SELECT min(visible_at) FROM message WHERE mailbox = m.no AND visible_at > 0)
+                     FROM mailbox AS m LEFT JOIN custom_status AS c ON c.mailbox = m.no
+                     LEFT JOIN block AS b ON b.mailbox = m.no";
         self.each(query, |row| {
             let (no, id): (i64, String) = (row.get(0)?, row.get(1)?);
             let batch = batch_of(row)?;
@@ -75,11 +77,29 @@ impl Reader<'_> {
             if number(row, 2)? > 0 {
                 describe(&mut instance, row)?;
             }
+            self.add_refused(&mut instance, row)?;
             found.names.insert(no, id);
             found.instances.insert(no, instance);
             Ok(())
         })?;
         Ok(found)
+    }
+
+    /// Who refused it, and what blocks it. Columns: [`Reader::mailboxes`].
+    fn add_refused(&self, instance: &mut InstanceDump, row: &Row<'_>) -> Result<()> {
+        let Some(refused) = row.get::<_, Option<String>>(17)? else { return Ok(()) };
+        instance.refused_by = match refused.as_str() {
+            "" => Vec::new(),
+            "*" => vec!["*".to_owned()],
+            builds => serde_json::from_str(builds).unwrap(),
+        };
+        let unseen = some_number(row, 22)?.filter(|time| *time <= self.now);
+        let starts_now = || Some(unseen? + some_number(row, 18).unwrap()?);
+        let retry_at = some_number(row, 19)?.or_else(starts_now);
+        instance.is_open = retry_at.is_some_and(|time| time <= self.now);
+        instance.retry_at = retry_at.filter(|time| *time > self.now);
+        instance.block = row.get::<_, Option<String>>(20)?.zip(row.get(21)?);
+        Ok(())
     }
 
     fn messages(&self, mailboxes: &Mailboxes) -> Result<BTreeMap<u64, MessageDump>> {
@@ -104,7 +124,8 @@ impl Reader<'_> {
         let mut all = BTreeMap::new();
         let query =
             "SELECT no, mailbox, execution, activity, session, tag, visible_at, attempts, leased_until, item,
-                    first_try, try_no FROM work";
+                            held_since IS NOT NULL, first_try, try_no
+                     FROM work";
         self.each(&alive(query), |row| {
             let no = number(row, 0)?;
             let tag: String = row.get(5)?;
@@ -113,8 +134,8 @@ impl Reader<'_> {
                 execution: number(row, 2)?,
                 activity: number(row, 3)?,
                 step: Some(StepTry {
-                    first_event_id: some_number(row, 10)?.unwrap_or(number(row, 3)?),
-                    number: row.get::<_, Option<u32>>(11)?.unwrap_or(1),
+                    first_event_id: some_number(row, 11)?.unwrap_or(number(row, 3)?),
+                    number: row.get::<_, Option<u32>>(12)?.unwrap_or(1),
                 }),
                 session: row.get(4)?,
                 tag: tag.strip_prefix('=').map(ToOwned::to_owned),
@@ -122,7 +143,7 @@ impl Reader<'_> {
                 attempts: row.get(7)?,
                 leased_until: some_number(row, 8)?.filter(|until| *until > self.now),
                 json: row.get(9)?,
-                is_held: false,
+                is_held: row.get(10)?,
             };
             assert!(all.insert(no, work).is_none(), "two activities have the number {no}");
             Ok(())

@@ -18,6 +18,24 @@ pub(crate) fn start(instance: &str) -> WorkItem {
     }
 }
 
+/// The start of another orchestration.
+pub(crate) fn start_of(instance: &str, name: &str) -> WorkItem {
+    let mut item = start(instance);
+    if let WorkItem::StartOrchestration { orchestration, .. } = &mut item {
+        name.clone_into(orchestration);
+    }
+    item
+}
+
+/// Another activity of instance `a`.
+pub(crate) fn activity_named(name: &str, id: u64) -> WorkItem {
+    let mut item = activity("a", id);
+    if let WorkItem::ActivityExecute { name: named, .. } = &mut item {
+        name.clone_into(named);
+    }
+    item
+}
+
 pub(crate) fn continue_as_new(instance: &str) -> WorkItem {
     WorkItem::ContinueAsNew {
         instance: instance.to_owned(),

@@ -1,0 +1,3 @@
+-- Nodes of a process that is gone.
+-- Plan: node_owner.
+DELETE FROM node WHERE owner = ?1

@@ -1,0 +1,1 @@
+UPDATE mailbox SET flags = ?2 WHERE no = ?1
