@@ -89,6 +89,7 @@ impl Provider for Broken {
             execution_id,
             events: history_delta,
             worker_items,
+            retries: Vec::new(),
             orchestrator_items,
             timer_slack: Duration::ZERO,
             waiting: None,

@@ -108,6 +108,8 @@ areas! {
     prune_with_commit;
     /// A finished activity and the turn that takes its result, in one commit.
     fused_steps;
+    /// Which try of its step an activity is.
+    step_tries;
     /// A lease call that finds nothing waits in the store, and is served when there is something.
     parking;
     /// When something becomes leasable by the passing of time alone.

@@ -435,6 +435,7 @@ impl Execution {
             waiting,
             events: self.journal.take_appended(),
             worker_items: items.worker,
+            retries: items.retries,
             orchestrator_items: items.orchestrator,
             unaddressed: items.unaddressed,
             cancelled_activities: items.cancelled_activities,

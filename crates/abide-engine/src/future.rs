@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use abide_model::{ErrorDetails, ScheduleKind};
+use abide_model::{ErrorDetails, EventId, ScheduleKind};
 
 use crate::ask::Family;
 use crate::tape::{Answer, TagRefused, Tape, Try};
@@ -63,6 +63,14 @@ impl<T> DurableFuture<T> {
             self.claim.tape.note_try(token, attempt);
         }
         self
+    }
+
+    /// The event that records what was asked for, while the future waits and once the event is written.
+    pub(crate) fn event_id(&self) -> Option<EventId> {
+        match self.claim.state {
+            ClaimState::Waiting(token) => self.claim.tape.event_of(token),
+            ClaimState::Void | ClaimState::Answered(..) | ClaimState::Done => None,
+        }
     }
 }
 

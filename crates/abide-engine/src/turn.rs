@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use abide_model::{
-    ErrorDetails, Event, ExecutionStatus, KvEntry, PruneOptions, ScheduledActivityIdentifier, Timestamp,
-    WorkItem,
+    ErrorDetails, Event, ExecutionStatus, KvEntry, PruneOptions, Retry, ScheduledActivityIdentifier,
+    Timestamp, WorkItem,
 };
 
 use crate::notice::{LogLine, Notice};
@@ -112,6 +112,8 @@ pub struct TurnOutput {
     pub events: Vec<Event>,
     /// Activities to enqueue for workers.
     pub worker_items: Vec<WorkItem>,
+    /// Those of them that are not the first try of their step, by the event that scheduled them, ascending.
+    pub retries: Vec<Retry>,
     /// Messages to enqueue for orchestrations: timers (visible when they fire), starts of children and
     /// detached instances, cancels of children, the result for the parent, the successor's start.
     pub orchestrator_items: Vec<WorkItem>,

@@ -11,7 +11,7 @@
 
 use std::collections::BTreeMap;
 
-use abide_model::{KvEntry, Timestamp};
+use abide_model::{KvEntry, StepTry, Timestamp};
 use abide_provider::Refusals;
 use abide_provider::rows::MessageClass;
 
@@ -129,6 +129,8 @@ pub struct WorkDump {
     pub execution: u64,
     /// By which event.
     pub activity: u64,
+    /// Which try of its step it is, and by which event the first was scheduled.
+    pub step: Option<StepTry>,
     /// Its session.
     pub session: Option<String>,
     /// Its tag.
@@ -310,6 +312,7 @@ impl WorkDump {
             instance: work.activity.instance.clone(),
             execution: work.activity.execution_id,
             activity: work.activity.activity_id,
+            step: Some(work.step),
             session: work.session.clone(),
             tag: work.tag.clone(),
             visible_at: still_to_come(work.visible_at, now),

@@ -65,6 +65,7 @@ impl Provider for InMemoryProvider {
             execution_id,
             events: history_delta,
             worker_items,
+            retries: Vec::new(),
             orchestrator_items,
             timer_slack: Duration::ZERO,
             waiting: None,

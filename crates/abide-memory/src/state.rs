@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use abide_model::{
-    Entropy, Event, ExecutionStatus, KvEntry, ScheduledActivityIdentifier, Timestamp, WorkItem,
+    Entropy, Event, ExecutionStatus, KvEntry, ScheduledActivityIdentifier, StepTry, Timestamp, WorkItem,
 };
 use abide_provider::rows::MessageClass;
 use abide_provider::{Block, Lane, Node, ParentLink, Refusals, RequestKey, StolenBecause, StolenLease};
@@ -136,6 +136,7 @@ pub(crate) struct Message {
 pub(crate) struct Work {
     /// Its instance is the name of its mailbox.
     pub(crate) activity: ScheduledActivityIdentifier,
+    pub(crate) step: StepTry,
     pub(crate) session: Option<String>,
     pub(crate) tag: Option<String>,
     /// `None` is visible, whatever the clock says.

@@ -139,3 +139,9 @@ CREATE TYPE abide.instance_offer AS (lease_ms bigint, nonces bigint[], routes bi
 -- What calls that wait take of new work is told by its rank. suspects: whether they take those beside others.
 DROP TYPE abide.work_offer;
 CREATE TYPE abide.work_offer AS (lease_ms bigint, nonces bigint[], near bigint, leaves_above bigint, suspects boolean);
+
+-- Idempotency keys: which try of its step an activity is, and the event of the first one. Null in the first try, and in rows of
+-- version 1.
+ALTER TABLE abide.work ADD COLUMN first_try bigint, ADD COLUMN try_no integer;
+ALTER TYPE abide.new_work ADD ATTRIBUTE first_try bigint, ADD ATTRIBUTE try_no integer;
+ALTER TYPE abide.work_lease ADD ATTRIBUTE first_try bigint, ADD ATTRIBUTE try_no integer;

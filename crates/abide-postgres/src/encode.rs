@@ -223,6 +223,8 @@ impl NewWork {
             tag,
             rank: None,
             name: activity_name(&row.item).map(spelt),
+            first_try: row.retry.map(|step| column(step.first_event_id)),
+            try_no: row.retry.map(|step| i32::try_from(step.number).unwrap_or(i32::MAX)),
         })
     }
 }

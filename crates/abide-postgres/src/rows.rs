@@ -71,6 +71,9 @@ pub(crate) struct NewWork {
     pub(crate) rank: Option<i32>,
     pub(crate) item: String,
     pub(crate) name: Option<String>,
+    /// Of a retry: the event of the first try, and the number of this one.
+    pub(crate) first_try: Option<i64>,
+    pub(crate) try_no: Option<i32>,
 }
 
 /// An activity to take back.
@@ -194,6 +197,9 @@ pub(crate) struct LeasedWork {
     pub(crate) former_owner: Option<String>,
     pub(crate) former_lock: Option<i64>,
     pub(crate) former_activity: Option<i64>,
+    /// Of a retry: the event of the first try, and the number of this one.
+    pub(crate) first_try: Option<i64>,
+    pub(crate) try_no: Option<i32>,
 }
 
 /// What the turns of a call are like.

@@ -49,6 +49,9 @@ pub enum Ability {
     /// [`Provider::read_overview`](crate::Provider::read_overview) tells what an instance waits for. The
     /// default cannot know it.
     Overviews,
+    /// Work keeps which [try](abide_model::StepTry) of its step it is, and a lease tells it. Otherwise each retry of an
+    /// activity is a step of its own, with its own idempotency key.
+    StepTries,
 }
 
 impl Ability {
@@ -71,6 +74,7 @@ impl Ability {
             Self::Blocking => 1 << 14,
             Self::Nodes => 1 << 15,
             Self::Overviews => 1 << 16,
+            Self::StepTries => 1 << 17,
         }
     }
 }
@@ -102,7 +106,8 @@ impl Abilities {
         .with(Ability::Serving)
         .with(Ability::Blocking)
         .with(Ability::Nodes)
-        .with(Ability::Overviews);
+        .with(Ability::Overviews)
+        .with(Ability::StepTries);
 
     /// The same, with one more.
     #[must_use]

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use abide_model::{
-    Event, EventKind, ExecutionStatus, INITIAL_EXECUTION_ID, KvEntry, OrchestrationStatus, Timestamp,
-    WorkItem,
+    Event, EventKind, ExecutionStatus, INITIAL_EXECUTION_ID, KvEntry, OrchestrationStatus, StepTry,
+    Timestamp, WorkItem,
 };
 
 use crate::rows::Starter;
@@ -150,6 +150,7 @@ async fn commit_turn<P: Provider + ?Sized>(
         execution_id,
         events,
         worker_items,
+        retries: _, // a required method cannot say it
         orchestrator_items,
         timer_slack: _, // it is in what they say
         metadata,
@@ -233,6 +234,7 @@ pub(crate) async fn lease_work<P: Provider + ?Sized>(
         .await
         .map_err(|error| failed_fetch(Operation::LeaseWork, &error))?;
     let lease = fetched.map(|(item, token, attempt)| WorkLease {
+        step: first_try(&item),
         item,
         orchestration_name: String::new(),
         orchestration_version: String::new(),
@@ -242,6 +244,11 @@ pub(crate) async fn lease_work<P: Provider + ?Sized>(
         store_time_slack: Duration::ZERO,
     });
     Ok(lease.into_iter().collect())
+}
+
+/// A required method cannot say which try it is, so each is a step of its own.
+fn first_try(item: &WorkItem) -> StepTry {
+    StepTry::first(if let WorkItem::ActivityExecute { id, .. } = item { *id } else { 0 })
 }
 
 pub(crate) async fn finish_work<P: Provider + ?Sized>(

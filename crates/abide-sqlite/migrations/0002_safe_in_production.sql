@@ -168,3 +168,9 @@ CREATE INDEX node_owner ON node (owner);
 ALTER TABLE counter ADD COLUMN route      INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE counter ADD COLUMN work_route INTEGER NOT NULL DEFAULT 0;
 UPDATE counter SET route = (SELECT max(no) FROM route), work_route = (SELECT coalesce(max(no), 0) FROM work_route);
+
+-- Idempotency keys --------------------------------------------------------------------------------------------------------
+
+-- Which try of its step an activity is, and the event of the first one. NULL in the first try, and in rows of version 1.
+ALTER TABLE work ADD COLUMN first_try INTEGER;
+ALTER TABLE work ADD COLUMN try_no INTEGER;

@@ -30,6 +30,9 @@ pub(crate) struct EncodedWork {
     pub(crate) activity: i64,
     pub(crate) session: Option<Text>,
     pub(crate) tag: Text,
+    /// Of a retry: the event of the first try, and the number of this one.
+    pub(crate) first_try: Option<i64>,
+    pub(crate) try_no: Option<u32>,
     pub(crate) route: WorkRoute,
     pub(crate) json: String,
 }
@@ -97,6 +100,8 @@ impl EncodedWork {
             activity: column(row.activity.activity_id),
             session: row.session.map(Text::from),
             tag,
+            first_try: row.retry.map(|step| column(step.first_event_id)),
+            try_no: row.retry.map(|step| step.number),
             json,
         })
     }

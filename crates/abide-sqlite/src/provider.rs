@@ -73,6 +73,7 @@ impl Provider for SqliteProvider {
             execution_id,
             events: history_delta,
             worker_items,
+            retries: Vec::new(),
             orchestrator_items,
             timer_slack: Duration::ZERO,
             waiting: None,

@@ -127,6 +127,7 @@ statements! {
     LastTurn = "last_turn",
     ReadStatus = "read_status",
     CreateExecution = "create_execution",
+    WaitsToStart = "waits_to_start",
     PinExecution = "pin_execution",
     EndExecution = "end_execution",
     SetCustomStatus = "set_custom_status",

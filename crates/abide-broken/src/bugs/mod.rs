@@ -17,6 +17,7 @@ mod prune;
 mod sessions;
 mod starts;
 mod status;
+mod step_tries;
 mod tags;
 mod tokens;
 mod values;
@@ -35,6 +36,7 @@ pub fn all() -> Vec<&'static Planted> {
         mail::BUGS,
         odd_mail::BUGS,
         commits::BUGS,
+        step_tries::BUGS,
         executions::BUGS,
         versions::BUGS,
         values::BUGS,

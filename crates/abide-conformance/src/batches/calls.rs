@@ -104,6 +104,7 @@ pub(crate) fn turn_of(ack: Ack) -> Turn {
         execution_id,
         events,
         worker_items,
+        retries: Vec::new(),
         orchestrator_items,
         timer_slack: Duration::ZERO,
         waiting: None,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use abide_model::{EventKind, PruneOptions, ScheduledActivityIdentifier, WorkItem};
+use abide_model::{EventKind, PruneOptions, Retry, ScheduledActivityIdentifier, StepTry, WorkItem};
 use abide_provider::Turn;
 
 use super::{items, mail};
@@ -122,6 +122,12 @@ impl Maker<'_> {
         let instance = other.as_deref().unwrap_or(self.instance);
         let activity = items::activity(self.rng, instance, self.turn.execution_id, id);
         self.turn.worker_items.push(activity);
+        // Not drawn, so that seeds stay what they are.
+        if id.is_multiple_of(3) {
+            let number = u32::try_from(2 + id % 4).unwrap_or(2);
+            let step = StepTry { first_event_id: id - 1, number };
+            self.turn.retries.push(Retry { event_id: id, step });
+        }
         if self.rng.percent(10) {
             self.cancel(self.instance.to_owned(), self.turn.execution_id, id);
         }

@@ -13,7 +13,7 @@ pub(crate) mod record;
 
 use std::time::Duration;
 
-use abide_model::Action;
+use abide_model::{Action, StepTry};
 
 use crate::token::Token;
 
@@ -58,11 +58,21 @@ pub(crate) enum Extra {
     Delay(Duration),
     /// How many keys there are after a write that added one.
     Keys(usize),
+    /// Which try of its step an activity is, if it is not the first.
+    Try(StepTry),
 }
 
 impl Ask {
     pub(crate) const fn plain(token: Token, action: Action) -> Self {
         Self { token, action, extra: Extra::Nothing }
+    }
+
+    /// Which try of its step this is; `None` for the first, and for what has no tries.
+    pub(crate) const fn retry(&self) -> Option<StepTry> {
+        match self.extra {
+            Extra::Try(step) => Some(step),
+            Extra::Nothing | Extra::Delay(_) | Extra::Keys(_) => None,
+        }
     }
 
     /// Which answer this ask has, and the name of what gives it: a signal, queue, activity or child

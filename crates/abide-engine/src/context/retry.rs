@@ -1,17 +1,20 @@
 //! Activities that are tried again.
 //!
 //! Every attempt is an ordinary activity in history, and every pause a timer. Nothing is asked for before
-//! the future is first polled.
+//! the future is first polled. The tries are one step: each carries the event id of the first, and its number.
 
+use std::future::{Future as _, poll_fn};
+use std::pin::Pin;
 use std::sync::Arc;
 
-use abide_model::RetryPolicy;
 use abide_model::waiting::cut_error;
+use abide_model::{EventId, RetryPolicy, StepTry};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::OrchestrationContext;
 use super::activity::Source;
+use crate::ask::Extra;
 use crate::tape::{RetriedStep, Try};
 
 /// The error of an attempt that took too long.
@@ -92,9 +95,10 @@ impl OrchestrationContext {
             last_error: cut_error(error).into(),
         };
         let mut attempt = 1;
-        let mut last_error = String::new();
+        let (mut first, mut last_error) = (None, String::new());
         loop {
-            let error = match self.attempt(&attempts, noted(attempt, &last_error)).await {
+            let tried = noted(attempt, &last_error);
+            let error = match self.attempt(&attempts, (attempt, tried), &mut first).await {
                 Ok(result) => return Ok(result),
                 Err(AttemptError::TimedOut) => return Err(TIMED_OUT.to_owned()),
                 Err(AttemptError::Failed(error)) => error,
@@ -116,9 +120,23 @@ impl OrchestrationContext {
         }
     }
 
-    async fn attempt(&self, attempts: &Attempts, noted: Try) -> Result<String, AttemptError> {
+    /// Makes one try. `first` is the event of the first one: that try sets it, the others carry it.
+    async fn attempt(
+        &self,
+        attempts: &Attempts,
+        (number, noted): (u32, Try),
+        first: &mut Option<EventId>,
+    ) -> Result<String, AttemptError> {
         let Attempts { name, input, session, policy } = attempts;
-        let activity = self.call_activity(name.clone(), input.clone(), session.clone()).noting_try(noted);
+        let retry = first.map(|id| Extra::Try(StepTry { first_event_id: id.get(), number }));
+        let (name, input) = (name.clone(), input.clone());
+        let activity = self.try_activity(name, input, session.clone(), retry.unwrap_or(Extra::Nothing));
+        let mut activity = activity.noting_try(noted);
+        let activity = poll_fn(move |cx| {
+            // It is recorded between the poll that asks for it and the one that has its result.
+            *first = first.or_else(|| activity.event_id());
+            Pin::new(&mut activity).poll(cx)
+        });
         let Some(limit) = policy.timeout else { return activity.await.map_err(AttemptError::Failed) };
         match self.timeout(limit, activity).await {
             Ok(result) => result.map_err(AttemptError::Failed),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::task::{Poll, Waker};
 
 use abide_model::codec::Codec;
-use abide_model::{ErrorDetails, KvEntry};
+use abide_model::{ErrorDetails, EventId, KvEntry};
 
 use super::slots::Slot;
 use super::{Answer, Answered, Cell, Dropped, KvView, Next, Phase, TagRefused, Tape, Unwound};
@@ -82,6 +82,11 @@ impl Tape {
             slot.waker = Some(watching);
         }
         Poll::Pending
+    }
+
+    /// The event that records the ask with this token, once there is one and until its answer is taken.
+    pub(crate) fn event_of(&self, token: Token) -> Option<EventId> {
+        self.cell().slots.get(token)?.bound
     }
 
     /// Notes that the future with this token was dropped before it returned its answer. Acts at once: the

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use abide_model::{ScheduledActivityIdentifier, Timestamp, WorkItem, kind_of};
+use abide_model::{Retry, ScheduledActivityIdentifier, StepTry, Timestamp, WorkItem, kind_of};
 
 use crate::ParentLink;
 
@@ -58,6 +58,8 @@ pub struct WorkRow {
     pub session: Option<String>,
     /// Its tag, if any.
     pub tag: Option<String>,
+    /// Which try of its step it is, if it is not the first.
+    pub retry: Option<StepTry>,
     /// What to run.
     pub item: WorkItem,
 }
@@ -229,7 +231,14 @@ impl WorkRow {
             execution_id: *execution_id,
             activity_id: *id,
         };
-        Ok(Self { activity, session: session_id.clone(), tag: tag.clone(), item })
+        Ok(Self { activity, session: session_id.clone(), tag: tag.clone(), retry: None, item })
+    }
+
+    /// The same activity, with the try that the turn says it is. Those of a turn are in the order of their events.
+    pub(super) fn with_retry(mut self, retries: &[Retry]) -> Self {
+        let place = retries.binary_search_by_key(&self.activity.activity_id, |retry| retry.event_id).ok();
+        self.retry = place.and_then(|place| retries.get(place)).map(|retry| retry.step);
+        self
     }
 }
 

@@ -156,7 +156,7 @@ impl CommitRows {
         let ended = instance.status.filter(|status| status.is_terminal());
         let instance = InstanceRow { waiting: turn.waiting.filter(|_| ended.is_none()), ..instance };
         let revoked = revoked(turn.cancelled_activities, &turn.events, ended);
-        let mut work = rows_of(turn.worker_items, WorkRow::of)?;
+        let mut work = rows_of(turn.worker_items, |item| Ok(WorkRow::of(item)?.with_retry(&turn.retries)))?;
         let message = |item| Ok(MessageRow::of(item)?.with_timer_slack(turn.timer_slack));
         let messages = rows_of(turn.orchestrator_items, message)?;
         work.retain(|row| !is_revoked(row, &revoked));
@@ -188,6 +188,7 @@ impl CommitRows {
             .flat_map(|activity| [activity.execution_id, activity.activity_id])
             .chain(timers.iter().copied())
             .chain(parent.flatten())
+            .chain(self.work.iter().filter_map(|row| row.retry).map(|step| step.first_event_id))
             .chain(written)
     }
 

@@ -67,6 +67,7 @@ fn turn_of(execution_id: u64, output: TurnOutput, at_most: Timestamp) -> Turn {
     let TurnOutput {
         events,
         worker_items,
+        retries,
         orchestrator_items,
         cancelled_activities,
         removed_timers,
@@ -76,6 +77,7 @@ fn turn_of(execution_id: u64, output: TurnOutput, at_most: Timestamp) -> Turn {
     } = output;
     Turn {
         worker_items,
+        retries,
         orchestrator_items,
         timer_slack: timer_slack(&events, at_most),
         cancelled_activities,

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use abide_memory::dump::{Dump, ExecutionDump, InstanceDump, MessageDump, SessionDump, WorkDump};
-use abide_model::Event;
+use abide_model::{Event, StepTry};
 use rusqlite::{Connection, Result, Row};
 
 const HOUR_MS: u64 = 3_600_000;
@@ -124,7 +124,7 @@ impl Reader<'_> {
         let mut all = BTreeMap::new();
         let query =
             "SELECT no, mailbox, execution, activity, session, tag, visible_at, attempts, leased_until, item,
-                            held_since IS NOT NULL
+                            held_since IS NOT NULL, first_try, try_no
                      FROM work";
         self.each(&alive(query), |row| {
             let no = number(row, 0)?;
@@ -133,6 +133,10 @@ impl Reader<'_> {
                 instance: mailboxes.names[&row.get(1)?].clone(),
                 execution: number(row, 2)?,
                 activity: number(row, 3)?,
+                step: Some(StepTry {
+                    first_event_id: some_number(row, 11)?.unwrap_or(number(row, 3)?),
+                    number: row.get::<_, Option<u32>>(12)?.unwrap_or(1),
+                }),
                 session: row.get(4)?,
                 tag: tag.strip_prefix('=').map(ToOwned::to_owned),
                 visible_at: self.still_to_come(number(row, 6)?),
