@@ -64,7 +64,9 @@ impl Bug for OldWaitingStays {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(found) = &mut found {
             match &found.waiting {
-                Some(waiting) => drop(last.insert(instance.to_owned(), waiting.clone())),
+                Some(waiting) => {
+                    let _before = last.insert(instance.to_owned(), waiting.clone());
+                }
                 None => found.waiting = last.get(instance).cloned(),
             }
         }

@@ -57,7 +57,7 @@ impl Maker<'_> {
         self.next_event += 1;
         self.turn.events.push(items::event(self.instance, self.turn.execution_id, id, kind));
         // Mostly something; not drawn, so that seeds stay what they are.
-        self.turn.waiting = (id % 4 > 0).then(|| format!(r#"[1,[["event",{id},"go",5]],[]]"#));
+        self.turn.waiting = (!id.is_multiple_of(4)).then(|| format!(r#"[1,[["event",{id},"go",5]],[]]"#));
         id
     }
 
