@@ -72,6 +72,7 @@ statements! {
     RenewWork = "renew_work",
     ServerTime = "server_time",
     SetMessagesAside = "set_messages_aside",
+    ParentsOfStarts = "parents_of_starts",
     SetWorkAside = "set_work_aside",
     StartOne = "start_one",
     TableSizes = "table_sizes",

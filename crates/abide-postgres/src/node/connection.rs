@@ -69,6 +69,7 @@ pub(crate) const fn patience(sql: Sql) -> Duration {
         | Sql::LostWork
         | Sql::NextMailboxDue
         | Sql::NextWorkDue
+        | Sql::ParentsOfStarts
         | Sql::ReadStatuses
         | Sql::ReleaseTombstones
         | Sql::RenewInstances
