@@ -46,8 +46,8 @@ pub enum Ability {
     /// [`Provider::announce_node`](crate::Provider::announce_node) and
     /// [`Provider::nodes`](crate::Provider::nodes) know the live nodes.
     Nodes,
-    /// Work keeps which [try](abide_model::StepTry) of its step it is, and a lease tells it. Otherwise each retry of an
-    /// activity is a step of its own, with its own idempotency key.
+    /// Work keeps which [try](abide_model::StepTry) of its step it is, and a lease tells it. Otherwise each
+    /// retry of an activity is a step of its own, with its own idempotency key.
     StepTries,
 }
 
