@@ -128,6 +128,8 @@ areas! {
     incarnations;
     /// Rows that cannot be read harm nobody else.
     unreadable_rows;
+    /// Starts of children that cannot be read: whoever waits for the child is told.
+    lost_starts;
     /// Mail for instances that do not exist harms nobody.
     orphan_mail;
     /// Instances page by page: filtered, in order, with what a person wants to see.

@@ -35,8 +35,8 @@ pub async fn test_status_of_what_is_no_instance<F: ProviderFactory>(factory: &F)
     assert_eq!(status(&store, "unknown").await, OrchestrationStatus::NotFound);
 }
 
-/// It runs from the moment its start is acknowledged: while that waits in the queue, visible or not, and during the
-/// first turn.
+/// It runs from the moment its start is acknowledged: while that waits in the queue, visible or not, and
+/// during the first turn.
 pub async fn test_status_of_a_start_that_waits<F: ProviderFactory>(factory: &F) {
     let store = Subject::new(factory).await;
     store.post(signal("queued", "early")).await;

@@ -20,8 +20,8 @@ area! {
     test_call_that_waits_is_told_which_try_it_is: Need::Ability(Ability::StepTries), Need::Ability(Ability::Parking);
 }
 
-/// A lease tells the event of the first try and the number of this one: of one activity, of several in one turn, with a
-/// tag, and of a session.
+/// A lease tells the event of the first try and the number of this one: of one activity, of several in one
+/// turn, with a tag, and of a session.
 pub async fn test_lease_tells_which_try_it_is<F: ProviderFactory>(factory: &F) {
     let store = Subject::new(factory).await;
     let many = Ack::first("many")
@@ -55,7 +55,8 @@ pub async fn test_every_delivery_tells_the_same_try<F: ProviderFactory>(factory:
     assert_eq!((again.attempt, steps(&[again])), (3, vec![(4, step(2, 2))]), "it was given back");
 }
 
-/// Work that no turn calls a retry is the first try of a step of its own, also if it is enqueued without a turn.
+/// Work that no turn calls a retry is the first try of a step of its own, also if it is enqueued without a
+/// turn.
 pub async fn test_work_without_a_retry_is_a_first_try<F: ProviderFactory>(factory: &F) {
     let store = Subject::new(factory).await;
     begin(&store, Ack::first("a").scheduling(activity("a", 2)).scheduling(activity("a", 3)), &[]).await;

@@ -128,7 +128,7 @@ pub(crate) struct Message {
     pub(crate) visible_at: Option<Timestamp>,
     pub(crate) attempts: u32,
     /// Of the start of a child: known even if the item cannot be read.
-    pub(crate) parent: Option<String>,
+    pub(crate) parent: Option<ParentLink>,
     pub(crate) item: Stored<WorkItem>,
 }
 

@@ -2,9 +2,9 @@
 
 /// Which try of a *step* an activity is.
 ///
-/// A step is what orchestration code asks for once. A retry policy may schedule several activities for it, each with
-/// an event of its own; they share the first one's event id, and with it the idempotency key. An activity without a
-/// retry policy is a step with one try.
+/// A step is what orchestration code asks for once. A retry policy may schedule several activities for it,
+/// each with an event of its own; they share the first one's event id, and with it the idempotency key. An
+/// activity without a retry policy is a step with one try.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StepTry {
     /// The event that scheduled the first try.

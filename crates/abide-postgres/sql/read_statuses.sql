@@ -1,6 +1,6 @@
--- How instances stand, and the last turn of those that failed: each of one moment, whatever its history is like. No more than 16 MB
--- together, unless one alone has more: the others are "later", to be asked for again. What is no instance yet runs if something in the
--- queue starts it.
+-- How instances stand, and the last turn of those that failed: each of one moment, whatever its history is
+-- like. No more than 16 MB together, unless one alone has more: the others are "later", to be asked for
+-- again. What is no instance yet runs if something in the queue starts it.
 SELECT s.place, s.before >= 16777216 AS later, s.status, CASE WHEN s.before < 16777216 THEN s.output END,
        s.custom_status, s.custom_status_version,
        CASE WHEN s.status = 'Failed' AND s.before < 16777216 THEN (

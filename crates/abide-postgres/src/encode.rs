@@ -186,8 +186,12 @@ pub(crate) fn owner_column(operation: Operation, owner: &str) -> Result<String, 
 
 impl NewMessage {
     pub(crate) fn of(row: &MessageRow, operation: Operation) -> Result<Self, StoreError> {
-        let (class, execution, event) = class_columns(row.class);
-        let parent = row.parent().map(spelt);
+        let (class, mut execution, mut event) = class_columns(row.class);
+        let link = row.parent_link();
+        if let Some(link) = &link {
+            (execution, event) = (link.execution_id.map(column), link.event_id.map(column));
+        }
+        let parent = link.map(|link| spelt(&link.instance));
         fits(operation, "the id of a parent", parent.as_deref(), LONGEST_NAME)?;
         let starter = Starter::of(&row.item);
         let orchestration = starter.as_ref().map(|starter| spelt(&starter.orchestration_name));

@@ -82,6 +82,7 @@ statements! {
     RetryBlocked = "retry_blocked",
     ServerTime = "server_time",
     SetMessagesAside = "set_messages_aside",
+    ParentsOfStarts = "parents_of_starts",
     SetWorkAside = "set_work_aside",
     StartOne = "start_one",
     TableSizes = "table_sizes",

@@ -49,8 +49,8 @@ pub enum Ability {
     /// [`Provider::read_overview`](crate::Provider::read_overview) tells what an instance waits for. The
     /// default cannot know it.
     Overviews,
-    /// Work keeps which [try](abide_model::StepTry) of its step it is, and a lease tells it. Otherwise each retry of an
-    /// activity is a step of its own, with its own idempotency key.
+    /// Work keeps which [try](abide_model::StepTry) of its step it is, and a lease tells it. Otherwise each
+    /// retry of an activity is a step of its own, with its own idempotency key.
     StepTries,
 }
 

@@ -250,8 +250,8 @@ pub trait Provider: Any + Send + Sync {
         provider_defaults::start_once(self, request).await
     }
 
-    /// Where an instance stands. One that continued as new is running, and so is one whose start waits in the queue: whoever
-    /// sent it is never told that there is none.
+    /// Where an instance stands. One that continued as new is running, and so is one whose start waits in the
+    /// queue: whoever sent it is never told that there is none.
     ///
     /// The default reads its history, and does not see a start that waits in the queue.
     async fn read_status(&self, instance: &str) -> Result<OrchestrationStatus, ProviderError> {

@@ -78,8 +78,8 @@ pub struct Turn {
     pub events: Vec<Event>,
     /// Activities to enqueue.
     pub worker_items: Vec<WorkItem>,
-    /// Those of them that are not the first try of their step, ascending by their events. The store keeps it with
-    /// the work, and the lease tells it ([`WorkLease::step`](crate::WorkLease::step)).
+    /// Those of them that are not the first try of their step, ascending by their events. The store keeps it
+    /// with the work, and the lease tells it ([`WorkLease::step`](crate::WorkLease::step)).
     pub retries: Vec<Retry>,
     /// Messages to enqueue, for this instance and others; a timer is visible when it fires, and `timer_slack` has passed.
     pub orchestrator_items: Vec<WorkItem>,

@@ -48,7 +48,8 @@ pub struct WorkLease {
     pub token: String,
     /// How often it has been leased, this time included.
     pub attempt: u32,
-    /// Which try of its step it is. A store that does not keep it says the first, scheduled by the item's own event.
+    /// Which try of its step it is. A store that does not keep it says the first, scheduled by the item's own
+    /// event.
     pub step: StepTry,
     /// What time it is by the store's clock: not before the grant, and never later than that clock; `None` if the store does not
     /// say: then the caller's clock must do.

@@ -95,30 +95,33 @@ impl ActivityContext {
         self.facts.tag.as_deref()
     }
 
-    /// How often this activity has been handed to a worker, from 1. More than one means that an earlier run may have
-    /// had effects.
+    /// How often this activity has been handed to a worker, from 1. More than one means that an earlier run
+    /// may have had effects.
     ///
-    /// It counts deliveries of one scheduled activity: after a crash, a lost lease or a shutdown. The tries of a retry
-    /// policy are counted by [`retry`](Self::retry), and each of them begins again with attempt 1.
+    /// It counts deliveries of one scheduled activity: after a crash, a lost lease or a shutdown. The tries
+    /// of a retry policy are counted by [`retry`](Self::retry), and each of them begins again with attempt 1.
     #[must_use]
     pub fn attempt(&self) -> u32 {
         self.facts.attempt
     }
 
-    /// Which try of the retry policy this is, from 1. An activity that was scheduled without a policy has one try.
+    /// Which try of the retry policy this is, from 1. An activity that was scheduled without a policy has one
+    /// try.
     ///
-    /// A store that implements only the required methods of `Provider` does not keep it: there it is always 1.
+    /// A store that implements only the required methods of `Provider` does not keep it: there it is always
+    /// 1.
     #[must_use]
     pub fn retry(&self) -> u32 {
         self.facts.step.number
     }
 
-    /// A key by which a remote service recognises a repetition: the same in every delivery and every retry of this step,
-    /// and different for every other step.
+    /// A key by which a remote service recognises a repetition: the same in every delivery and every retry of
+    /// this step, and different for every other step.
     ///
-    /// It is `{instance}/{execution}/{event id of the first try}`. An instance that is deleted and then started again
-    /// under the same id has the same keys: use another id if the new instance is to have its own effects. On a store
-    /// that implements only the required methods of `Provider`, each retry has a key of its own.
+    /// It is `{instance}/{execution}/{event id of the first try}`. An instance that is deleted and then
+    /// started again under the same id has the same keys: use another id if the new instance is to have its
+    /// own effects. On a store that implements only the required methods of `Provider`, each retry has a key
+    /// of its own.
     #[must_use]
     pub fn idempotency_key(&self) -> String {
         self.facts.step.idempotency_key(&self.facts.instance_id, self.facts.execution_id)

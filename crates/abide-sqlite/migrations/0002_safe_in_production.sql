@@ -169,8 +169,15 @@ ALTER TABLE counter ADD COLUMN route      INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE counter ADD COLUMN work_route INTEGER NOT NULL DEFAULT 0;
 UPDATE counter SET route = (SELECT max(no) FROM route), work_route = (SELECT coalesce(max(no), 0) FROM work_route);
 
--- Idempotency keys --------------------------------------------------------------------------------------------------------
+-- Idempotency keys ------------------------------------------------------------------------------------------
 
--- Which try of its step an activity is, and the event of the first one. NULL in the first try, and in rows of version 1.
+-- Which try of its step an activity is, and the event of the first one. NULL in the first try, and in rows of
+-- version 1.
 ALTER TABLE work ADD COLUMN first_try INTEGER;
 ALTER TABLE work ADD COLUMN try_no INTEGER;
+
+-- Starts of children tell who waits: beside the parent, the execution and the event that asked, in the
+-- columns that timers use. So the parent can be told even if the item cannot be read.
+UPDATE message SET execution = json_extract(item, '$.StartOrchestration.parent_execution_id'),
+                   event = json_extract(item, '$.StartOrchestration.parent_id')
+WHERE class = 1 AND parent IS NOT NULL AND json_valid(item);

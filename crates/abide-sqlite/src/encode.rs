@@ -4,7 +4,7 @@
 
 use abide_model::{Timestamp, WorkItem};
 use abide_provider::rows::{MessageClass, MessageRow, Starter, WorkRow};
-use abide_provider::{CommitRows, Operation, Rejection, StoreError};
+use abide_provider::{CommitRows, Operation, ParentLink, Rejection, StoreError};
 
 use crate::store::route::WorkRoute;
 use crate::text::Text;
@@ -15,8 +15,8 @@ pub(crate) struct EncodedMessage {
     pub(crate) to: String,
     pub(crate) visible_at: Option<Timestamp>,
     pub(crate) class: MessageClass,
-    /// Whose child it starts.
-    pub(crate) parent: Option<String>,
+    /// Who waits for the child that it starts.
+    pub(crate) parent: Option<ParentLink>,
     /// Name and version of what it starts.
     pub(crate) starter: Option<(String, String)>,
     pub(crate) json: String,
@@ -81,7 +81,7 @@ impl EncodedTurn {
 impl EncodedMessage {
     pub(crate) fn of(row: MessageRow, operation: Operation) -> Result<Self, StoreError> {
         let json = json(operation, &row.item)?;
-        let parent = row.parent().map(str::to_owned);
+        let parent = row.parent_link();
         let starter = Starter::of(&row.item);
         let starter = starter.map(|starter| (starter.orchestration_name, starter.orchestration_version));
         Ok(Self { to: row.to, visible_at: row.visible_at, class: row.class, parent, starter, json })

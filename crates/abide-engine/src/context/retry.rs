@@ -1,7 +1,7 @@
 //! Activities that are tried again.
 //!
-//! Every attempt is an ordinary activity in history, and every pause a timer. Nothing is asked for before
-//! the future is first polled. The tries are one step: each carries the event id of the first, and its number.
+//! Every attempt is an ordinary activity in history, and every pause a timer. Nothing is asked for before the
+//! future is first polled. The tries are one step: each carries the event id of the first, and its number.
 
 use std::future::{Future as _, poll_fn};
 use std::pin::Pin;

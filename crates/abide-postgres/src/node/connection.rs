@@ -79,6 +79,7 @@ pub(crate) const fn patience(sql: Sql) -> Duration {
         | Sql::NextMailboxDue
         | Sql::NextWorkDue
         | Sql::ReadOverview
+        | Sql::ParentsOfStarts
         | Sql::ReadStatuses
         | Sql::ReleaseTombstones
         | Sql::RenewInstances

@@ -151,6 +151,20 @@ impl MessageRow {
         }
     }
 
+    /// Who waits for the child that it starts, if it starts one. Numbers that no store can hold are left out:
+    /// they are those of no event.
+    #[must_use]
+    pub fn parent_link(&self) -> Option<ParentLink> {
+        self.parent()?;
+        let fitting = |number: Option<u64>| number.filter(|number| fits(*number).is_ok());
+        let link = Starter::of(&self.item)?.parent?;
+        Some(ParentLink {
+            execution_id: fitting(link.execution_id),
+            event_id: fitting(link.event_id),
+            ..link
+        })
+    }
+
     /// A message that a turn or a client sends: timers show when they fire, everything else at once.
     ///
     /// # Errors
@@ -234,7 +248,8 @@ impl WorkRow {
         Ok(Self { activity, session: session_id.clone(), tag: tag.clone(), retry: None, item })
     }
 
-    /// The same activity, with the try that the turn says it is. Those of a turn are in the order of their events.
+    /// The same activity, with the try that the turn says it is. Those of a turn are in the order of their
+    /// events.
     pub(super) fn with_retry(mut self, retries: &[Retry]) -> Self {
         let place = retries.binary_search_by_key(&self.activity.activity_id, |retry| retry.event_id).ok();
         self.retry = place.and_then(|place| retries.get(place)).map(|retry| retry.step);

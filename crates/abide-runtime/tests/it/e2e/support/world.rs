@@ -348,7 +348,8 @@ impl World {
         self.client().start_orchestration(instance, orchestration, input).await.unwrap();
     }
 
-    /// How an instance stands whose start nobody has taken up: a store with only the required methods does not see it.
+    /// How an instance stands whose start nobody has taken up: a store with only the required methods does
+    /// not see it.
     pub(crate) fn status_of_a_waiting_start(&self) -> OrchestrationStatus {
         if self.store.abilities().has(Ability::AtomicStarts) {
             OrchestrationStatus::Running { custom_status: None, custom_status_version: 0 }
