@@ -145,21 +145,3 @@ CREATE TYPE abide.work_offer AS (lease_ms bigint, nonces bigint[], near bigint, 
 ALTER TABLE abide.work ADD COLUMN first_try bigint, ADD COLUMN try_no integer;
 ALTER TYPE abide.new_work ADD ATTRIBUTE first_try bigint, ADD ATTRIBUTE try_no integer;
 ALTER TYPE abide.work_lease ADD ATTRIBUTE first_try bigint, ADD ATTRIBUTE try_no integer;
-
--- Starts of children tell who waits: beside the parent, the execution and the event that asked, in the
--- columns that timers use. So the parent can be told even if the item cannot be read.
-DO $$
-DECLARE
-    v_start record;
-BEGIN
-    FOR v_start IN SELECT m.no, m.item FROM abide.message AS m WHERE m.class = 1 AND m.parent IS NOT NULL LOOP
-        BEGIN
-            UPDATE abide.message
-            SET execution = (v_start.item::json -> 'StartOrchestration' ->> 'parent_execution_id')::bigint,
-                event = (v_start.item::json -> 'StartOrchestration' ->> 'parent_id')::bigint
-            WHERE no = v_start.no;
-        EXCEPTION WHEN data_exception THEN
-            NULL; -- It cannot be read: its parent is not told.
-        END;
-    END LOOP;
-END $$;

@@ -19,6 +19,8 @@ bugs! {
     RedeliveryLosesStep => "step_tries::test_every_delivery_tells_the_same_try";
     /// A call that waited for work is not told which try it is.
     WaitingCallNotToldTry => "step_tries::test_call_that_waits_is_told_which_try_it_is";
+    /// Activities of one lease call are told to be tries of one step.
+    OneStepPerCall => "step_tries::test_work_without_a_retry_is_a_first_try";
 }
 
 fn forget(lease: &mut WorkLease) {
@@ -71,6 +73,18 @@ impl Bug for WaitingCallNotToldTry {
         let mut leases = store.lease_work(request).await?;
         if waits {
             leases.iter_mut().for_each(forget);
+        }
+        Ok(leases)
+    }
+}
+
+#[async_trait]
+impl Bug for OneStepPerCall {
+    async fn lease_work(&self, store: &Store, request: LeaseWork) -> StoreAnswer<Vec<WorkLease>> {
+        let mut leases = store.lease_work(request).await?;
+        if let Some(first) = leases.first().map(|lease| lease.step) {
+            let later = leases.iter_mut().skip(1).filter(|lease| lease.step.number == 1);
+            later.for_each(|lease| lease.step = first);
         }
         Ok(leases)
     }

@@ -9,6 +9,8 @@ use abide::client::{Description, InstanceState};
 use abide::prelude::*;
 use abide::providers::Ability;
 use abide::providers::memory::InMemoryProvider;
+use abide::seams::Clock as _;
+use abide_host::SystemClock;
 
 /// Lengths of time as a word, and the id of the node that runs the test as another: they differ from run to
 /// run.
@@ -49,13 +51,14 @@ fn plain(description: &Description) -> String {
 
 /// A description that is as wanted, once it is.
 async fn once(client: &Client, instance: &str, wanted: impl Fn(&Description) -> bool) -> Description {
+    let clock = SystemClock::new();
     for _ in 0..600 {
         if let Ok(description) = client.describe(instance).await
             && wanted(&description)
         {
             return description;
         }
-        tokio::time::sleep(Duration::from_millis(50)).await;
+        clock.sleep_until(clock.monotonic() + Duration::from_millis(50)).await;
     }
     panic!("it does not become so: {:#?}", client.describe(instance).await)
 }
