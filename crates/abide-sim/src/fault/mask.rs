@@ -5,7 +5,7 @@ use abide_provider::{
 };
 
 /// What can be taken away. An ability that is not here yet is never left when something is.
-const KNOWN: [Ability; 17] = [
+const KNOWN: [Ability; 18] = [
     Ability::Parking,
     Ability::FusedSteps,
     Ability::PushedCancellations,
@@ -22,6 +22,7 @@ const KNOWN: [Ability; 17] = [
     Ability::Serving,
     Ability::Blocking,
     Ability::Nodes,
+    Ability::Overviews,
     Ability::StepTries,
 ];
 
