@@ -45,7 +45,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let first = OrchestrationRegistry::builder().register("Greet", greet_v1).build();
     let runtime = Runtime::start_with_store(store.clone(), none.clone(), first.clone()).await;
     client.start_orchestration("old", "Greet", "Ada").await?;
-    while client.get_orchestration_status("old").await? == OrchestrationStatus::NotFound {
+    while client.read_execution_history("old", 1).await?.is_empty() {
         tokio::task::yield_now().await;
     }
     runtime.shutdown(None).await;
