@@ -14,9 +14,9 @@ use abide_model::{
 use abide_provider::{
     Abilities, BlockInstance, BlockedCounts, BlockedInstance, Changes, Committed, DeleteInstanceResult,
     Enqueue, ErrorKind, ExecutionInfo, FinishedWork, HoldWork, InstanceFilter, InstanceInfo, InstanceLease,
-    InstancePage, InstanceQuery, InstanceTree, Lane, LeaseInstances, LeaseWork, Node, NodeAnnouncement,
-    Operation, OrchestrationItem, OrphanFilter, ProviderError, QueueDepths, Rejection, Retention, Start,
-    StolenLeases, StoreError, SystemMetrics, TurnCommit, WorkLease,
+    InstanceOverview, InstancePage, InstanceQuery, InstanceTree, Lane, LeaseInstances, LeaseWork, Node,
+    NodeAnnouncement, Operation, OrchestrationItem, OrphanFilter, ProviderError, QueueDepths, Rejection,
+    Retention, Start, StolenLeases, StoreError, SystemMetrics, TurnCommit, WorkLease,
 };
 use async_trait::async_trait;
 
@@ -255,6 +255,10 @@ pub(crate) trait Bug: Send + Sync {
 
     async fn read_blocks(&self, store: &Store, instance: &str) -> StoreAnswer<Vec<BlockedInstance>> {
         store.read_blocks(instance).await
+    }
+
+    async fn read_overview(&self, store: &Store, instance: &str) -> StoreAnswer<Option<InstanceOverview>> {
+        store.read_overview(instance).await
     }
 
     async fn announce_node(&self, store: &Store, node: NodeAnnouncement) -> StoreAnswer<()> {

@@ -11,10 +11,11 @@ use abide_model::{
 use abide_provider::{
     Abilities, Authority, BlockInstance, BlockedCounts, BlockedInstance, Changes, Committed, Consumed,
     DeleteInstanceResult, DispatcherCapabilityFilter, Enqueue, ExecutionInfo, ExecutionMetadata,
-    FinishedWork, HoldWork, InstanceFilter, InstanceInfo, InstanceLease, InstancePage, InstanceQuery,
-    InstanceTree, Lane, LeaseInstances, LeaseWork, Node, NodeAnnouncement, Operation, OrchestrationItem,
-    OrphanFilter, Provider, ProviderAdmin, ProviderError, QueueDepths, Retention, SessionFetchConfig, Start,
-    StolenLeases, StoreError, SystemMetrics, TagFilter, Turn, TurnCommit, WorkLease,
+    FinishedWork, HoldWork, InstanceFilter, InstanceInfo, InstanceLease, InstanceOverview, InstancePage,
+    InstanceQuery, InstanceTree, Lane, LeaseInstances, LeaseWork, Node, NodeAnnouncement, Operation,
+    OrchestrationItem, OrphanFilter, Provider, ProviderAdmin, ProviderError, QueueDepths, Retention,
+    SessionFetchConfig, Start, StolenLeases, StoreError, SystemMetrics, TagFilter, Turn, TurnCommit,
+    WorkLease,
 };
 use async_trait::async_trait;
 
@@ -88,8 +89,10 @@ impl Provider for Broken {
             execution_id,
             events: history_delta,
             worker_items,
+            retries: Vec::new(),
             orchestrator_items,
             timer_slack: Duration::ZERO,
+            waiting: None,
             metadata,
             cancelled_activities,
             removed_timers: Vec::new(),
@@ -286,6 +289,10 @@ impl Provider for Broken {
 
     async fn read_blocks(&self, instance: &str) -> StoreAnswer<Vec<BlockedInstance>> {
         self.bug().read_blocks(&self.store, instance).await
+    }
+
+    async fn read_overview(&self, instance: &str) -> StoreAnswer<Option<InstanceOverview>> {
+        self.bug().read_overview(&self.store, instance).await
     }
 
     async fn announce_node(&self, node: NodeAnnouncement) -> StoreAnswer<()> {

@@ -29,12 +29,10 @@ impl Activity {
     /// The activity that runs in this context.
     #[must_use]
     pub fn of(ctx: &ActivityContext) -> Self {
-        let key = ctx.idempotency_key();
-        let event = key.rsplit('/').next().and_then(|event| event.parse().ok());
         Self {
             instance: ctx.instance_id().to_owned(),
             execution: ctx.execution_id(),
-            event: event.unwrap_or_default(),
+            event: ctx.activity_id(),
         }
     }
 }

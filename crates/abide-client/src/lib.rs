@@ -15,8 +15,9 @@
 //! let client = Client::new(Arc::new(InMemoryProvider::new()));
 //! client.start_orchestration("order-1", "Ship", "two boxes").await?;
 //!
-//! // No runtime has taken it up yet.
-//! assert_eq!(client.get_orchestration_status("order-1").await?, OrchestrationStatus::NotFound);
+//! // No runtime has taken it up yet, but it is there.
+//! let status = client.get_orchestration_status("order-1").await?;
+//! assert!(matches!(status, OrchestrationStatus::Running { .. }));
 //! let ended = client.wait_for_orchestration("order-1", Duration::from_millis(5)).await;
 //! assert!(matches!(ended, Err(ClientError::Timeout)));
 //! # Ok::<(), ClientError>(())
@@ -39,6 +40,7 @@ mod start;
 mod start_request;
 
 mod blocked;
+mod describe;
 mod query;
 mod wait;
 
@@ -47,6 +49,7 @@ mod manage;
 mod error;
 
 pub use client::{Client, ClientBuilder};
+pub use describe::{Description, InstanceState, OperationDescription};
 pub use error::{ClientError, StartError};
 pub use manage::Instances;
 pub use start_request::{StartRequest, Started};

@@ -8,7 +8,9 @@ use serde::de::DeserializeOwned;
 use crate::{Client, ClientError};
 
 impl Client {
-    /// Where an instance stands. One that nobody has taken up yet is [`OrchestrationStatus::NotFound`].
+    /// Where an instance stands. It is running from the moment its start was acknowledged, also if no node
+    /// has taken it up yet. On a store that implements only the required methods of `Provider`, an instance
+    /// is [`OrchestrationStatus::NotFound`] until its first turn is committed.
     ///
     /// # Errors
     ///

@@ -108,6 +108,8 @@ areas! {
     prune_with_commit;
     /// A finished activity and the turn that takes its result, in one commit.
     fused_steps;
+    /// Which try of its step an activity is.
+    step_tries;
     /// A lease call that finds nothing waits in the store, and is served when there is something.
     parking;
     /// When something becomes leasable by the passing of time alone.
@@ -126,6 +128,8 @@ areas! {
     incarnations;
     /// Rows that cannot be read harm nobody else.
     unreadable_rows;
+    /// Starts of children that cannot be read: whoever waits for the child is told.
+    lost_starts;
     /// Mail for instances that do not exist harms nobody.
     orphan_mail;
     /// Instances page by page: filtered, in order, with what a person wants to see.
@@ -140,6 +144,8 @@ areas! {
     blocking;
     /// Nodes announce what they serve.
     nodes;
+    /// One instance at a glance: what it waits for, without its history.
+    overviews;
 }
 
 /// The same functions where programs written for the older layout look for them: most at the root, the rest in modules.

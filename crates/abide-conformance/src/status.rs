@@ -1,6 +1,7 @@
 //! How an instance stands, for those who look at it.
 
 use abide_model::{ConfigErrorKind, ErrorDetails, OrchestrationStatus};
+use abide_provider::Ability;
 
 use crate::factory::Hook;
 use crate::multi_execution::continue_as_new_into;
@@ -11,6 +12,9 @@ use crate::{EventKind, ProviderFactory};
 area! {
     status;
     test_status_of_what_is_no_instance;
+    test_status_of_a_start_that_waits: Need::Ability(Ability::AtomicStarts);
+    test_status_of_a_child_that_waits: Need::Ability(Ability::AtomicStarts);
+    test_status_of_a_start_that_was_deleted: Need::Ability(Ability::AtomicStarts), Administration;
     test_status_of_one_that_runs;
     test_status_of_one_that_completed;
     test_status_of_one_that_failed;
@@ -21,18 +25,49 @@ area! {
     test_status_of_a_failure_that_cannot_be_read: Need::Hook(Hook::CorruptHistory);
 }
 
-/// What has mail, or a start in the queue, or a turn that runs, is no instance yet.
+/// What has mail, but nothing that starts it, is no instance.
 pub async fn test_status_of_what_is_no_instance<F: ProviderFactory>(factory: &F) {
     let store = Subject::new(factory).await;
     store.post(signal("mail", "early")).await;
     assert_eq!(status(&store, "mail").await, OrchestrationStatus::NotFound);
-    store.post(start("queued")).await;
-    assert_eq!(status(&store, "queued").await, OrchestrationStatus::NotFound);
-    let turn = store.fetch("queued").await;
-    assert_eq!(status(&store, "queued").await, OrchestrationStatus::NotFound);
-    store.ack(&turn.token, Ack::first("queued")).await;
-    assert_eq!(status(&store, "queued").await, running(None, 0));
+    store.create("other").await;
+    assert_eq!(status(&store, "mail").await, OrchestrationStatus::NotFound, "another instance runs");
     assert_eq!(status(&store, "unknown").await, OrchestrationStatus::NotFound);
+}
+
+/// It runs from the moment its start is acknowledged: while that waits in the queue, visible or not, and
+/// during the first turn.
+pub async fn test_status_of_a_start_that_waits<F: ProviderFactory>(factory: &F) {
+    let store = Subject::new(factory).await;
+    store.post(signal("queued", "early")).await;
+    store.post(start("queued")).await;
+    assert_eq!(status(&store, "queued").await, running(None, 0), "its start waits");
+    let turn = store.fetch("queued").await;
+    assert_eq!(status(&store, "queued").await, running(None, 0), "its first turn runs");
+    store.ack(&turn.token, Ack::first("queued")).await;
+    assert_eq!(status(&store, "queued").await, running(None, 0), "its first turn is committed");
+
+    let delay = Some(std::time::Duration::from_secs(3_600));
+    store.enqueue_for_orchestrator(start("later"), delay).await.expect("a start is enqueued");
+    assert_eq!(status(&store, "later").await, running(None, 0), "its start is delayed");
+    assert_eq!(status(&store, "unknown").await, OrchestrationStatus::NotFound);
+}
+
+/// So does a child whose start a turn has sent.
+pub async fn test_status_of_a_child_that_waits<F: ProviderFactory>(factory: &F) {
+    let store = Subject::new(factory).await;
+    store.begin(Ack::first("a").signalled(2).mail(start("a::child"))).await;
+    assert_eq!(status(&store, "a::child").await, running(None, 0));
+}
+
+/// What was deleted before its first turn is not there.
+pub async fn test_status_of_a_start_that_was_deleted<F: ProviderFactory>(factory: &F) {
+    let store = Subject::new(factory).await;
+    store.post(start("a")).await;
+    assert_eq!(status(&store, "a").await, running(None, 0));
+    let deleted = store.admin().delete_instances_atomic(&["a".to_owned()], true).await;
+    deleted.expect("by force, mail is deleted too");
+    assert_eq!(status(&store, "a").await, OrchestrationStatus::NotFound);
 }
 
 /// It runs from its first turn to its last, with or without mail, whether or not a turn of it runs.

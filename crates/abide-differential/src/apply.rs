@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use abide_model::WorkItem;
 use abide_provider::{
-    Authority, BlockInstance, Enqueue, FinishedWork, HoldWork, InstanceLease, InstancePage, Lane,
-    LeaseInstances, LeaseWork, OrchestrationItem, Provider, ProviderError, RequestKey, StoreError,
+    Authority, BlockInstance, Enqueue, FinishedWork, HoldWork, InstanceLease, InstanceOverview, InstancePage,
+    Lane, LeaseInstances, LeaseWork, OrchestrationItem, Provider, ProviderError, RequestKey, StoreError,
     TurnCommit, WorkLease,
 };
 
@@ -242,6 +242,10 @@ impl Caller<'_> {
                 None => Answer::default(),
             },
             ReadOp::Status { instance } => Answer::of(provider.read_status(instance).await),
+            ReadOp::Overview { instance } => {
+                let overview = provider.read_overview(instance).await;
+                Answer::of(overview.map(|overview| overview.map(without_names_and_clock)))
+            }
             ReadOp::CustomStatus { instance, last_seen } => {
                 Answer::of(provider.get_custom_status(instance, *last_seen).await)
             }
@@ -262,6 +266,16 @@ impl Caller<'_> {
         }
         Some(lease)
     }
+}
+
+/// Which node holds a lease only some stores can tell, and the clock of some is not that of the sequence.
+fn without_names_and_clock(mut overview: InstanceOverview) -> InstanceOverview {
+    overview.store_time = None;
+    let leases = overview.work.iter_mut().filter_map(|work| work.lease.as_mut()).chain(&mut overview.lease);
+    for lease in leases {
+        lease.node = None;
+    }
+    overview
 }
 
 type Fetched = Option<(OrchestrationItem, String, u32)>;

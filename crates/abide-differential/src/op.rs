@@ -190,6 +190,9 @@ pub(crate) enum ReadOp {
     Status {
         instance: String,
     },
+    Overview {
+        instance: String,
+    },
     CustomStatus {
         instance: String,
         last_seen: u64,

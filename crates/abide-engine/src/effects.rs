@@ -7,7 +7,9 @@
 
 use std::collections::BTreeMap;
 
-use abide_model::{ErrorDetails, EventId, ScheduledActivityIdentifier, WorkItem, build_child_instance_id};
+use abide_model::{
+    ErrorDetails, EventId, Retry, ScheduledActivityIdentifier, StepTry, WorkItem, build_child_instance_id,
+};
 
 use crate::ask::Family;
 use crate::ending::ParentLink;
@@ -19,6 +21,8 @@ use crate::turn::Identity;
 pub(crate) struct Effects {
     /// Boxed, as what goes out: a node of the tree has room for eleven, and most turns have one.
     activities: BTreeMap<EventId, Box<WorkItem>>,
+    /// Those activities that are not the first try of their step.
+    retries: BTreeMap<EventId, StepTry>,
     /// Timers and starts, in the order they were asked for.
     outgoing: BTreeMap<EventId, Box<WorkItem>>,
     /// Cancels of children that were started in this turn, by the event that started them.
@@ -38,12 +42,18 @@ impl Effects {
         queue.insert(id, Box::new(item));
     }
 
+    /// Notes which try of its step an activity is that was set in motion.
+    pub(crate) fn note_retry(&mut self, id: EventId, step: StepTry) {
+        self.retries.insert(id, step);
+    }
+
     /// Takes back what an ask set in motion. A child is sent a cancel with `reason`: ahead of its start if it
     /// is started in this turn.
     pub(crate) fn take_back(&mut self, who: &Identity, id: EventId, ask: &OpenAsk, reason: &str) {
         match ask.family {
             Family::Activity => {
                 self.activities.remove(&id);
+                self.retries.remove(&id);
                 self.cancelled_activities.push(id);
             }
             Family::Timer => {
@@ -91,6 +101,7 @@ impl Effects {
         orchestrator.extend(self.replies);
         Items {
             worker: self.activities.into_values().map(|item| *item).collect(),
+            retries: self.retries.into_iter().map(|(id, step)| Retry { event_id: id.get(), step }).collect(),
             orchestrator,
             unaddressed: self.unaddressed.into_iter().map(|place| before.saturating_add(place)).collect(),
             cancelled_activities: self
@@ -111,6 +122,7 @@ impl Effects {
 #[derive(Debug)]
 pub(crate) struct Items {
     pub(crate) worker: Vec<WorkItem>,
+    pub(crate) retries: Vec<Retry>,
     pub(crate) orchestrator: Vec<WorkItem>,
     pub(crate) unaddressed: Vec<usize>,
     pub(crate) cancelled_activities: Vec<ScheduledActivityIdentifier>,

@@ -175,14 +175,14 @@ impl Execution {
     ///
     /// If history already says how it ended, that stands, and the fault is only remembered. Otherwise the
     /// rest of the history still counts for what is open: it must be cancelled.
-    pub(crate) fn fail(&mut self, Fault(details): Fault) {
+    pub(crate) fn fail(&mut self, Fault { details, event_id }: Fault) {
         self.put_program_away();
         self.pending.clear();
         let rest = self.journal.skip_rest();
         if let Some(outcome) = rest.iter().find_map(recorded_outcome) {
             // The engine may have given up for the same reason when that end was recorded.
             if !matches!(&outcome, Outcome::Failed { details: then } if *then == details) {
-                self.mismatch.get_or_insert(details);
+                self.mismatch.get_or_insert_with(|| Box::new(details));
             }
             self.ended = Some(outcome);
             return;
@@ -191,7 +191,10 @@ impl Execution {
             self.absorb(&event);
         }
         if self.live.is_none() {
-            self.mismatch.get_or_insert_with(|| details.clone());
+            self.mismatch.get_or_insert_with(|| Box::new(details.clone()));
+        }
+        if !self.ending.as_ref().is_some_and(Ending::stands) {
+            self.fault_event_id = event_id;
         }
         self.overrule(Ending { verdict: Verdict::Failed(details), decided_by: DecidedBy::Engine });
     }
@@ -207,7 +210,7 @@ impl Execution {
     /// An ask of the last poll breaks a limit: whatever else the code decided in that poll, it fails.
     pub(crate) fn break_limit(&mut self, message: String) {
         self.pending.clear();
-        self.overrule(Ending::failed(fault::limit(message).0));
+        self.overrule(Ending::failed(fault::limit(message).details));
     }
 
     /// Goes on when the outcome is decided and all asks are settled.
@@ -287,14 +290,14 @@ impl Execution {
         };
         if !agrees && !self.policy.allows(Leniency::EarlyReturn) {
             let fault = fault::ended_differently(&self.outcome(), event);
-            self.mismatch.get_or_insert(fault.0);
+            self.mismatch.get_or_insert_with(|| Box::new(fault.details));
         }
         self.put_program_away();
         let rest = self.journal.skip_rest();
         if let Some(event) = rest.get(1)
             && !self.policy.allows(Leniency::RowsAfterEnd)
         {
-            self.mismatch.get_or_insert(fault::after_the_end(event).0);
+            self.mismatch.get_or_insert_with(|| Box::new(fault::after_the_end(event).details));
         }
         self.ended = Some(recorded);
         Progress::Again
@@ -321,7 +324,7 @@ impl Execution {
         }
         let end = Entry::new(ending.event());
         written = written.and_then(|()| self.journal.append(&self.who, live.now, end));
-        if let Err(Fault(details)) = written {
+        if let Err(Fault { details, .. }) = written {
             ending = Ending::failed(details);
         }
         self.tell_those_who_wait(ending);

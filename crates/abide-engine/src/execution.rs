@@ -60,8 +60,10 @@ pub struct Execution {
     pub(crate) ending: Option<Ending>,
     /// How it ended: recorded.
     pub(crate) ended: Option<Outcome>,
-    /// Why history and code do not fit, if they do not.
-    pub(crate) mismatch: Option<ErrorDetails>,
+    /// Why history and code do not fit, if they do not. Boxed: what sleeps is to be small.
+    pub(crate) mismatch: Option<Box<ErrorDetails>>,
+    /// The event at which history and code differ, if the execution ends for that.
+    pub(crate) fault_event_id: Option<u64>,
     pub(crate) notices: Vec<Notice>,
     /// Whether the last turn left it waiting for nothing: only the turn that enters this state says so.
     waited_for_nothing: bool,
@@ -164,6 +166,7 @@ impl Execution {
             ending: None,
             ended: None,
             mismatch: None,
+            fault_event_id: None,
             notices: Vec::new(),
             waited_for_nothing: false,
             live: None,
@@ -269,8 +272,8 @@ impl Execution {
     /// Why the code does not fit the history that was replayed, if it does not. An execution that is still
     /// running fails for it at its next turn; one that has ended cannot be failed any more.
     #[must_use]
-    pub const fn mismatch(&self) -> Option<&ErrorDetails> {
-        self.mismatch.as_ref()
+    pub fn mismatch(&self) -> Option<&ErrorDetails> {
+        self.mismatch.as_deref()
     }
 
     /// Whose execution this is.
@@ -418,6 +421,7 @@ impl Execution {
             Some(live) => (live.effects, live.consumed, live.custom_status, live.prune),
             None => (Effects::default(), Vec::new(), None, None),
         };
+        let waiting = self.waiting(&outcome);
         let items = effects.into_items(&self.who);
         let stats = TurnStats {
             events_replayed: self.journal.take_read_count(),
@@ -427,8 +431,11 @@ impl Execution {
         TurnOutput {
             outcome,
             waits_for_nothing,
+            fault_event_id: self.fault_event_id,
+            waiting,
             events: self.journal.take_appended(),
             worker_items: items.worker,
+            retries: items.retries,
             orchestrator_items: items.orchestrator,
             unaddressed: items.unaddressed,
             cancelled_activities: items.cancelled_activities,

@@ -15,7 +15,23 @@ use crate::window::Foreign;
 
 /// The execution cannot go on.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Fault(pub(crate) ErrorDetails);
+pub(crate) struct Fault {
+    pub(crate) details: ErrorDetails,
+    /// The event at which history and code differ, if the fault is about one.
+    pub(crate) event_id: Option<u64>,
+}
+
+impl Fault {
+    /// A fault that is not about an event.
+    pub(crate) const fn of(details: ErrorDetails) -> Self {
+        Self { details, event_id: None }
+    }
+
+    const fn at(mut self, event_id: u64) -> Self {
+        self.event_id = Some(event_id);
+        self
+    }
+}
 
 /// What to do when the code is not what it was.
 const REDEPLOY: &str = "The code was changed in a way its running executions cannot follow: restore it, or \
@@ -148,6 +164,7 @@ pub(crate) fn wrong_kind_of_message(id: EventId, expected: Family, got: Family) 
         expected.name(),
         got.name()
     ))
+    .at(id.get())
 }
 
 /// The history does not begin with the start.
@@ -189,12 +206,12 @@ pub(crate) fn after_the_end(event: &Event) -> Fault {
 
 /// An ask exceeds a limit.
 pub(crate) fn limit(message: String) -> Fault {
-    Fault(ErrorDetails::orchestration_failed(message))
+    Fault::of(ErrorDetails::orchestration_failed(message))
 }
 
 /// The engine contradicts itself. Better to say so than to go on and lose something.
 pub(crate) fn internal(what: &str) -> Fault {
-    Fault(ErrorDetails::Infrastructure {
+    Fault::of(ErrorDetails::Infrastructure {
         operation: "replay".to_owned(),
         message: format!("a bug in abide: {what}; please report it with this history"),
         retryable: false,
@@ -217,7 +234,7 @@ pub(crate) fn foreign(what: Foreign) -> Fault {
 
 /// The code wakes itself for ever.
 pub(crate) fn spinning() -> Fault {
-    Fault(ErrorDetails::Infrastructure {
+    Fault::of(ErrorDetails::Infrastructure {
         operation: "quiescence_loop".to_owned(),
         message: format!(
             "quiescence loop exceeded {MAX_SELF_WAKES_PER_ARRIVAL} iterations\n  The orchestration was polled \
@@ -235,6 +252,7 @@ fn mismatch(text: &str, event: &Event, what: &str, advice: &str) -> Fault {
         "{text}\n  at event {event_id} of execution {execution_id} of instance '{instance_id}', recorded by \
          version {duroxide_version}\n  {what}\n  {advice}"
     ))
+    .at(*event_id)
 }
 
 /// Both sides, for texts that do not name them.
@@ -243,7 +261,7 @@ fn history_holds(event: &Event, code: &str) -> String {
 }
 
 fn nondeterminism(message: String) -> Fault {
-    Fault(ErrorDetails::Configuration {
+    Fault::of(ErrorDetails::Configuration {
         kind: ConfigErrorKind::Nondeterminism,
         resource: String::new(),
         message: Some(message),

@@ -6,10 +6,10 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use abide_model::{ErrorDetails, ScheduleKind};
+use abide_model::{ErrorDetails, EventId, ScheduleKind};
 
 use crate::ask::Family;
-use crate::tape::{Answer, TagRefused, Tape};
+use crate::tape::{Answer, TagRefused, Tape, Try};
 use crate::token::Token;
 
 /// Something an orchestration asked for: an activity, a timer, an event, a child.
@@ -52,6 +52,25 @@ impl<T> DurableFuture<T> {
     ) -> Self {
         let claim = Claim { tape: Arc::clone(tape), state: ClaimState::Answered(family, Some(answer)) };
         Self { claim, convert: Some(Box::new(convert)) }
+    }
+}
+
+impl<T> DurableFuture<T> {
+    /// Notes which try of a retried activity this is, or which one it follows. To be called as soon as it is
+    /// made.
+    pub(crate) fn noting_try(self, attempt: Try) -> Self {
+        if let ClaimState::Waiting(token) = self.claim.state {
+            self.claim.tape.note_try(token, attempt);
+        }
+        self
+    }
+
+    /// The event that records what was asked for, while the future waits and once the event is written.
+    pub(crate) fn event_id(&self) -> Option<EventId> {
+        match self.claim.state {
+            ClaimState::Waiting(token) => self.claim.tape.event_of(token),
+            ClaimState::Void | ClaimState::Answered(..) | ClaimState::Done => None,
+        }
     }
 }
 

@@ -19,6 +19,7 @@ const _: () = assert!(MOSTLY_APPENDED * size_of::<Event>() <= 1_032);
 pub(crate) struct Journal {
     unread: VecDeque<Event>,
     last: Option<EventId>,
+    last_time_ms: u64,
     appended: Vec<Event>,
     read: u64,
 }
@@ -62,6 +63,7 @@ impl Journal {
             return Err(fault::of_another_execution(event, who));
         }
         self.last = Some(id);
+        self.last_time_ms = event.timestamp_ms;
         self.read = self.read.saturating_add(1);
         let event = self.unread.pop_front();
         if self.unread.is_empty() {
@@ -92,6 +94,7 @@ impl Journal {
         let Entry { kind, source } = entry;
         let event = Event::recorded(id.get(), who.instance.as_str(), who.execution_id, now, kind);
         self.last = Some(id);
+        self.last_time_ms = now.as_millis();
         Ok(match source {
             Some(source) => event.with_source(source.get()),
             None => event,
@@ -115,6 +118,11 @@ impl Journal {
     /// Whether the execution has no events at all, recorded or new.
     pub(crate) fn is_empty(&self) -> bool {
         self.last.is_none() && self.unread.is_empty()
+    }
+
+    /// When the last event was recorded.
+    pub(crate) const fn last_time_ms(&self) -> u64 {
+        self.last_time_ms
     }
 
     /// How many events were taken from history since the last call.

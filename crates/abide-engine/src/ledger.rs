@@ -105,6 +105,16 @@ impl Ledger {
         self.awaited > 0
     }
 
+    /// How many open asks have a future that waits.
+    pub(crate) fn awaited_count(&self) -> u64 {
+        u64::try_from(self.awaited).unwrap_or(u64::MAX)
+    }
+
+    /// The open asks that have a future that waits, ascending.
+    pub(crate) fn awaited(&self) -> impl Iterator<Item = (EventId, &OpenAsk, Token)> {
+        self.open.iter().filter_map(|(id, ask)| ask.token.map(|token| (*id, ask, token)))
+    }
+
     pub(crate) fn is_awaited(&self, id: EventId) -> bool {
         self.open.get(&id).is_some_and(|ask| ask.token.is_some())
     }

@@ -90,6 +90,7 @@ mod program;
 mod signals;
 mod tape;
 mod token;
+mod waiting;
 mod window;
 
 mod fault;

@@ -28,7 +28,7 @@ pub fn condemn(input: TurnInput, details: ErrorDetails) -> TurnOutput {
     execution.live = Some(Live::new(mail, now).into());
     let begun = if is_new { execution.take_start().err() } else { None };
     // A start that cannot even be recorded is the better explanation.
-    execution.fail(begun.unwrap_or(Fault(details)));
+    execution.fail(begun.unwrap_or_else(|| Fault::of(details)));
     execution.run();
     execution.finish_turn()
 }

@@ -15,7 +15,7 @@ use crate::journal::Entry;
 use crate::ledger::OpenAsk;
 use crate::policy::{Leniency, Policy};
 use crate::role::{Asked, Role, role};
-use crate::tape::{Answered, Dropped};
+use crate::tape::{Answered, Bound, Dropped};
 use crate::token::Token;
 use crate::turn::StatusUpdate;
 
@@ -260,11 +260,14 @@ impl Execution {
     fn record_ask(&mut self, ask: Ask) -> Result<(), Fault> {
         let Some(live) = &mut self.live else { return Err(fault::internal("an ask outside of a turn")) };
         let place = Place { execution_id: self.who.execution_id, id: self.journal.next_id()?, now: live.now };
-        let token = ask.token;
+        let (token, retry) = (ask.token, ask.retry());
         live.payload_bytes = live.payload_bytes.saturating_add(payload::bytes(&ask));
         let recorded = record(ask, place);
         if let Some(work) = effect::work(&recorded, place.id, &self.who) {
             live.effects.set_in_motion(place.id, work);
+        }
+        if let Some(step) = retry {
+            live.effects.note_retry(place.id, step);
         }
         if let EventKind::CustomStatusUpdated { status } = &recorded.kind {
             live.custom_status = Some(status.clone().map_or(StatusUpdate::Reset, StatusUpdate::Set));
@@ -322,7 +325,8 @@ impl Execution {
         if dropped {
             self.note_bound_drop(id, family, Answered::No);
         } else {
-            self.tape.bind(token, id);
+            let due_ms = if let EventKind::TimerCreated { fire_at_ms } = event.kind { fire_at_ms } else { 0 };
+            self.tape.bind(token, Bound { id, since_ms: event.timestamp_ms, due_ms });
         }
     }
 }

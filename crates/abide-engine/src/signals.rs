@@ -106,6 +106,12 @@ impl Queues {
         }
     }
 
+    /// The queues that hold messages which the code has not read, by name, and how many.
+    pub(crate) fn unread_counts(&self) -> impl Iterator<Item = (&str, usize)> {
+        let counts = self.queues.iter().map(|(name, queue)| (name.as_str(), queue.unread.len()));
+        counts.filter(|(_, unread)| *unread > 0)
+    }
+
     /// The messages nobody read, in the order they came.
     pub(crate) fn unread(&self) -> Vec<(String, String)> {
         let mut unread: Vec<_> = self

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use abide_model::{
-    ErrorDetails, Event, ExecutionStatus, KvEntry, PruneOptions, ScheduledActivityIdentifier, Timestamp,
-    WorkItem,
+    ErrorDetails, Event, ExecutionStatus, KvEntry, PruneOptions, Retry, ScheduledActivityIdentifier,
+    Timestamp, WorkItem,
 };
 
 use crate::notice::{LogLine, Notice};
@@ -103,10 +103,17 @@ pub struct TurnOutput {
     /// Whether the execution is running and nothing that could arrive would resume its code (see
     /// [`Execution::waits_for_nothing`](crate::Execution::waits_for_nothing)).
     pub waits_for_nothing: bool,
+    /// The event at which history and code differ, if the execution failed for that.
+    pub fault_event_id: Option<u64>,
+    /// What the execution waits for now, in the form of [`Waiting`](abide_model::Waiting); `None` if it
+    /// ended.
+    pub waiting: Option<String>,
     /// Events to append, in order, numbered on from the history.
     pub events: Vec<Event>,
     /// Activities to enqueue for workers.
     pub worker_items: Vec<WorkItem>,
+    /// Those of them that are not the first try of their step, by the event that scheduled them, ascending.
+    pub retries: Vec<Retry>,
     /// Messages to enqueue for orchestrations: timers (visible when they fire), starts of children and
     /// detached instances, cancels of children, the result for the parent, the successor's start.
     pub orchestrator_items: Vec<WorkItem>,

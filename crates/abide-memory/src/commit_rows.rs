@@ -78,6 +78,7 @@ impl Instance {
             executions: BTreeMap::new(),
             custom_status: None,
             custom_status_version: 0,
+            waiting: None,
             created: now,
             updated: now,
         }
@@ -97,6 +98,7 @@ impl Instance {
             self.custom_status = status.clone().into_value();
             self.custom_status_version = self.custom_status_version.saturating_add(1);
         }
+        self.waiting.clone_from(&row.waiting);
         self.updated = now;
     }
 }

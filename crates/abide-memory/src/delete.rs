@@ -120,8 +120,9 @@ impl State {
 
     /// Starts in the queue of children whose parent is deleted: they would come to life as orphans.
     fn unborn_children(&self, doomed: &BTreeSet<String>) -> BTreeSet<u64> {
-        let is_unborn =
-            |message: &Message| message.parent.as_ref().is_some_and(|parent| doomed.contains(parent));
+        let is_unborn = |message: &Message| {
+            message.parent.as_ref().is_some_and(|parent| doomed.contains(&parent.instance))
+        };
         self.messages.iter().filter(|(_, message)| is_unborn(message)).map(|(number, _)| *number).collect()
     }
 

@@ -11,7 +11,7 @@
 
 use std::collections::BTreeMap;
 
-use abide_model::{KvEntry, Timestamp};
+use abide_model::{KvEntry, StepTry, Timestamp};
 use abide_provider::Refusals;
 use abide_provider::rows::MessageClass;
 
@@ -66,6 +66,8 @@ pub struct InstanceDump {
     pub custom_status: Option<String>,
     /// How often it said something.
     pub custom_status_version: u64,
+    /// What it waits for.
+    pub waiting: Option<String>,
     /// When it was created, in milliseconds since the epoch.
     pub created: u64,
     /// When it was last committed, in milliseconds since the epoch.
@@ -127,6 +129,8 @@ pub struct WorkDump {
     pub execution: u64,
     /// By which event.
     pub activity: u64,
+    /// Which try of its step it is, and by which event the first was scheduled.
+    pub step: Option<StepTry>,
     /// Its session.
     pub session: Option<String>,
     /// Its tag.
@@ -266,6 +270,7 @@ impl InstanceDump {
             status: current.map(|execution| execution.status.to_string()),
             pin: current.and_then(|execution| execution.pin.as_ref()).map(ToString::to_string),
             custom_status: instance.custom_status.clone(),
+            waiting: instance.waiting.clone(),
             custom_status_version: instance.custom_status_version,
             created: instance.created.as_millis(),
             updated: instance.updated.as_millis(),
@@ -307,6 +312,7 @@ impl WorkDump {
             instance: work.activity.instance.clone(),
             execution: work.activity.execution_id,
             activity: work.activity.activity_id,
+            step: Some(work.step),
             session: work.session.clone(),
             tag: work.tag.clone(),
             visible_at: still_to_come(work.visible_at, now),

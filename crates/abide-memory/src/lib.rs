@@ -33,6 +33,7 @@ mod work_lease;
 mod read;
 mod wake;
 
+mod describe;
 mod nodes;
 mod overview;
 

@@ -79,7 +79,7 @@ impl State {
     }
 
     fn keep(&mut self, row: MessageRow, now: Timestamp) {
-        let parent = row.parent().map(str::to_owned);
+        let parent = row.parent_link();
         let MessageRow { to, visible_at, class, item } = row;
         self.mailbox_mut(&to);
         if visible_at.is_none() {

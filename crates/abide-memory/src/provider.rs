@@ -10,10 +10,10 @@ use abide_model::{
 };
 use abide_provider::{
     Abilities, Authority, BlockInstance, BlockedInstance, Changes, Committed, Consumed,
-    DispatcherCapabilityFilter, Enqueue, ExecutionMetadata, FinishedWork, HoldWork, InstanceLease, Lane,
-    LeaseInstances, LeaseWork, Node, NodeAnnouncement, Operation, OrchestrationItem, Provider, ProviderAdmin,
-    ProviderError, SessionFetchConfig, Start, StolenLeases, StoreError, TagFilter, Turn, TurnCommit,
-    WorkLease,
+    DispatcherCapabilityFilter, Enqueue, ExecutionMetadata, FinishedWork, HoldWork, InstanceLease,
+    InstanceOverview, Lane, LeaseInstances, LeaseWork, Node, NodeAnnouncement, Operation, OrchestrationItem,
+    Provider, ProviderAdmin, ProviderError, SessionFetchConfig, Start, StolenLeases, StoreError, TagFilter,
+    Turn, TurnCommit, WorkLease,
 };
 use async_trait::async_trait;
 
@@ -65,8 +65,10 @@ impl Provider for InMemoryProvider {
             execution_id,
             events: history_delta,
             worker_items,
+            retries: Vec::new(),
             orchestrator_items,
             timer_slack: Duration::ZERO,
+            waiting: None,
             metadata,
             cancelled_activities,
             removed_timers: Vec::new(),
@@ -335,6 +337,10 @@ impl Provider for InMemoryProvider {
 
     async fn read_blocks(&self, instance: &str) -> Result<Vec<BlockedInstance>, StoreError> {
         Ok(self.look(|state, _| state.blocks_of(instance)))
+    }
+
+    async fn read_overview(&self, instance: &str) -> Result<Option<InstanceOverview>, StoreError> {
+        Ok(self.look(|state, now| state.overview_of(instance, now)))
     }
 
     async fn announce_node(&self, node: NodeAnnouncement) -> Result<(), StoreError> {

@@ -7,6 +7,10 @@ use crate::refusal::Refusal;
 use crate::state::{Instance, State};
 use crate::stored::Stored;
 
+/// How an instance stands whose first turn has not been committed yet.
+const WAITS_TO_START: OrchestrationStatus =
+    OrchestrationStatus::Running { custom_status: None, custom_status_version: 0 };
+
 impl State {
     /// The events of the current execution; none if there is none.
     pub(crate) fn current_history(&self, name: &str) -> Result<Vec<Event>, String> {
@@ -57,7 +61,9 @@ impl State {
     /// Where an instance stands, from its rows; of its events only the last one is looked at, and only if it failed.
     pub(crate) fn status(&self, name: &str) -> Result<OrchestrationStatus, Refusal> {
         let Some(instance) = self.instance(name) else {
-            return Ok(OrchestrationStatus::NotFound);
+            let waits =
+                self.messages.values().any(|message| message.mailbox == name && message.class.starts());
+            return Ok(if waits { WAITS_TO_START } else { OrchestrationStatus::NotFound });
         };
         let Instance { custom_status, custom_status_version, .. } = instance;
         let (custom_status, custom_status_version) = (custom_status.clone(), *custom_status_version);

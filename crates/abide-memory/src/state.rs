@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use abide_model::{
-    Entropy, Event, ExecutionStatus, KvEntry, ScheduledActivityIdentifier, Timestamp, WorkItem,
+    Entropy, Event, ExecutionStatus, KvEntry, ScheduledActivityIdentifier, StepTry, Timestamp, WorkItem,
 };
 use abide_provider::rows::MessageClass;
 use abide_provider::{Block, Lane, Node, ParentLink, Refusals, RequestKey, StolenBecause, StolenLease};
@@ -76,6 +76,8 @@ pub(crate) struct Instance {
     pub(crate) executions: BTreeMap<u64, Execution>,
     pub(crate) custom_status: Option<String>,
     pub(crate) custom_status_version: u64,
+    /// What the last turn said that it waits for.
+    pub(crate) waiting: Option<String>,
     pub(crate) created: Timestamp,
     pub(crate) updated: Timestamp,
 }
@@ -126,7 +128,7 @@ pub(crate) struct Message {
     pub(crate) visible_at: Option<Timestamp>,
     pub(crate) attempts: u32,
     /// Of the start of a child: known even if the item cannot be read.
-    pub(crate) parent: Option<String>,
+    pub(crate) parent: Option<ParentLink>,
     pub(crate) item: Stored<WorkItem>,
 }
 
@@ -134,6 +136,7 @@ pub(crate) struct Message {
 pub(crate) struct Work {
     /// Its instance is the name of its mailbox.
     pub(crate) activity: ScheduledActivityIdentifier,
+    pub(crate) step: StepTry,
     pub(crate) session: Option<String>,
     pub(crate) tag: Option<String>,
     /// `None` is visible, whatever the clock says.

@@ -1,6 +1,6 @@
 //! Enqueueing work, and finishing it.
 
-use abide_model::{Timestamp, WorkItem};
+use abide_model::{StepTry, Timestamp, WorkItem};
 use abide_provider::FinishedWork;
 use abide_provider::rows::{MessageRow, WorkRow};
 
@@ -16,12 +16,22 @@ impl State {
     }
 
     pub(crate) fn keep_work(&mut self, row: WorkRow) {
-        let WorkRow { activity, session, tag, item } = row;
+        let WorkRow { activity, session, tag, retry, item } = row;
         self.mailbox_mut(&activity.instance);
         let number = self.next_number();
         let item = Stored::Readable(item);
-        let work =
-            Work { activity, session, tag, visible_at: None, attempts: 0, lease: None, held: None, item };
+        let step = retry.unwrap_or_else(|| StepTry::first(activity.activity_id));
+        let work = Work {
+            activity,
+            step,
+            session,
+            tag,
+            visible_at: None,
+            attempts: 0,
+            lease: None,
+            held: None,
+            item,
+        };
         self.work.insert(number, work);
         self.something_may_be_leasable();
     }

@@ -54,11 +54,17 @@ impl State {
                 Lease { token: self.new_token(entropy), until: now.saturating_add(request.lease_for) };
             match self.work.get_mut(&number) {
                 Some(Work {
-                    item: Stored::Readable(item), attempts, lease: held, activity, session, ..
+                    item: Stored::Readable(item),
+                    attempts,
+                    lease: held,
+                    activity,
+                    step,
+                    session,
+                    ..
                 }) => {
                     *attempts = attempts.saturating_add(1);
                     *held = Some(lease.clone());
-                    let (item, attempt) = (item.clone(), *attempts);
+                    let (item, attempt, step) = (item.clone(), *attempts, *step);
                     let (instance, session) = (activity.instance.clone(), session.clone());
                     if let (Some(session), Some(config)) = (session, &request.session) {
                         self.claim_session(session, config, now);
@@ -70,6 +76,7 @@ impl State {
                         orchestration_version,
                         token: lease.token,
                         attempt,
+                        step,
                         store_time: Some(now),
                         store_time_slack: Duration::ZERO,
                     });

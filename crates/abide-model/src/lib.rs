@@ -32,6 +32,7 @@ mod payload;
 mod prune;
 pub mod reason;
 mod stats;
+mod step_try;
 mod time;
 mod version;
 
@@ -41,6 +42,7 @@ pub mod codec;
 pub mod decode_error;
 pub mod limits;
 pub mod names;
+pub mod waiting;
 
 pub use action::Action;
 #[doc(hidden)]
@@ -65,6 +67,8 @@ pub use seams::{Clock, Entropy, Sleep, Spawn, Task};
 pub use select::{Either2, Either3};
 pub use stats::SystemStats;
 pub use status::{ExecutionStatus, OrchestrationDescriptor, OrchestrationStatus, UnknownExecutionStatus};
+pub use step_try::{Retry, StepTry};
 pub use time::Timestamp;
 pub use version::{BUILD_VERSION, SemverRange, current_build_version};
+pub use waiting::{OpenOperation, Tries, WaitKind, Waiting};
 pub use work_item::{WorkItem, kind_of};

@@ -166,7 +166,7 @@ BEGIN
         v_box.last_event := coalesce(p_turn.last_event, CASE WHEN v_begins THEN 0 END, v_box.last_event);
         v_box.status := coalesce(p_turn.status, CASE WHEN v_begins THEN 'Running' END, v_box.status);
         v_box.pin := coalesce(p_turn.pin, CASE WHEN v_begins THEN '' END, v_box.pin);
-        v_box.updated_at := now;
+        v_box.updated_at := now;    v_box.waiting := p_turn.waiting;
         -- The route of one that ended is not looked at.
         IF v_begins OR p_turn.status = 'Running' OR p_turn.pin IS NOT NULL OR p_turn.name IS NOT NULL OR p_turn.version IS NOT NULL THEN
             v_box.route := 0;
@@ -210,7 +210,8 @@ BEGIN
     UPDATE abide.mailbox AS b
     SET execution = v_box.execution, last_event = v_box.last_event, status = v_box.status, pin = v_box.pin, updated_at = v_box.updated_at,
         unbroken = v_box.unbroken, lease = v_box.lease, leased_until = v_box.leased_until, batch_to = v_box.batch_to,
-        batch_first = v_box.batch_first, ready = v_box.ready, due_at = v_box.due_at, route = v_box.route, flags = v_box.flags
+        batch_first = v_box.batch_first, ready = v_box.ready, due_at = v_box.due_at, route = v_box.route, flags = v_box.flags,
+        waiting = v_box.waiting
     WHERE b.no = v_box.no;
     IF v_is_wanted AND v_is_known IS NOT TRUE THEN
         v_handed := abide.hand_out(ARRAY[v_box.no], p_instance_offer.nonces, v_until);

@@ -124,6 +124,7 @@ BEGIN
                       ELSE b.status END,
         pin = CASE WHEN n.lives THEN coalesce(n.pin, CASE WHEN n.execution > b.execution THEN '' END, b.pin) ELSE b.pin END,
         updated_at = CASE WHEN n.lives THEN now ELSE b.updated_at END,
+        waiting = CASE WHEN n.lives THEN n.waiting ELSE b.waiting END,
         unbroken = CASE WHEN n.lives AND n.execution - b.execution > 1 THEN n.execution ELSE b.unbroken END,
         -- The route of one that ended is not looked at.
         route = CASE WHEN n.lives AND (n.execution > b.execution OR n.reroutes) THEN 0 ELSE b.route END,
@@ -132,7 +133,7 @@ BEGIN
         leased_until = CASE WHEN n.authority = 'none' THEN b.leased_until END,
         batch_to = CASE WHEN n.authority = 'none' THEN b.batch_to END,
         batch_first = CASE WHEN n.authority = 'none' THEN b.batch_first END
-    FROM (SELECT t.turn, t.execution, t.last_event, t.status, t.pin, t.authority, v_living[t.turn] IS NOT NULL AS lives,
+    FROM (SELECT t.turn, t.execution, t.last_event, t.status, t.pin, t.authority, t.waiting, v_living[t.turn] IS NOT NULL AS lives,
                  coalesce(t.status = 'Running', false) OR t.pin IS NOT NULL OR t.name IS NOT NULL OR t.version IS NOT NULL AS reroutes
           FROM unnest(p_turns) AS t) AS n
     WHERE b.no = ANY (ARRAY[v_mailboxes[n.turn]]);

@@ -18,7 +18,8 @@ BEGIN
             SET lease = p_nonces[coalesce(cardinality(leases), 0) + 1], leased_until = p_until, due_at = p_until, attempts = w.attempts + 1,
                 route = abide.route_after(w.route, w.attempts + 1, w.is_unreadable)
             WHERE w.no = v_no
-            RETURNING w.no, w.mailbox, w.lease, w.attempts, w.execution, w.activity, w.session, w.item INTO v_one;
+            RETURNING w.no, w.mailbox, w.lease, w.attempts, w.execution, w.activity, w.session, w.item, w.first_try, w.try_no
+            INTO v_one;
             SELECT i.id, i.name, CASE WHEN i.status <> '' THEN i.version ELSE '' END AS version INTO v_of
             FROM abide.instance AS i WHERE i.no = v_one.mailbox;
             v_session := NULL;
@@ -28,7 +29,7 @@ BEGIN
             v_bytes := v_bytes + octet_length(v_one.item);
             leases := leases || ROW (v_one.no, v_one.mailbox, v_one.lease, v_one.attempts, v_of.id, v_one.execution, v_one.activity,
                                      v_of.name, v_of.version, v_one.item, v_one.session, v_session.claims + 1, v_session.owner,
-                                     v_session.locked_until, v_session.last_active_at)::abide.work_lease;
+                                     v_session.locked_until, v_session.last_active_at, v_one.first_try, v_one.try_no)::abide.work_lease;
         END LOOP;
         RETURN;
     END IF;
@@ -44,11 +45,11 @@ BEGIN
         SET lease = c.nonce, leased_until = p_until, due_at = p_until, attempts = w.attempts + 1,
             route = abide.route_after(w.route, w.attempts + 1, w.is_unreadable)
         FROM unnest(v_work, p_nonces) AS c (no, nonce) WHERE w.no = ANY (ARRAY[c.no])
-        RETURNING w.no, w.mailbox, w.lease, w.attempts, w.execution, w.activity, w.session, w.item
+        RETURNING w.no, w.mailbox, w.lease, w.attempts, w.execution, w.activity, w.session, w.item, w.first_try, w.try_no
     )
     SELECT array_agg(ROW (l.no, l.mailbox, l.lease, l.attempts, i.id, l.execution, l.activity, i.name,
                           CASE WHEN i.status <> '' THEN i.version ELSE '' END, l.item, l.session, s.claims + 1, s.owner,
-                          s.locked_until, s.last_active_at)
+                          s.locked_until, s.last_active_at, l.first_try, l.try_no)
                          ::abide.work_lease ORDER BY l.no)
     INTO leases
     FROM leased AS l

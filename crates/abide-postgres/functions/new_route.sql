@@ -11,9 +11,11 @@ BEGIN
       AND r.orchestration = p_orchestration AND r.version = p_version AND r.pin = p_pin AND r.refused = p_refused
     ORDER BY r.key LIMIT 1;
     IF NOT FOUND THEN
-        SET LOCAL synchronous_commit TO DEFAULT;
+        IF current_setting('synchronous_commit') = 'off' THEN
+            PERFORM set_config('synchronous_commit', 'on', true);
+        END IF;
         INSERT INTO abide.route (no, orchestration, version, pin, refused)
-        VALUES ((SELECT r.no FROM abide.route AS r ORDER BY r.no DESC LIMIT 1) + 1, p_orchestration, p_version, p_pin, p_refused)
+        VALUES (coalesce((SELECT r.no FROM abide.route AS r ORDER BY r.no DESC LIMIT 1), 0) + 1, p_orchestration, p_version, p_pin, p_refused)
         RETURNING no INTO v_no;
     END IF;
     RETURN v_no;

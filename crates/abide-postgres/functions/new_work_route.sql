@@ -8,9 +8,11 @@ BEGIN
     WHERE r.key = hashtextextended(p_activity || E'\x02' || p_tag, 0) AND r.activity = p_activity AND r.tag = p_tag
     ORDER BY r.key LIMIT 1;
     IF NOT FOUND THEN
-        SET LOCAL synchronous_commit TO DEFAULT;
+        IF current_setting('synchronous_commit') = 'off' THEN
+            PERFORM set_config('synchronous_commit', 'on', true);
+        END IF;
         INSERT INTO abide.work_route (no, activity, tag)
-        VALUES ((SELECT r.no FROM abide.work_route AS r ORDER BY r.no DESC LIMIT 1) + 1, p_activity, p_tag)
+        VALUES (coalesce((SELECT r.no FROM abide.work_route AS r ORDER BY r.no DESC LIMIT 1), 0) + 1, p_activity, p_tag)
         RETURNING no INTO v_no;
     END IF;
     RETURN v_no;

@@ -42,13 +42,13 @@ BEGIN
         v_outline.mailboxes := ARRAY[v_mailbox];    v_outline.required := ARRAY[v_id];    v_outline.optional := '{}';    v_outline.node := 1;
         v_outline.names := false;    v_outline.consumes_some := false;    v_outline.prunes := false;    v_outline.writes_kv := true;
         v_outline.timers := true;    v_outline.work := '{}';
-        v_work := ARRAY[ROW (1, NULL, 1, 1, NULL, 'rehearsal', 1, '{}', NULL)::abide.new_work];
+        v_work := ARRAY[ROW (1, NULL, 1, 1, NULL, 'rehearsal', 1, '{}', NULL, NULL, NULL)::abide.new_work];
         v_offer := ROW (60000, '{1}', 1, NULL, false)::abide.work_offer;
         IF v_is_alone THEN
             v_message := ROW (1, v_id, 4, abide.later(abide.now(), 60000), 1, 2, NULL, '{}', NULL, NULL)::abide.new_message;
             PERFORM abide.commit_one(v_turn, v_work, ARRAY[v_message], 1, NULL, v_offer);
         ELSE
-            v_work := v_work || ROW (1, NULL, 1, 2, NULL, 'rehearsal', 2, '{}', NULL)::abide.new_work;
+            v_work := v_work || ROW (1, NULL, 1, 2, NULL, 'rehearsal', 2, '{}', NULL, NULL, NULL)::abide.new_work;
             v_note := ROW (1, v_id, 3, NULL, NULL, NULL, NULL, '{}', NULL, NULL)::abide.new_message;
             PERFORM abide.commit_turns(ARRAY[v_turn], v_work, '{}', ARRAY[v_message, v_note], v_outline, NULL, v_offer);
         END IF;

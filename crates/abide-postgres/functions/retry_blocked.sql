@@ -25,7 +25,8 @@ BEGIN
     was_blocked := v_kind IS NOT NULL;
     UPDATE abide.message AS m SET attempts = 0 WHERE m.mailbox = v_mailbox AND m.place IS NOT NULL AND m.attempts > 0;
     UPDATE abide.message AS m SET attempts = 0 WHERE m.mailbox = v_mailbox AND m.visible_at IS NOT NULL AND m.attempts > 0;
-    v_held := EXISTS (SELECT FROM abide.work AS w WHERE w.no = ANY (v_work) AND w.held_since IS NOT NULL);
+    -- "Is true" keeps all that is held from being looked through.
+    v_held := EXISTS (SELECT FROM abide.work AS w WHERE w.no = ANY (v_work) AND (w.held_since IS NOT NULL) IS TRUE);
     WITH freed AS (
         UPDATE abide.work AS w
         SET attempts = 0, route = w.route & ~1::bigint, due_at = CASE WHEN w.held_since IS NULL THEN w.due_at END, held_since = NULL,

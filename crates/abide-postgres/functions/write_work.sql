@@ -29,9 +29,10 @@ BEGIN
     END IF;
     IF cardinality(p_work) = 1 AND p_work[1].instance IS NULL AND p_work[1].session IS NULL THEN
         v_one := p_work[1];    v_mailbox := p_mailboxes[v_one.turn];    v_lease := v_nonces[v_one.rank];
-        INSERT INTO abide.work (mailbox, execution, activity, tag, route, maker, attempts, lease, leased_until, due_at, item)
+        INSERT INTO abide.work (mailbox, execution, activity, tag, route, maker, attempts, lease, leased_until, due_at, item, first_try, try_no)
         VALUES (v_mailbox, v_one.execution, v_one.activity, v_one.tag, v_routes[1], p_maker, (v_lease IS NOT NULL)::integer, v_lease,
-                CASE WHEN v_lease IS NOT NULL THEN v_until END, CASE WHEN v_lease IS NOT NULL THEN v_until END, v_one.item)
+                CASE WHEN v_lease IS NOT NULL THEN v_until END, CASE WHEN v_lease IS NOT NULL THEN v_until END, v_one.item,
+                v_one.first_try, v_one.try_no)
         RETURNING no INTO last;
         sessions := '{}';    session_routes := '{}';    routes := '{}';
         IF v_lease IS NULL THEN
@@ -40,24 +41,26 @@ BEGIN
             SELECT i.id, i.name, CASE WHEN i.status <> '' THEN i.version ELSE '' END INTO v_id, v_name, v_version
             FROM abide.instance AS i WHERE i.no = v_mailbox;
             leases := leases || ROW (last, v_mailbox, v_lease, 1, v_id, v_one.execution, v_one.activity, v_name, v_version, v_one.item,
-                                     NULL, NULL, NULL, NULL, NULL)::abide.work_lease;
+                                     NULL, NULL, NULL, NULL, NULL, v_one.first_try, v_one.try_no)::abide.work_lease;
         END IF;
         RETURN;
     END IF;
     WITH queued AS (
-        INSERT INTO abide.work (mailbox, execution, activity, session, tag, route, maker, attempts, lease, leased_until, due_at, item)
+        INSERT INTO abide.work (mailbox, execution, activity, session, tag, route, maker, attempts, lease, leased_until, due_at, item, first_try, try_no)
         SELECT CASE WHEN w.instance IS NULL THEN p_mailboxes[w.turn]
                     ELSE (SELECT i.no FROM abide.instance AS i WHERE i.id = w.instance) END,
                w.execution, w.activity, w.session, w.tag, w.route, p_maker, (v_nonces[w.rank] IS NOT NULL)::integer, v_nonces[w.rank],
-               CASE WHEN v_nonces[w.rank] IS NOT NULL THEN v_until END, CASE WHEN v_nonces[w.rank] IS NOT NULL THEN v_until END, w.item
-        FROM unnest(p_work, v_routes) AS w (turn, instance, execution, activity, session, tag, rank, item, name, route)
-        RETURNING no, mailbox, execution, activity, session, route, lease, item
+               CASE WHEN v_nonces[w.rank] IS NOT NULL THEN v_until END, CASE WHEN v_nonces[w.rank] IS NOT NULL THEN v_until END, w.item,
+               w.first_try, w.try_no
+        FROM unnest(p_work, v_routes) AS w (turn, instance, execution, activity, session, tag, rank, item, name, first_try, try_no, route)
+        RETURNING no, mailbox, execution, activity, session, route, lease, item, first_try, try_no
     )
     SELECT coalesce(array_agg(DISTINCT q.route) FILTER (WHERE q.lease IS NULL), '{}'),
            coalesce(array_agg(q.session) FILTER (WHERE q.session IS NOT NULL), '{}'),
            coalesce(array_agg(q.route) FILTER (WHERE q.session IS NOT NULL), '{}'),
            leases || array_agg(ROW (q.no, q.mailbox, q.lease, 1, i.id, q.execution, q.activity, i.name,
-                                    CASE WHEN i.status <> '' THEN i.version ELSE '' END, q.item, NULL, NULL, NULL, NULL, NULL)
+                                    CASE WHEN i.status <> '' THEN i.version ELSE '' END, q.item, NULL, NULL, NULL, NULL, NULL,
+                                    q.first_try, q.try_no)
                                    ::abide.work_lease ORDER BY q.no) FILTER (WHERE q.lease IS NOT NULL),
            max(q.no)
     INTO routes, sessions, session_routes, leases, last

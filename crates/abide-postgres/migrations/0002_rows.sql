@@ -1,4 +1,4 @@
--- The routes of what version 1 has stored. It comes behind the functions, which it uses.
+-- The routes of what version 1 has stored, and who waits for its starts. It comes behind the functions, which it uses.
 
 -- A part of an item; null if the item cannot be read. Characters are spelt as in src/text.rs.
 CREATE FUNCTION abide.part_of(p_item text, p_path text[]) RETURNS text LANGUAGE plpgsql AS $$
@@ -13,6 +13,13 @@ SET code = abide.route_no(
     coalesce(abide.part_of(m.item, '{StartOrchestration,orchestration}'), abide.part_of(m.item, '{ContinueAsNew,orchestration}')),
     coalesce(abide.part_of(m.item, '{StartOrchestration,version}'), abide.part_of(m.item, '{ContinueAsNew,version}'), 'unknown'), '', '')
 WHERE m.class IN (1, 2);
+-- Starts of children tell who waits: beside the parent, the execution and the event that asked, in the columns that timers
+-- use. So the parent can be told even if the item cannot be read. That of one that cannot be read now is not told.
+UPDATE abide.message AS m SET execution = p.execution::bigint, event = p.event::bigint
+FROM (SELECT m.no, abide.part_of(m.item, '{StartOrchestration,parent_execution_id}') AS execution,
+             abide.part_of(m.item, '{StartOrchestration,parent_id}') AS event
+      FROM abide.message AS m WHERE m.class = 1 AND m.parent IS NOT NULL) AS p
+WHERE p.no = m.no AND p.event ~ '^[0-9]{1,18}$' AND coalesce(p.execution, '0') ~ '^[0-9]{1,18}$';
 UPDATE abide.mailbox AS b SET flags = 2 WHERE b.no = ANY (ARRAY(SELECT m.mailbox FROM abide.message AS m WHERE m.class = 5));
 SELECT abide.settle(ARRAY(SELECT b.no FROM abide.mailbox AS b WHERE b.ready IS NOT NULL ORDER BY b.no FOR UPDATE), NULL, abide.now());
 

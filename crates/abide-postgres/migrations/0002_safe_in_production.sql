@@ -22,6 +22,10 @@ CREATE TABLE abide.tombstone (
 );
 CREATE INDEX tombstone_due ON abide.tombstone (held_until);
 
+-- What the instance waits for, as its last turn said: a JSON array (docs/spec/store.md).
+ALTER TABLE abide.mailbox ADD COLUMN waiting text;
+ALTER TYPE abide.new_turn ADD ATTRIBUTE waiting text;
+
 -- Compatibility: the schema version of the oldest release that may work on the schema after this migration.
 ALTER TABLE abide.migration ADD COLUMN oldest bigint;
 
@@ -139,3 +143,9 @@ CREATE TYPE abide.instance_offer AS (lease_ms bigint, nonces bigint[], routes bi
 -- What calls that wait take of new work is told by its rank. suspects: whether they take those beside others.
 DROP TYPE abide.work_offer;
 CREATE TYPE abide.work_offer AS (lease_ms bigint, nonces bigint[], near bigint, leaves_above bigint, suspects boolean);
+
+-- Idempotency keys: which try of its step an activity is, and the event of the first one. Null in the first
+-- try, and in rows of version 1.
+ALTER TABLE abide.work ADD COLUMN first_try bigint, ADD COLUMN try_no integer;
+ALTER TYPE abide.new_work ADD ATTRIBUTE first_try bigint, ADD ATTRIBUTE try_no integer;
+ALTER TYPE abide.work_lease ADD ATTRIBUTE first_try bigint, ADD ATTRIBUTE try_no integer;

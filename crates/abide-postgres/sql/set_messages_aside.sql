@@ -1,1 +1,1 @@
-SELECT dead, leases, messages, due_at FROM abide.set_messages_aside($1, $2, $3)
+SELECT dead, leases, messages, wakes, due_at FROM abide.set_messages_aside($1, $2, $3, $4, $5, $6)

@@ -123,6 +123,7 @@ impl EncodedTurn {
         turn.pin = instance.pin.as_ref().map(ToString::to_string);
         turn.status = instance.status.map(abide_model::ExecutionStatus::as_str);
         turn.output = instance.output.as_deref().map(spelt);
+        turn.waiting = instance.waiting.as_deref().map(spelt);
         turn.sets_custom_status = instance.custom_status.is_some();
         let custom_status = instance.custom_status.clone().and_then(CustomStatus::into_value);
         turn.custom_status = custom_status.as_deref().map(spelt);
@@ -185,8 +186,12 @@ pub(crate) fn owner_column(operation: Operation, owner: &str) -> Result<String, 
 
 impl NewMessage {
     pub(crate) fn of(row: &MessageRow, operation: Operation) -> Result<Self, StoreError> {
-        let (class, execution, event) = class_columns(row.class);
-        let parent = row.parent().map(spelt);
+        let (class, mut execution, mut event) = class_columns(row.class);
+        let link = row.parent_link();
+        if let Some(link) = &link {
+            (execution, event) = (link.execution_id.map(column), link.event_id.map(column));
+        }
+        let parent = link.map(|link| spelt(&link.instance));
         fits(operation, "the id of a parent", parent.as_deref(), LONGEST_NAME)?;
         let starter = Starter::of(&row.item);
         let orchestration = starter.as_ref().map(|starter| spelt(&starter.orchestration_name));
@@ -222,6 +227,8 @@ impl NewWork {
             tag,
             rank: None,
             name: activity_name(&row.item).map(spelt),
+            first_try: row.retry.map(|step| column(step.first_event_id)),
+            try_no: row.retry.map(|step| i32::try_from(step.number).unwrap_or(i32::MAX)),
         })
     }
 }

@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use abide_model::{ExecutionStatus, WorkItem};
 use abide_provider::rows::Starter;
+use abide_provider::unreadable::lost_start;
 use abide_provider::{
     InstanceLease, LeaseInstances, Message, MessageId, Operation, ParentLink, Position, StoreError,
 };
 
 use crate::PostgresProvider;
-use crate::encode::{column, millis, number};
+use crate::encode::{column, json, millis, number};
 use crate::lease::{InHand, Looked, Return};
 use crate::news::News;
 use crate::node::call::Values;
@@ -208,13 +209,21 @@ impl PostgresProvider {
     ) -> Result<Option<(LeasedInstance, Vec<Message>)>, StoreError> {
         while !batch.unreadable.is_empty() {
             let aside = batch.unreadable_first.map_or(batch.unreadable, |first| vec![first]);
-            let values: Values = vec![Box::new(leased.mailbox), Box::new(leased.nonce), Box::new(aside)];
+            let lost = self.lost_starts(operation, &leased, &aside).await?;
+            let values: Values = vec![
+                Box::new(leased.mailbox),
+                Box::new(leased.nonce),
+                Box::new(aside),
+                Box::new(lost.numbers),
+                Box::new(lost.parents),
+                Box::new(lost.told),
+            ];
             let row = self.one_row(operation, Sql::SetMessagesAside, values).await?;
             for number in row.get::<_, Option<Vec<i64>>>("dead").unwrap_or_default() {
                 tracing::warn!(target: "abide::postgres", instance = %unspell(leased.instance.clone()), number,
                     "a message cannot be read and was moved to the dead letters");
             }
-            self.shared.tell(News::of_instances(None, row.get("due_at")));
+            self.shared.tell(News::of_instances(row.get("wakes"), row.get("due_at")));
             let left = row.get::<_, Option<Vec<LeasedInstance>>>("leases").unwrap_or_default().pop();
             let Some(left) = left else { return Ok(None) };
             let messages = row.get::<_, Option<Vec<LeasedMessage>>>("messages").unwrap_or_default();
@@ -223,6 +232,42 @@ impl PostgresProvider {
         }
         Ok(Some((leased, batch.messages)))
     }
+
+    /// Who waits for executions that messages would have started which are about to be put aside, and what
+    /// they are told.
+    async fn lost_starts(
+        &self,
+        operation: Operation,
+        leased: &LeasedInstance,
+        aside: &[i64],
+    ) -> Result<LostStarts, StoreError> {
+        let values: Values = vec![Box::new(leased.mailbox), Box::new(aside.to_vec())];
+        let mut lost = LostStarts::default();
+        for row in self.rows(operation, Sql::ParentsOfStarts, values).await? {
+            let parent: String = row.get("parent");
+            let link = ParentLink {
+                instance: unspell(parent.clone()),
+                execution_id: row.get::<_, Option<i64>>("execution").map(number),
+                event_id: row.get::<_, Option<i64>>("event").map(number),
+            };
+            let attempts = u32::try_from(row.get::<_, i32>("attempts")).unwrap_or(u32::MAX);
+            let child = unspell(leased.instance.clone());
+            if let Some(told) = lost_start(&child, &link, number(row.get("current")), attempts) {
+                lost.numbers.push(row.get("no"));
+                lost.parents.push(parent);
+                lost.told.push(json(operation, &told)?);
+            }
+        }
+        Ok(lost)
+    }
+}
+
+/// Messages that would have started executions, who waits for those, and what they are told.
+#[derive(Default)]
+struct LostStarts {
+    numbers: Vec<i64>,
+    parents: Vec<String>,
+    told: Vec<String>,
 }
 
 fn describe(leased: LeasedInstance, messages: Vec<Message>) -> InstanceLease {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use abide_model::{ScheduledActivityIdentifier, WorkItem};
+use abide_model::{ScheduledActivityIdentifier, StepTry, WorkItem};
 use abide_provider::unreadable::poison;
 use abide_provider::{LeaseWork, Operation, StoreError, Suspicion, TagFilter, WorkLease};
 
@@ -174,6 +174,10 @@ fn readable(leased: LeasedWork) -> Result<WorkLease, Box<LeasedWork>> {
     let Some(item) = item else { return Err(Box::new(leased)) };
     Ok(WorkLease {
         item,
+        step: StepTry {
+            first_event_id: number(leased.first_try.unwrap_or(leased.activity)),
+            number: leased.try_no.map_or(1, |number| u32::try_from(number).unwrap_or(u32::MAX)),
+        },
         token: leased.token().to_string(),
         orchestration_name: leased.name.map(unspell).unwrap_or_default(),
         orchestration_version: leased.version.map(unspell).unwrap_or_default(),

@@ -38,6 +38,7 @@ mod news;
 mod node;
 mod nodes;
 mod options;
+mod overview;
 mod pooler;
 mod postgres_provider;
 mod prepare;

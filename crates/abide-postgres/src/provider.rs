@@ -10,10 +10,10 @@ use abide_model::{
 use abide_provider::rows::{MessageRow, WorkRow};
 use abide_provider::{
     Abilities, Authority, BlockInstance, BlockedInstance, Changes, CommitRows, Committed, Consumed,
-    DispatcherCapabilityFilter, Enqueue, ExecutionMetadata, FinishedWork, HoldWork, InstanceLease, Lane,
-    LeaseInstances, LeaseWork, Node, NodeAnnouncement, Operation, OrchestrationItem, Provider, ProviderAdmin,
-    ProviderError, Rejection, SessionFetchConfig, Start, StolenLeases, StoreError, TagFilter, Turn,
-    TurnCommit, WorkLease,
+    DispatcherCapabilityFilter, Enqueue, ExecutionMetadata, FinishedWork, HoldWork, InstanceLease,
+    InstanceOverview, Lane, LeaseInstances, LeaseWork, Node, NodeAnnouncement, OVERVIEW_COUNT,
+    OVERVIEW_OUTPUT, OVERVIEW_ROWS, Operation, OrchestrationItem, Provider, ProviderAdmin, ProviderError,
+    Rejection, SessionFetchConfig, Start, StolenLeases, StoreError, TagFilter, Turn, TurnCommit, WorkLease,
 };
 use async_trait::async_trait;
 use tokio_postgres::Row;
@@ -30,6 +30,7 @@ use crate::node::enqueue::{Enqueue as Message, Once};
 use crate::node::finish::Finish;
 use crate::node::look::Look;
 use crate::node::renew::{RenewInstance, RenewWork};
+use crate::overview::overview_of;
 use crate::read::{StoredHistory, corrupt, damaged, kv_of, stored_history};
 use crate::rows::{NewMessage, NewWork};
 use crate::statements::Sql;
@@ -93,8 +94,10 @@ impl Provider for PostgresProvider {
             execution_id,
             events: history_delta,
             worker_items,
+            retries: Vec::new(),
             orchestrator_items,
             timer_slack: Duration::ZERO,
+            waiting: None,
             metadata,
             cancelled_activities,
             removed_timers: Vec::new(),
@@ -349,6 +352,20 @@ impl Provider for PostgresProvider {
             Unreadable::Row(error) => damaged(operation, instance, &error),
             Unreadable::History(error) => corrupt(operation, instance, &error),
         })?)
+    }
+
+    async fn read_overview(&self, instance: &str) -> Result<Option<InstanceOverview>, StoreError> {
+        let most = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
+        // A character may be spelt by two.
+        let output = i32::try_from(OVERVIEW_OUTPUT * 2).unwrap_or(i32::MAX);
+        let values: Values = vec![
+            Box::new(spelt(instance)),
+            Box::new(column(OVERVIEW_COUNT)),
+            Box::new(most(OVERVIEW_ROWS)),
+            Box::new(output),
+        ];
+        let rows = self.rows(Operation::ReadOverview, Sql::ReadOverview, values).await?;
+        Ok(rows.first().and_then(overview_of))
     }
 
     fn changes(&self, instance: &str) -> Option<Changes> {

@@ -44,6 +44,7 @@ pub(crate) struct NewTurn {
     pub(crate) timers: Vec<i64>,
     pub(crate) keeps: Option<i64>,
     pub(crate) ended_before: Option<i64>,
+    pub(crate) waiting: Option<String>,
 }
 
 /// A change of a key-value store; no value is a tombstone.
@@ -70,6 +71,9 @@ pub(crate) struct NewWork {
     pub(crate) rank: Option<i32>,
     pub(crate) item: String,
     pub(crate) name: Option<String>,
+    /// Of a retry: the event of the first try, and the number of this one.
+    pub(crate) first_try: Option<i64>,
+    pub(crate) try_no: Option<i32>,
 }
 
 /// An activity to take back.
@@ -193,6 +197,9 @@ pub(crate) struct LeasedWork {
     pub(crate) former_owner: Option<String>,
     pub(crate) former_lock: Option<i64>,
     pub(crate) former_activity: Option<i64>,
+    /// Of a retry: the event of the first try, and the number of this one.
+    pub(crate) first_try: Option<i64>,
+    pub(crate) try_no: Option<i32>,
 }
 
 /// What the turns of a call are like.

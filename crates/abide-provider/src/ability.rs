@@ -48,6 +48,12 @@ pub enum Ability {
     /// [`Provider::announce_node`](crate::Provider::announce_node) and
     /// [`Provider::nodes`](crate::Provider::nodes) know the live nodes.
     Nodes,
+    /// [`Provider::read_overview`](crate::Provider::read_overview) tells what an instance waits for. The
+    /// default cannot know it.
+    Overviews,
+    /// Work keeps which [try](abide_model::StepTry) of its step it is, and a lease tells it. Otherwise each
+    /// retry of an activity is a step of its own, with its own idempotency key.
+    StepTries,
 }
 
 impl Ability {
@@ -69,6 +75,8 @@ impl Ability {
             Self::Serving => 1 << 13,
             Self::Blocking => 1 << 14,
             Self::Nodes => 1 << 15,
+            Self::Overviews => 1 << 16,
+            Self::StepTries => 1 << 17,
         }
     }
 }
@@ -99,7 +107,9 @@ impl Abilities {
         .with(Ability::PushedChanges)
         .with(Ability::Serving)
         .with(Ability::Blocking)
-        .with(Ability::Nodes);
+        .with(Ability::Nodes)
+        .with(Ability::Overviews)
+        .with(Ability::StepTries);
 
     /// The same, with one more.
     #[must_use]

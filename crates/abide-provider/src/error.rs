@@ -161,6 +161,7 @@ operations! {
     HoldWork = "hold_work",
     RetryBlocked = "retry_blocked",
     ReadBlocks = "read_blocks",
+    ReadOverview = "read_overview",
     AnnounceNode = "announce_node",
     ForgetNode = "forget_node",
     Nodes = "nodes",

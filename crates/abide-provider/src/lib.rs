@@ -28,7 +28,9 @@ mod block;
 mod deadline;
 mod listeners;
 mod node;
+mod overview;
 mod serving;
+mod unserved;
 
 mod admin;
 mod admin_defaults;
@@ -68,12 +70,16 @@ pub use management::{
     QueueDepths, SystemMetrics,
 };
 pub use node::{Node, NodeAnnouncement, NodeOrchestration};
+pub use overview::{
+    InstanceOverview, LeaseOverview, OVERVIEW_COUNT, OVERVIEW_OUTPUT, OVERVIEW_ROWS, WorkOverview, cut_output,
+};
 pub use provider::Provider;
 pub use rows::{CommitRows, InvalidTurn};
 pub use serving::{
     Handlers, InstanceRoute, REMEMBERED_REFUSALS, Refusals, SUSPECT_AFTER, ServedVersions, Serving, Suspicion,
 };
 pub use turn::{AppendConflict, Authority, Committed, Consumed, PRUNE_BATCH, Position, Turn, TurnCommit};
+pub use unserved::{HandlerKind, Unserved, UnservedReason};
 pub use work::{
     Changes, Enqueue, FinishedWork, Lane, LeaseWork, RequestKey, Start, StolenBecause, StolenLease,
     StolenLeases, WorkLease,

@@ -23,9 +23,9 @@ use async_trait::async_trait;
 
 use crate::{
     Abilities, BlockInstance, BlockedInstance, Changes, Committed, DispatcherCapabilityFilter, Enqueue,
-    ExecutionMetadata, FinishedWork, HoldWork, InstanceLease, Lane, LeaseInstances, LeaseWork, Node,
-    NodeAnnouncement, OrchestrationItem, ProviderAdmin, ProviderError, SessionFetchConfig, Start,
-    StolenLeases, StoreError, TagFilter, TurnCommit, WorkLease, provider_defaults,
+    ExecutionMetadata, FinishedWork, HoldWork, InstanceLease, InstanceOverview, Lane, LeaseInstances,
+    LeaseWork, Node, NodeAnnouncement, OrchestrationItem, ProviderAdmin, ProviderError, SessionFetchConfig,
+    Start, StolenLeases, StoreError, TagFilter, TurnCommit, WorkLease, provider_defaults,
 };
 
 /// A store of histories and queues.
@@ -259,9 +259,10 @@ pub trait Provider: Any + Send + Sync {
         provider_defaults::enqueue_existing(self, request).await
     }
 
-    /// Where an instance stands. One that continued as new is running.
+    /// Where an instance stands. One that continued as new is running, and so is one whose start waits in the
+    /// queue: whoever sent it is never told that there is none.
     ///
-    /// The default reads its history.
+    /// The default reads its history, and does not see a start that waits in the queue.
     async fn read_status(&self, instance: &str) -> Result<OrchestrationStatus, ProviderError> {
         provider_defaults::read_status(self, instance).await
     }
@@ -324,6 +325,15 @@ pub trait Provider: Any + Send + Sync {
     async fn read_blocks(&self, instance: &str) -> Result<Vec<BlockedInstance>, StoreError> {
         let _ = instance;
         Ok(Vec::new())
+    }
+
+    /// One instance at one moment, or one that a queued start is about to make; `None` if there is neither.
+    /// The store reads a bounded number of rows for it, and no history.
+    ///
+    /// The default asks the administrative side, or else [`read_status`](Self::read_status). It knows neither
+    /// what the instance waits for, nor its queues, nor a start that waits in the queue.
+    async fn read_overview(&self, instance: &str) -> Result<Option<InstanceOverview>, StoreError> {
+        provider_defaults::read_overview(self, instance).await
     }
 
     /// Makes a node known until it is [forgotten](Self::forget_node), or until the store notices that its process is

@@ -6,13 +6,17 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use abide_model::{Event, EventKind, ExecutionStatus, KvEntry, OrchestrationStatus, Timestamp, WorkItem};
+use abide_model::{
+    Event, EventKind, ExecutionStatus, INITIAL_EXECUTION_ID, KvEntry, OrchestrationStatus, StepTry,
+    Timestamp, WorkItem,
+};
 
 use crate::rows::{MessageRow, Starter};
 use crate::{
     AdminRefusal, Authority, BlockInstance, Committed, Consumed, Enqueue, ErrorKind, FinishedWork, HoldWork,
-    InstanceLease, LeaseInstances, LeaseWork, Message, MessageId, Operation, OrchestrationItem, ParentLink,
-    Position, Preloaded, Provider, ProviderError, Rejection, Start, StoreError, Turn, TurnCommit, WorkLease,
+    InstanceInfo, InstanceLease, InstanceOverview, LeaseInstances, LeaseWork, Message, MessageId, Operation,
+    OrchestrationItem, ParentLink, Position, Preloaded, Provider, ProviderError, Rejection, Start,
+    StoreError, Turn, TurnCommit, WorkLease, cut_output,
 };
 
 pub(crate) async fn lease_instances<P: Provider + ?Sized>(
@@ -146,9 +150,11 @@ async fn commit_turn<P: Provider + ?Sized>(
         execution_id,
         events,
         worker_items,
+        retries: _, // a required method cannot say it
         orchestrator_items,
         timer_slack: _, // it is in what they say
         metadata,
+        waiting: _, // nobody can be told
         cancelled_activities,
         removed_timers: _, // they fire into nothing
         prune,
@@ -228,6 +234,7 @@ pub(crate) async fn lease_work<P: Provider + ?Sized>(
         .await
         .map_err(|error| failed_fetch(Operation::LeaseWork, &error))?;
     let lease = fetched.map(|(item, token, attempt)| WorkLease {
+        step: first_try(&item),
         item,
         orchestration_name: String::new(),
         orchestration_version: String::new(),
@@ -237,6 +244,11 @@ pub(crate) async fn lease_work<P: Provider + ?Sized>(
         store_time_slack: Duration::ZERO,
     });
     Ok(lease.into_iter().collect())
+}
+
+/// A required method cannot say which try it is, so each is a step of its own.
+fn first_try(item: &WorkItem) -> StepTry {
+    StepTry::first(if let WorkItem::ActivityExecute { id, .. } = item { *id } else { 0 })
 }
 
 pub(crate) async fn finish_work<P: Provider + ?Sized>(
@@ -319,6 +331,53 @@ pub(crate) async fn read_status<P: Provider + ?Sized>(
         Some(Ok(output)) => OrchestrationStatus::Completed { output, custom_status, custom_status_version },
         Some(Err(details)) => OrchestrationStatus::Failed { details, custom_status, custom_status_version },
     })
+}
+
+pub(crate) async fn read_overview<P: Provider + ?Sized>(
+    provider: &P,
+    instance: &str,
+) -> Result<Option<InstanceOverview>, StoreError> {
+    let failed = |error: ProviderError| failed_fetch(Operation::ReadOverview, &error);
+    if provider.get_instance_stats(instance).await.map_err(failed)?.is_none() {
+        return Ok(None);
+    }
+    if let Some(admin) = provider.as_management_capability() {
+        let info = admin.get_instance_info(instance).await.map_err(failed)?;
+        return Ok(Some(overview_of(info)));
+    }
+    let (status, output) = match provider.read_status(instance).await.map_err(failed)? {
+        OrchestrationStatus::NotFound => return Ok(None),
+        OrchestrationStatus::Running { .. } => (ExecutionStatus::Running, None),
+        OrchestrationStatus::Completed { output, .. } => (ExecutionStatus::Completed, Some(output)),
+        OrchestrationStatus::Failed { details, .. } => {
+            (ExecutionStatus::Failed, Some(details.display_message()))
+        }
+    };
+    let output = output.as_deref().map(cut_output);
+    let execution_id = INITIAL_EXECUTION_ID;
+    Ok(Some(InstanceOverview { execution_id, status: Some(status), output, ..InstanceOverview::default() }))
+}
+
+fn overview_of(info: InstanceInfo) -> InstanceOverview {
+    let status: Option<ExecutionStatus> = info.status.parse().ok();
+    let updated = Some(Timestamp::from_millis(info.updated_at));
+    InstanceOverview {
+        orchestration_name: info.orchestration_name,
+        orchestration_version: info.orchestration_version,
+        execution_id: info.current_execution_id,
+        executions: info.current_execution_id,
+        output: info.output.as_deref().map(cut_output),
+        created: Some(Timestamp::from_millis(info.created_at)),
+        updated,
+        completed: status.filter(|status| status.is_end()).and(updated),
+        status,
+        parent: info.parent_instance_id.map(|instance| ParentLink {
+            instance,
+            execution_id: None,
+            event_id: None,
+        }),
+        ..InstanceOverview::default()
+    }
 }
 
 /// A fetch that fails holds no lease, and a read that fails had no effect.

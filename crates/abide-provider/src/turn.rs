@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use abide_model::{Event, EventKind, PruneOptions, PruneResult, ScheduledActivityIdentifier, WorkItem};
+use abide_model::{
+    Event, EventKind, PruneOptions, PruneResult, Retry, ScheduledActivityIdentifier, WorkItem,
+};
 
 use crate::{ExecutionMetadata, InstanceLease, MessageId, NextLease, rows};
 
@@ -76,6 +78,9 @@ pub struct Turn {
     pub events: Vec<Event>,
     /// Activities to enqueue.
     pub worker_items: Vec<WorkItem>,
+    /// Those of them that are not the first try of their step, ascending by their events. The store keeps it
+    /// with the work, and the lease tells it ([`WorkLease::step`](crate::WorkLease::step)).
+    pub retries: Vec<Retry>,
     /// Messages to enqueue, for this instance and others; a timer is visible when it fires, and `timer_slack` has passed.
     pub orchestrator_items: Vec<WorkItem>,
     /// How long timers stay hidden beyond the time that they say. They are counted from the time of the turn, which may be behind
@@ -83,6 +88,9 @@ pub struct Turn {
     pub timer_slack: Duration,
     /// What it says about the execution.
     pub metadata: ExecutionMetadata,
+    /// What the execution waits for after the turn, in the form of [`Waiting`](abide_model::Waiting). Every
+    /// commit replaces what the one before said, also by nothing; an execution that ends waits for nothing.
+    pub waiting: Option<String>,
     /// Activities to take back, also those enqueued by this very turn. What is gone already is no error.
     pub cancelled_activities: Vec<ScheduledActivityIdentifier>,
     /// Timers that nobody waits for any more, by the event that created them. The end of an execution removes

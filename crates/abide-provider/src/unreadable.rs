@@ -1,11 +1,16 @@
 //! What becomes of a row that cannot be read.
 //!
-//! It may have been written by a newer version, which another node understands: so it is tried again, ever later,
-//! and then put aside where it is in nobody's way. Whoever waits for an activity is told in the end.
+//! It may have been written by a newer version, which another node understands: so it is tried again, ever
+//! later, and then put aside where it is in nobody's way. Whoever waits for an activity, or for a child, is
+//! told in the end.
 
 use std::time::Duration;
 
-use abide_model::{ErrorDetails, PoisonMessageType, ScheduledActivityIdentifier, WorkItem};
+use abide_model::{
+    ErrorDetails, INITIAL_EXECUTION_ID, PoisonMessageType, ScheduledActivityIdentifier, WorkItem,
+};
+
+use crate::ParentLink;
 
 /// A row that cannot be read is hidden this many times; the next attempt puts it aside.
 pub const MAX_ATTEMPTS: u32 = 10;
@@ -51,6 +56,30 @@ pub fn poison(activity: &ScheduledActivityIdentifier, attempts: u32) -> WorkItem
             message: "the stored work item could not be read".to_owned(),
         },
     }
+}
+
+/// What to tell the parent of a child whose start, or whose successor's start, was put aside: the child will
+/// never answer.
+///
+/// `current` is the parent's current execution, which is told if the link does not say which one asked.
+/// `None` if it does not say which event asked.
+#[must_use]
+pub fn lost_start(child: &str, parent: &ParentLink, current: u64, attempts: u32) -> Option<WorkItem> {
+    let parent_execution_id = parent.execution_id.unwrap_or(current);
+    Some(WorkItem::SubOrchFailed {
+        parent_instance: parent.instance.clone(),
+        parent_execution_id,
+        parent_id: parent.event_id?,
+        details: ErrorDetails::Poison {
+            attempt_count: attempts,
+            max_attempts: MAX_ATTEMPTS,
+            message_type: PoisonMessageType::Orchestration {
+                instance: child.to_owned(),
+                execution_id: INITIAL_EXECUTION_ID,
+            },
+            message: "the stored start of the child could not be read".to_owned(),
+        },
+    })
 }
 
 #[cfg(test)]

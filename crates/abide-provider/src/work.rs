@@ -4,7 +4,7 @@ use std::fmt;
 use std::pin::Pin;
 use std::time::Duration;
 
-use abide_model::{ExecutionStatus, Timestamp, WorkItem};
+use abide_model::{ExecutionStatus, StepTry, Timestamp, WorkItem};
 use futures_core::Stream;
 
 use crate::{Serving, SessionFetchConfig, TagFilter};
@@ -48,6 +48,9 @@ pub struct WorkLease {
     pub token: String,
     /// How often it has been leased, this time included.
     pub attempt: u32,
+    /// Which try of its step it is. A store that does not keep it says the first, scheduled by the item's own
+    /// event.
+    pub step: StepTry,
     /// What time it is by the store's clock: not before the grant, and never later than that clock; `None` if the store does not
     /// say: then the caller's clock must do.
     pub store_time: Option<Timestamp>,

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use abide_client::Client;
+use abide_model::StepTry;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, error, info, warn};
 
@@ -28,6 +29,7 @@ pub(crate) struct Facts {
     pub(crate) activity_name: String,
     pub(crate) activity_id: u64,
     pub(crate) attempt: u32,
+    pub(crate) step: StepTry,
     pub(crate) store_time: StoreTime,
     pub(crate) worker_id: String,
     pub(crate) session_id: Option<String>,
@@ -69,6 +71,12 @@ impl ActivityContext {
         &self.facts.activity_name
     }
 
+    /// The event that scheduled this activity. Each try of a retry policy has an event of its own.
+    #[must_use]
+    pub fn activity_id(&self) -> u64 {
+        self.facts.activity_id
+    }
+
     /// The worker that runs it: `work-{slot}-{node}`.
     #[must_use]
     pub fn worker_id(&self) -> &str {
@@ -87,21 +95,36 @@ impl ActivityContext {
         self.facts.tag.as_deref()
     }
 
-    /// How often this activity has been handed to a worker, this time included. More than one means that an earlier run may
-    /// have had effects.
+    /// How often this activity has been handed to a worker, from 1. More than one means that an earlier run
+    /// may have had effects.
+    ///
+    /// It counts deliveries of one scheduled activity: after a crash, a lost lease or a shutdown. The tries
+    /// of a retry policy are counted by [`retry`](Self::retry), and each of them begins again with attempt 1.
     #[must_use]
     pub fn attempt(&self) -> u32 {
         self.facts.attempt
     }
 
-    /// The same text in every run of this activity, and in no run of another: a key under which a remote service can recognise
-    /// a repetition.
+    /// Which try of the retry policy this is, from 1. An activity that was scheduled without a policy has one
+    /// try.
     ///
-    /// It is made of the names of instance, execution and activity. An instance that is deleted and then started again under the
-    /// same name asks with the same keys: give it another name if that is not meant.
+    /// A store that implements only the required methods of `Provider` does not keep it: there it is always
+    /// 1.
+    #[must_use]
+    pub fn retry(&self) -> u32 {
+        self.facts.step.number
+    }
+
+    /// A key by which a remote service recognises a repetition: the same in every delivery and every retry of
+    /// this step, and different for every other step.
+    ///
+    /// It is `{instance}/{execution}/{event id of the first try}`. An instance that is deleted and then
+    /// started again under the same id has the same keys: use another id if the new instance is to have its
+    /// own effects. On a store that implements only the required methods of `Provider`, each retry has a key
+    /// of its own.
     #[must_use]
     pub fn idempotency_key(&self) -> String {
-        format!("{}/{}/{}", self.facts.instance_id, self.facts.execution_id, self.facts.activity_id)
+        self.facts.step.idempotency_key(&self.facts.instance_id, self.facts.execution_id)
     }
 
     /// What time it is for the store.

@@ -202,6 +202,7 @@ impl RuntimeBuilder {
             chances: Chances::default(),
             reminders: Reminders::default(),
             id,
+            renewed: Notify::new(),
             new_mail: Notify::new(),
             new_work: Notify::new(),
             work_done: AtomicU64::new(0),

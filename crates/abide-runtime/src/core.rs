@@ -49,6 +49,8 @@ pub(crate) struct Core {
     pub(crate) work_done: AtomicU64,
     /// Tells this runtime from every other.
     pub(crate) id: String,
+    /// A lease was renewed.
+    pub(crate) renewed: Notify,
     /// For stores in which nobody can wait: mail was sent from here.
     pub(crate) new_mail: Notify,
     /// For stores in which nobody can wait: work was enqueued from here.

@@ -27,6 +27,7 @@ mod dispatch;
 mod executor;
 mod orchestrator;
 mod task_state;
+mod unserved;
 mod watchdog;
 mod worker;
 

@@ -17,6 +17,8 @@ pub(crate) enum Topic {
     Renewal { instance: String },
     /// No execution waits for messages of this name.
     Unwaited { name: String },
+    /// No live node serves an activity or orchestration of this name.
+    Unserved { name: String },
 }
 
 /// What was told of in the last minute, and when.

@@ -357,6 +357,7 @@ fn renew(core: Arc<Core>, Due { id, lease, subject }: Due) -> BoxFuture<'static,
         let outcome = match answer {
             Ok(()) => {
                 core.store_answered();
+                core.renewed.notify_one();
                 Outcome::Renewed { asked }
             }
             Err(Failure::Lost(error)) => {

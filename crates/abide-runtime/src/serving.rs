@@ -14,6 +14,8 @@ use crate::suspects::{ANOTHER_SUSPECT, SuspectAdmission, Suspects};
 #[derive(Debug)]
 pub(crate) struct NodeServing {
     pub(crate) announcement: NodeAnnouncement,
+    /// What the announcement says, in a form that can be asked.
+    served: Handlers,
     /// `None` takes everything, as the reference does.
     handlers: Option<Arc<Handlers>>,
     pub(crate) suspects: Suspects,
@@ -39,7 +41,12 @@ impl NodeServing {
         let is_heard = abilities.has(Ability::Serving);
         let handlers = handlers_of(&announcement, settings.problem_policies).filter(|_| is_heard);
         let handlers = handlers.map(Arc::new);
-        Self { announcement, handlers, suspects: Suspects::default() }
+        Self { served: announcement.handlers(), announcement, handlers, suspects: Suspects::default() }
+    }
+
+    /// Whether this node has the code of an orchestration.
+    pub(crate) fn has_orchestration(&self, name: &str, version: &str) -> bool {
+        self.served.have_orchestration(name, version)
     }
 
     /// What the next lease call takes.

@@ -96,7 +96,8 @@ impl Suspects {
     pub(crate) async fn changed(&self, asked: Option<&Pending>) {
         // The sender is ours, so this does not end before.
         let mut states = self.0.subscribe();
-        drop(states.wait_for(|state| state.has_runner == asked.is_some()).await);
+        let changed = states.wait_for(|state| state.has_runner == asked.is_some()).await;
+        drop(changed);
     }
 }
 

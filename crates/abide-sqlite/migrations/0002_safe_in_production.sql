@@ -141,6 +141,9 @@ FROM work AS w
 WHERE w.visible_at = 0 AND w.lease IS NULL AND w.session IS NOT NULL
 GROUP BY w.session, w.route;
 
+-- What the instance waits for, as its last turn said: a JSON array (docs/spec/store.md).
+ALTER TABLE mailbox ADD COLUMN waiting TEXT;
+
 -- The builds that refused an execution, and what blocks it; `kind` is missing once another build has healed it.
 CREATE TABLE block (
     mailbox     INTEGER PRIMARY KEY,
@@ -170,3 +173,16 @@ CREATE INDEX node_owner ON node (owner);
 ALTER TABLE counter ADD COLUMN route      INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE counter ADD COLUMN work_route INTEGER NOT NULL DEFAULT 0;
 UPDATE counter SET route = (SELECT max(no) FROM route), work_route = (SELECT coalesce(max(no), 0) FROM work_route);
+
+-- Idempotency keys ------------------------------------------------------------------------------------------
+
+-- Which try of its step an activity is, and the event of the first one. NULL in the first try, and in rows of
+-- version 1.
+ALTER TABLE work ADD COLUMN first_try INTEGER;
+ALTER TABLE work ADD COLUMN try_no INTEGER;
+
+-- Starts of children tell who waits: beside the parent, the execution and the event that asked, in the
+-- columns that timers use. So the parent can be told even if the item cannot be read.
+UPDATE message SET execution = json_extract(item, '$.StartOrchestration.parent_execution_id'),
+                   event = json_extract(item, '$.StartOrchestration.parent_id')
+WHERE class = 1 AND parent IS NOT NULL AND json_valid(item);

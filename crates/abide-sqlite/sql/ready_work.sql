@@ -1,7 +1,7 @@
 -- The queue of one route, oldest first. Column order: `WorkRow::read`.
 -- Plan: work_ready.
 SELECT w.mailbox, w.execution, w.activity, w.no, w.route, w.session, w.attempts, w.item, m.id, m.name,
-       CASE WHEN m.execution > 0 THEN m.version ELSE '' END
+       CASE WHEN m.execution > 0 THEN m.version ELSE '' END, w.first_try, w.try_no
 FROM work AS w
 LEFT JOIN mailbox AS m ON m.no = w.mailbox
 WHERE w.route = ?1 AND w.visible_at = 0 AND w.lease IS NULL AND w.session IS NULL AND w.held_since IS NULL

@@ -4,7 +4,7 @@
 
 use abide_model::{Timestamp, WorkItem};
 use abide_provider::rows::{MessageClass, MessageRow, Starter, WorkRow};
-use abide_provider::{CommitRows, Operation, Rejection, StoreError};
+use abide_provider::{CommitRows, Operation, ParentLink, Rejection, StoreError};
 
 use crate::store::route::WorkRoute;
 use crate::text::Text;
@@ -15,8 +15,8 @@ pub(crate) struct EncodedMessage {
     pub(crate) to: String,
     pub(crate) visible_at: Option<Timestamp>,
     pub(crate) class: MessageClass,
-    /// Whose child it starts.
-    pub(crate) parent: Option<String>,
+    /// Who waits for the child that it starts.
+    pub(crate) parent: Option<ParentLink>,
     /// Name and version of what it starts.
     pub(crate) starter: Option<(String, String)>,
     pub(crate) json: String,
@@ -30,6 +30,9 @@ pub(crate) struct EncodedWork {
     pub(crate) activity: i64,
     pub(crate) session: Option<Text>,
     pub(crate) tag: Text,
+    /// Of a retry: the event of the first try, and the number of this one.
+    pub(crate) first_try: Option<i64>,
+    pub(crate) try_no: Option<u32>,
     pub(crate) route: WorkRoute,
     pub(crate) json: String,
 }
@@ -78,7 +81,7 @@ impl EncodedTurn {
 impl EncodedMessage {
     pub(crate) fn of(row: MessageRow, operation: Operation) -> Result<Self, StoreError> {
         let json = json(operation, &row.item)?;
-        let parent = row.parent().map(str::to_owned);
+        let parent = row.parent_link();
         let starter = Starter::of(&row.item);
         let starter = starter.map(|starter| (starter.orchestration_name, starter.orchestration_version));
         Ok(Self { to: row.to, visible_at: row.visible_at, class: row.class, parent, starter, json })
@@ -97,6 +100,8 @@ impl EncodedWork {
             activity: column(row.activity.activity_id),
             session: row.session.map(Text::from),
             tag,
+            first_try: row.retry.map(|step| column(step.first_event_id)),
+            try_no: row.retry.map(|step| step.number),
             json,
         })
     }

@@ -9,10 +9,10 @@ use abide_model::{
 use abide_provider::rows::{MessageRow, WorkRow};
 use abide_provider::{
     Abilities, Authority, BlockInstance, BlockedInstance, Changes, CommitRows, Committed, Consumed,
-    DispatcherCapabilityFilter, Enqueue, ExecutionMetadata, FinishedWork, HoldWork, InstanceLease, Lane,
-    LeaseInstances, LeaseWork, NewListener, Node, NodeAnnouncement, Operation, OrchestrationItem, Provider,
-    ProviderAdmin, ProviderError, Rejection, SessionFetchConfig, Start, StolenLeases, StoreError, TagFilter,
-    Turn, TurnCommit, WorkLease,
+    DispatcherCapabilityFilter, Enqueue, ExecutionMetadata, FinishedWork, HoldWork, InstanceLease,
+    InstanceOverview, Lane, LeaseInstances, LeaseWork, NewListener, Node, NodeAnnouncement, Operation,
+    OrchestrationItem, Provider, ProviderAdmin, ProviderError, Rejection, SessionFetchConfig, Start,
+    StolenLeases, StoreError, TagFilter, Turn, TurnCommit, WorkLease,
 };
 use async_trait::async_trait;
 
@@ -73,8 +73,10 @@ impl Provider for SqliteProvider {
             execution_id,
             events: history_delta,
             worker_items,
+            retries: Vec::new(),
             orchestrator_items,
             timer_slack: Duration::ZERO,
+            waiting: None,
             metadata,
             cancelled_activities,
             removed_timers: Vec::new(),
@@ -408,6 +410,11 @@ impl Provider for SqliteProvider {
     async fn read_blocks(&self, instance: &str) -> Result<Vec<BlockedInstance>, StoreError> {
         let id = instance.to_owned();
         self.read_with(Operation::ReadBlocks, move |sql| sql.blocks(&id)).await
+    }
+
+    async fn read_overview(&self, instance: &str) -> Result<Option<InstanceOverview>, StoreError> {
+        let (id, clock) = (instance.to_owned(), self.shared.clock.clone());
+        self.read_with(Operation::ReadOverview, move |sql| sql.overview(&id, clock.wall())).await
     }
 
     async fn announce_node(&self, node: NodeAnnouncement) -> Result<(), StoreError> {

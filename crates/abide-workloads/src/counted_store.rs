@@ -11,9 +11,10 @@ use std::time::Duration;
 use async_trait::async_trait;
 use durable::providers::{
     Abilities, BlockInstance, BlockedInstance, Changes, Committed, DispatcherCapabilityFilter, Enqueue,
-    ExecutionMetadata, FinishedWork, HoldWork, InstanceLease, KvEntry, Lane, LeaseInstances, LeaseWork, Node,
-    NodeAnnouncement, OrchestrationItem, Provider, ProviderAdmin, ProviderError, SessionFetchConfig, Start,
-    StolenLeases, StoreError, TagFilter, TurnCommit, WorkItem, WorkLease,
+    ExecutionMetadata, FinishedWork, HoldWork, InstanceLease, InstanceOverview, KvEntry, Lane,
+    LeaseInstances, LeaseWork, Node, NodeAnnouncement, OrchestrationItem, Provider, ProviderAdmin,
+    ProviderError, SessionFetchConfig, Start, StolenLeases, StoreError, TagFilter, TurnCommit, WorkItem,
+    WorkLease,
 };
 use durable::seams::Timestamp;
 use durable::{Event, OrchestrationStatus, ScheduledActivityIdentifier, SystemStats};
@@ -293,6 +294,10 @@ impl Provider for CountedStore {
 
     async fn read_blocks(&self, instance: &str) -> Result<Vec<BlockedInstance>, StoreError> {
         self.inner.read_blocks(instance).await
+    }
+
+    async fn read_overview(&self, instance: &str) -> Result<Option<InstanceOverview>, StoreError> {
+        self.inner.read_overview(instance).await
     }
 
     async fn announce_node(&self, node: NodeAnnouncement) -> Result<(), StoreError> {

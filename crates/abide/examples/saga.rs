@@ -7,8 +7,8 @@ use std::time::Duration;
 use abide::prelude::*;
 
 async fn book(ctx: ActivityContext, what: String) -> Result<String, String> {
-    // The other side recognises a repetition by this key.
-    println!("book {what} ({})", ctx.idempotency_key());
+    // The other side recognizes a repetition by this key, which is the same in every try.
+    println!("book {what}: try {}, key {}", ctx.retry(), ctx.idempotency_key());
     if what == "car" { Err("no cars left".to_owned()) } else { Ok(what) }
 }
 

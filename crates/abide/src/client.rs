@@ -3,4 +3,8 @@
 //! Start with [`Client`]. What lists and filters instances, such as
 //! [`InstanceQuery`](crate::providers::InstanceQuery), is with the [stores](crate::providers) that answer.
 
-pub use abide_client::{Client, ClientBuilder, ClientError, Instances, StartError, StartRequest, Started};
+pub use abide_client::{
+    Client, ClientBuilder, ClientError, Description, InstanceState, Instances, OperationDescription,
+    StartError, StartRequest, Started,
+};
+pub use abide_model::{OpenOperation, Tries, WaitKind};

@@ -21,6 +21,9 @@ struct Determinism;
 #[doc = include_str!("../../../docs/guide/errors-and-retries.md")]
 struct ErrorsAndRetries;
 
+#[doc = include_str!("../../../docs/guide/idempotency.md")]
+struct Idempotency;
+
 #[doc = include_str!("../../../docs/guide/events-and-queues.md")]
 struct EventsAndQueues;
 

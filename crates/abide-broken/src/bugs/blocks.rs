@@ -93,10 +93,10 @@ fn serving_as(request: LeaseInstances, change: impl FnOnce(Serving) -> Serving) 
     LeaseInstances { serving, ..request }
 }
 
-fn with_handlers(serving: Serving, change: impl FnOnce(&mut Handlers)) -> Serving {
+fn with_handlers(serving: &Serving, change: impl FnOnce(&mut Handlers)) -> Serving {
     let mut handlers = (*serving.handlers).clone();
     change(&mut handlers);
-    Serving { handlers: Arc::new(handlers), ..serving }
+    Serving { handlers: Arc::new(handlers), takes_suspect: serving.takes_suspect }
 }
 
 /// Changes how instances are leased.
@@ -117,14 +117,14 @@ macro_rules! leases {
 }
 
 leases!(VersionsIgnored, |serving| {
-    with_handlers(serving, |handlers| {
+    with_handlers(&serving, |handlers| {
         for served in handlers.orchestrations.iter_mut().flat_map(BTreeMap::values_mut) {
             served.exact = ["1.0.0", "2.0.0"].map(|version| version.parse().expect("a version")).into();
         }
     })
 });
 leases!(UnversionedWaits, |serving| {
-    with_handlers(serving, |handlers| {
+    with_handlers(&serving, |handlers| {
         for served in handlers.orchestrations.iter_mut().flat_map(BTreeMap::values_mut) {
             *served = ServedVersions { resolves_unversioned: false, ..served.clone() };
         }
@@ -222,7 +222,7 @@ impl Bug for ServingRequired {
 #[async_trait]
 impl Bug for AnyActivity {
     async fn lease_work(&self, store: &Store, request: LeaseWork) -> StoreAnswer<Vec<WorkLease>> {
-        let any = |serving| with_handlers(serving, |handlers| handlers.activities = None);
+        let any = |serving| with_handlers(&serving, |handlers| handlers.activities = None);
         let serving = request.serving.clone().map(any);
         store.lease_work(LeaseWork { serving, ..request }).await
     }

@@ -11,11 +11,13 @@ mod listing;
 mod looking;
 mod mail;
 mod odd_mail;
+mod overviews;
 mod provided;
 mod prune;
 mod sessions;
 mod starts;
 mod status;
+mod step_tries;
 mod tags;
 mod tokens;
 mod values;
@@ -34,6 +36,7 @@ pub fn all() -> Vec<&'static Planted> {
         mail::BUGS,
         odd_mail::BUGS,
         commits::BUGS,
+        step_tries::BUGS,
         executions::BUGS,
         versions::BUGS,
         values::BUGS,
@@ -51,6 +54,7 @@ pub fn all() -> Vec<&'static Planted> {
         waiting::BUGS,
         changes::BUGS,
         blocks::BUGS,
+        overviews::BUGS,
     ];
     subjects.into_iter().flatten().collect()
 }

@@ -11,6 +11,8 @@ use crate::planted::bugs;
 use crate::store::{Store, addressee};
 
 bugs! {
+    /// The start of a child that cannot be read is put aside, and its parent waits for ever.
+    LostChildNotTold => "lost_starts::test_parent_of_a_start_that_cannot_be_read_is_told";
     /// An unreadable message fails every fetch.
     UnreadableMailFailsFetch => "unreadable_rows::test_unreadable_message_blocks_no_other_instance";
     /// Unreadable mail of one instance hides the mail of all others.
@@ -33,6 +35,29 @@ bugs! {
 fn unreadable_mail(store: &Store) -> bool {
     let messages = store.dump().messages;
     messages.values().any(|message| message.visible_at.is_none() && message.json == "{")
+}
+
+#[async_trait]
+impl Bug for LostChildNotTold {
+    async fn lease_instances(
+        &self,
+        store: &Store,
+        request: LeaseInstances,
+    ) -> StoreAnswer<Vec<InstanceLease>> {
+        let mut kept = Vec::new();
+        for lease in store.lease_instances(request).await? {
+            let told =
+                |message: &&abide_provider::Message| matches!(message.item, WorkItem::SubOrchFailed { .. });
+            match lease.messages.iter().find(told) {
+                None => kept.push(lease),
+                Some(message) => {
+                    store.give_back(&lease.token).await;
+                    store.remove_mail(&lease.instance, |number| number == message.id.0).await;
+                }
+            }
+        }
+        Ok(kept)
+    }
 }
 
 #[async_trait]

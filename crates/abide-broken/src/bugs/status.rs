@@ -14,6 +14,8 @@ use crate::store::Store;
 bugs! {
     /// A name that has mail runs.
     MailRuns => "status::test_status_of_what_is_no_instance";
+    /// An instance is not found before its first turn.
+    WaitingStartNotFound => "status::test_status_of_a_start_that_waits";
     /// An instance is not found while a turn of it runs.
     NotFoundWhileLeased => "status::test_status_of_one_that_runs";
     /// What a completed instance returned is not told.
@@ -50,6 +52,14 @@ fn custom(status: &mut OrchestrationStatus) -> Option<(&mut Option<String>, &mut
         | OrchestrationStatus::Failed { custom_status, custom_status_version, .. } => {
             Some((custom_status, custom_status_version))
         }
+    }
+}
+
+#[async_trait]
+impl Bug for WaitingStartNotFound {
+    async fn read_status(&self, store: &Store, instance: &str) -> Answer<OrchestrationStatus> {
+        let has_run = store.get_instance_stats(instance).await?.is_some();
+        if has_run { store.read_status(instance).await } else { Ok(OrchestrationStatus::NotFound) }
     }
 }
 

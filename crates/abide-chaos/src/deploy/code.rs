@@ -7,9 +7,8 @@ use std::time::Duration;
 
 use abide::runtime::registry::{ActivityRegistry, OrchestrationRegistry, OrchestrationRegistryBuilder};
 use abide::seams::Clock as _;
-use abide::{ActivityContext, OrchestrationContext};
+use abide::{ActivityContext, Either2, OrchestrationContext};
 use abide_host::SystemClock;
-use futures::future::{Either, select};
 
 use super::Options;
 use crate::worker::WorkerError;
@@ -108,9 +107,9 @@ fn jobs(registry: OrchestrationRegistryBuilder, code: Code) -> OrchestrationRegi
         })
         .register("Race", |ctx: OrchestrationContext, input: String| async move {
             let work = ctx.schedule_activity("Work", input);
-            match select(work, ctx.schedule_timer(PATIENCE)).await {
-                Either::Left((result, _)) => result,
-                Either::Right(_) => Ok("the timer wins".to_owned()),
+            match ctx.select2(work, ctx.schedule_timer(PATIENCE)).await {
+                Either2::First(result) => result,
+                Either2::Second(()) => Ok("the timer wins".to_owned()),
             }
         })
         .register("Turn", move |ctx: OrchestrationContext, input: String| async move {

@@ -14,7 +14,9 @@ async fn the_status_is_where_the_instance_stands() {
     assert_eq!(status().await, OrchestrationStatus::NotFound);
 
     world.client.start_orchestration("a", "Order", "").await.unwrap();
-    assert_eq!(status().await, OrchestrationStatus::NotFound, "nobody has taken it up");
+    let (custom_status, custom_status_version) = (None, 0);
+    let running = OrchestrationStatus::Running { custom_status, custom_status_version };
+    assert_eq!(status().await, running, "nobody has taken it up, but its start is acknowledged");
 
     world.past().taken_up("a").await;
     let (custom_status, custom_status_version) = (None, 0);

@@ -118,6 +118,10 @@ impl Coverage {
             }
         };
         self.note("work was taken back by its own turn", turn.worker_items.iter().any(never_there));
+        let is_retry = |work: &abide_memory::dump::WorkDump| work.step.is_some_and(|step| step.number > 1);
+        let retries =
+            |dump: &abide_memory::dump::Dump| dump.work.values().filter(|work| is_retry(work)).count();
+        self.note("a turn scheduled a retry", retries(after) > retries(before));
         let sent = after.messages.len() + turn.orchestrator_items.len() > before.messages.len();
         self.note("a turn sent mail", sent && !turn.orchestrator_items.is_empty());
         let event = |wanted: fn(&EventKind) -> bool| turn.events.iter().any(|event| wanted(&event.kind));

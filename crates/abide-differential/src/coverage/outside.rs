@@ -150,6 +150,7 @@ impl Coverage {
                 self.note("a snapshot is lost with its instance", scene.is_refused_as("LeaseLost"));
             }
             ReadOp::Status { instance } => self.status(instance, scene),
+            ReadOp::Overview { .. } => self.overview(answer, found),
             ReadOp::CustomStatus { .. } => {
                 self.note("a custom status was read", found);
                 self.note("a custom status was not news", answer == "Ok(None)");
@@ -189,6 +190,13 @@ impl Coverage {
                 self.note("the first of several sessions is due", found && is_mixed(locked));
             }
         }
+    }
+
+    #[expect(clippy::fn_params_excessive_bools, reason = "one fact about the answer")]
+    fn overview(&mut self, answer: &str, found: bool) {
+        self.note("an overview was read", found);
+        self.note("an overview has what an instance waits for", answer.contains("waiting: Some"));
+        self.note("an overview of a start was read", answer.contains("execution_id: 0, executions: 0"));
     }
 
     pub(super) fn restart(&mut self, Scene { before, .. }: Scene<'_>) {

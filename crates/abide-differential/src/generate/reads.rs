@@ -29,7 +29,8 @@ pub(super) fn read(rng: &mut Rng, world: &World) -> ReadOp {
             ReadOp::KvValue { instance, key }
         }
         10..=11 => ReadOp::KvAll { instance: known_key(rng, world).0 },
-        12..=14 => ReadOp::Status { instance },
+        12..=13 => ReadOp::Status { instance },
+        14 => ReadOp::Overview { instance },
         _ => ReadOp::Stats { instance: known_key(rng, world).0 },
     }
 }

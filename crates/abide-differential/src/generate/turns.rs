@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use abide_model::{EventKind, PruneOptions, ScheduledActivityIdentifier, WorkItem};
+use abide_model::{EventKind, PruneOptions, Retry, ScheduledActivityIdentifier, StepTry, WorkItem};
 use abide_provider::Turn;
 
 use super::{items, mail};
@@ -56,6 +56,8 @@ impl Maker<'_> {
         let id = self.next_event;
         self.next_event += 1;
         self.turn.events.push(items::event(self.instance, self.turn.execution_id, id, kind));
+        // Mostly something; not drawn, so that seeds stay what they are.
+        self.turn.waiting = (!id.is_multiple_of(4)).then(|| format!(r#"[1,[["event",{id},"go",5]],[]]"#));
         id
     }
 
@@ -120,6 +122,12 @@ impl Maker<'_> {
         let instance = other.as_deref().unwrap_or(self.instance);
         let activity = items::activity(self.rng, instance, self.turn.execution_id, id);
         self.turn.worker_items.push(activity);
+        // Not drawn, so that seeds stay what they are.
+        if id.is_multiple_of(3) {
+            let number = u32::try_from(2 + id % 4).unwrap_or(2);
+            let step = StepTry { first_event_id: id - 1, number };
+            self.turn.retries.push(Retry { event_id: id, step });
+        }
         if self.rng.percent(10) {
             self.cancel(self.instance.to_owned(), self.turn.execution_id, id);
         }

@@ -72,6 +72,6 @@ fn keys_violation(ask: &Ask) -> Option<String> {
         Extra::Keys(keys) if keys > MAX_KV_KEYS => {
             Some(format!("KV key count ({keys}) exceeds limit ({MAX_KV_KEYS})"))
         }
-        Extra::Keys(_) | Extra::Nothing | Extra::Delay(_) => None,
+        Extra::Keys(_) | Extra::Nothing | Extra::Delay(_) | Extra::Try(_) => None,
     }
 }

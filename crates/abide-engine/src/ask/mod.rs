@@ -13,7 +13,7 @@ pub(crate) mod record;
 
 use std::time::Duration;
 
-use abide_model::Action;
+use abide_model::{Action, StepTry};
 
 use crate::token::Token;
 
@@ -58,6 +58,8 @@ pub(crate) enum Extra {
     Delay(Duration),
     /// How many keys there are after a write that added one.
     Keys(usize),
+    /// Which try of its step an activity is, if it is not the first.
+    Try(StepTry),
 }
 
 impl Ask {
@@ -65,14 +67,23 @@ impl Ask {
         Self { token, action, extra: Extra::Nothing }
     }
 
-    /// Which answer this ask has, and the name of the signal or queue it waits for.
+    /// Which try of its step this is; `None` for the first, and for what has no tries.
+    pub(crate) const fn retry(&self) -> Option<StepTry> {
+        match self.extra {
+            Extra::Try(step) => Some(step),
+            Extra::Nothing | Extra::Delay(_) | Extra::Keys(_) => None,
+        }
+    }
+
+    /// Which answer this ask has, and the name of what gives it: a signal, queue, activity or child
+    /// orchestration.
     pub(crate) fn waits_for(&self) -> Option<(Family, &str)> {
         match &self.action {
-            Action::CallActivity { .. } => Some((Family::Activity, "")),
+            Action::CallActivity { name, .. } => Some((Family::Activity, name)),
             Action::CreateTimer { .. } => Some((Family::Timer, "")),
             Action::WaitExternal { name, .. } => Some((Family::Wait, name)),
             Action::DequeueEvent { name, .. } => Some((Family::Dequeue, name)),
-            Action::StartSubOrchestration { .. } => Some((Family::Child, "")),
+            Action::StartSubOrchestration { name, .. } => Some((Family::Child, name)),
             Action::PruneHistory { .. } => Some((Family::Prune, "")),
             Action::StartOrchestrationDetached { .. }
             | Action::ContinueAsNew { .. }

@@ -58,7 +58,7 @@ pub(crate) fn record(ask: Ask, place: Place) -> Recorded {
 pub(crate) fn deadline(extra: &Extra, now: Timestamp) -> Option<u64> {
     match extra {
         Extra::Delay(delay) => Some(now.saturating_add(*delay).as_millis()),
-        Extra::Nothing | Extra::Keys(_) => None,
+        Extra::Nothing | Extra::Keys(_) | Extra::Try(_) => None,
     }
 }
 

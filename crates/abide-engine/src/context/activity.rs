@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::OrchestrationContext;
-use crate::ask::Family;
+use crate::ask::{Ask, Extra, Family};
 use crate::future::{DurableFuture, Undeliverable};
 use crate::tape::Answer;
 
@@ -68,8 +68,19 @@ impl OrchestrationContext {
         input: String,
         session_id: Option<String>,
     ) -> DurableFuture<Result<String, String>> {
-        let token =
-            self.ask(|_| Action::CallActivity { scheduling_event_id: 0, name, input, session_id, tag: None });
+        self.try_activity(name, input, session_id, Extra::Nothing)
+    }
+
+    /// Runs an activity; `extra` says which try of its step it is, if it is not the first.
+    pub(super) fn try_activity(
+        &self,
+        name: String,
+        input: String,
+        session_id: Option<String>,
+        extra: Extra,
+    ) -> DurableFuture<Result<String, String>> {
+        let action = Action::CallActivity { scheduling_event_id: 0, name, input, session_id, tag: None };
+        let token = self.tape.ask(|token, _| Ask { token, action, extra });
         DurableFuture::of(&self.tape, token, ended)
     }
 

@@ -1,14 +1,21 @@
 //! Activities that are tried again.
 //!
-//! Every attempt is an ordinary activity in history, and every pause a timer. Nothing is asked for before
-//! the future is first polled.
+//! Every attempt is an ordinary activity in history, and every pause a timer. Nothing is asked for before the
+//! future is first polled. The tries are one step: each carries the event id of the first, and its number.
 
-use abide_model::RetryPolicy;
+use std::future::{Future as _, poll_fn};
+use std::pin::Pin;
+use std::sync::Arc;
+
+use abide_model::waiting::cut_error;
+use abide_model::{EventId, RetryPolicy, StepTry};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::OrchestrationContext;
 use super::activity::Source;
+use crate::ask::Extra;
+use crate::tape::{RetriedStep, Try};
 
 /// The error of an attempt that took too long.
 const TIMED_OUT: &str = "timeout: activity timed out";
@@ -81,9 +88,17 @@ impl OrchestrationContext {
 
     async fn retry(&self, attempts: Attempts) -> Result<String, String> {
         let max_attempts = attempts.policy.max_attempts.max(1);
+        let step = RetriedStep::new(attempts.name.clone(), max_attempts);
+        let noted = |number, error: &str| Try {
+            step: Arc::clone(&step),
+            number,
+            last_error: cut_error(error).into(),
+        };
         let mut attempt = 1;
+        let (mut first, mut last_error) = (None, String::new());
         loop {
-            let error = match self.attempt(&attempts).await {
+            let tried = noted(attempt, &last_error);
+            let error = match self.attempt(&attempts, (attempt, tried), &mut first).await {
                 Ok(result) => return Ok(result),
                 Err(AttemptError::TimedOut) => return Err(TIMED_OUT.to_owned()),
                 Err(AttemptError::Failed(error)) => error,
@@ -98,15 +113,30 @@ impl OrchestrationContext {
             ));
             let pause = attempts.policy.delay_for_attempt(attempt);
             if !pause.is_zero() {
-                self.schedule_timer(pause).await;
+                self.schedule_timer(pause).noting_try(noted(attempt, &error)).await;
             }
             attempt = attempt.saturating_add(1);
+            last_error = error;
         }
     }
 
-    async fn attempt(&self, attempts: &Attempts) -> Result<String, AttemptError> {
+    /// Makes one try. `first` is the event of the first one: that try sets it, the others carry it.
+    async fn attempt(
+        &self,
+        attempts: &Attempts,
+        (number, noted): (u32, Try),
+        first: &mut Option<EventId>,
+    ) -> Result<String, AttemptError> {
         let Attempts { name, input, session, policy } = attempts;
-        let activity = self.call_activity(name.clone(), input.clone(), session.clone());
+        let retry = first.map(|id| Extra::Try(StepTry { first_event_id: id.get(), number }));
+        let (name, input) = (name.clone(), input.clone());
+        let activity = self.try_activity(name, input, session.clone(), retry.unwrap_or(Extra::Nothing));
+        let mut activity = activity.noting_try(noted);
+        let activity = poll_fn(move |cx| {
+            // It is recorded between the poll that asks for it and the one that has its result.
+            *first = first.or_else(|| activity.event_id());
+            Pin::new(&mut activity).poll(cx)
+        });
         let Some(limit) = policy.timeout else { return activity.await.map_err(AttemptError::Failed) };
         match self.timeout(limit, activity).await {
             Ok(result) => result.map_err(AttemptError::Failed),

@@ -8,7 +8,7 @@ use abide_model::codec::Codec;
 use abide_model::{ErrorDetails, EventId, KvEntry, Timestamp};
 
 use super::slots::Slots;
-use super::{Answer, Cell, Collected, Phase, RecordedWrites, Tape, Unwound};
+use super::{Answer, Bound, Cell, Collected, Phase, RecordedWrites, Tape, Unwound};
 use crate::ask::Family;
 use crate::notice::LogLine;
 use crate::panic::contained;
@@ -97,11 +97,14 @@ impl Tape {
 
     /// Tells a future which event records its ask. If it is ready by that, it is woken once all asks of the
     /// poll are bound: no code of the user's runs between two of them.
-    pub(crate) fn bind(&self, token: Token, id: EventId) {
+    pub(crate) fn bind(&self, token: Token, bound: Bound) {
         let mut cell = self.cell();
         let Cell { slots, signals, queues, .. } = &mut *cell;
         let Some(slot) = slots.get_mut(token) else { return };
+        let Bound { id, since_ms, due_ms } = bound;
         slot.bound = Some(id);
+        slot.since_ms = slot.retry.as_ref().map_or(since_ms, |retry| retry.step.begun_at(since_ms));
+        slot.due_ms = due_ms;
         let ready = match slot.family {
             Family::Wait => {
                 signals.open(&slot.name, id, token);

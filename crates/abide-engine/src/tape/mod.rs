@@ -8,7 +8,9 @@
 
 mod engine_side;
 mod kv;
+mod retry;
 mod slots;
+mod summary;
 mod user_side;
 
 use std::collections::BTreeMap;
@@ -26,6 +28,7 @@ use crate::token::Token;
 use crate::turn::Identity;
 use crate::window::Window;
 use kv::{KvView, RecordedWrites};
+pub(crate) use retry::{RetriedStep, Try};
 use slots::Slots;
 
 /// What a durable future is told.
@@ -39,6 +42,15 @@ pub(crate) enum Answer {
     Received(String),
     /// A prune was done.
     Pruned(Result<PruneResult, String>),
+}
+
+/// The event that records an ask, with what an operator is told of it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Bound {
+    pub(crate) id: EventId,
+    pub(crate) since_ms: u64,
+    /// When a timer fires; zero for the others.
+    pub(crate) due_ms: u64,
 }
 
 /// A durable future that was dropped before it returned its answer.

@@ -5,7 +5,7 @@ use std::task::Waker;
 use abide_model::EventId;
 use slab::Slab;
 
-use super::Answer;
+use super::{Answer, Try};
 use crate::ask::Family;
 use crate::token::Token;
 
@@ -13,11 +13,22 @@ use crate::token::Token;
 #[derive(Debug)]
 pub(super) struct Slot {
     pub(super) family: Family,
-    /// The name of the signal or queue it waits for; empty for the others.
+    /// The name of the signal or queue it waits for, of the activity, or of the child orchestration; empty
+    /// for the others.
     pub(super) name: String,
     pub(super) bound: Option<EventId>,
+    pub(super) since_ms: u64,
+    pub(super) due_ms: u64,
+    /// Which try of a retried activity it is, or pauses before. Boxed: most are none.
+    pub(super) retry: Option<Box<Try>>,
     pub(super) answer: Option<Answer>,
     pub(super) waker: Option<Waker>,
+}
+
+impl Slot {
+    pub(super) fn new(family: Family, name: String) -> Self {
+        Self { family, name, bound: None, since_ms: 0, due_ms: 0, retry: None, answer: None, waker: None }
+    }
 }
 
 /// All slots. A place is used again once its future is gone, so a token is believed only if its number fits.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::task::{Poll, Waker};
 
 use abide_model::codec::Codec;
-use abide_model::{ErrorDetails, KvEntry};
+use abide_model::{ErrorDetails, EventId, KvEntry};
 
 use super::slots::Slot;
 use super::{Answer, Answered, Cell, Dropped, KvView, Next, Phase, TagRefused, Tape, Unwound};
@@ -35,8 +35,7 @@ impl Tape {
             build(token, &mut KvView { entries: kv, recorded_writes, now: *now })
         };
         if let Some((family, name)) = ask.waits_for() {
-            let slot = Slot { family, name: name.to_owned(), bound: None, answer: None, waker: None };
-            cell.slots.insert(token, slot);
+            cell.slots.insert(token, Slot::new(family, name.to_owned()));
         }
         cell.collected.asks.push(ask);
         Some(token)
@@ -83,6 +82,11 @@ impl Tape {
             slot.waker = Some(watching);
         }
         Poll::Pending
+    }
+
+    /// The event that records the ask with this token, once there is one and until its answer is taken.
+    pub(crate) fn event_of(&self, token: Token) -> Option<EventId> {
+        self.cell().slots.get(token)?.bound
     }
 
     /// Notes that the future with this token was dropped before it returned its answer. Acts at once: the

@@ -34,6 +34,7 @@ mod spinning;
 mod threads;
 mod waiting;
 mod waiting_for_nothing;
+mod waiting_summary;
 
 mod coverage;
 mod mutants;

@@ -404,6 +404,7 @@ fn a_retry_with_timeout_succeeds_at_its_second_attempt() {
               7 ActivityScheduled { name: "a", input: "x" }
               8 TimerCreated { fire_at_ms: 33000 }
               -> worker ActivityExecute 7 a(x)
+              -> activity 7 is try 2 of step 2
               -> TimerFired 8 at 33000
               => Running
             T4

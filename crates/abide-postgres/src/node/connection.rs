@@ -78,6 +78,8 @@ pub(crate) const fn patience(sql: Sql) -> Duration {
         | Sql::LostWork
         | Sql::NextMailboxDue
         | Sql::NextWorkDue
+        | Sql::ReadOverview
+        | Sql::ParentsOfStarts
         | Sql::ReadStatuses
         | Sql::ReleaseTombstones
         | Sql::RenewInstances

@@ -296,6 +296,6 @@ mod tests {
         outbox.speak_up();
         outbox.put(News { instances: BTreeSet::from([4]), ..News::default() });
         outbox.speak_up();
-        assert_eq!(outbox.take(), [r#"{"i":true}"#]);
+        assert_eq!(outbox.take(), [r#"{"i":[4]}"#]);
     }
 }

@@ -266,25 +266,6 @@ fn a_cancel_waits_for_the_live_node_that_has_the_code() {
     assert_eq!(names(&lease(&here, &refunds)), ["a"]);
 }
 
-/// A renewal says that a node was seen, every ten seconds; a node that has nothing to do says nothing.
-#[test]
-fn renewals_tell_when_a_node_was_last_seen() {
-    let Some(database) = Database::new() else { return };
-    let store = database.open();
-    database.stop_clock(1_000_000);
-    let orders = serving("b1", &["Order"], &[]);
-    block_on(store.announce_node(announcement("one", "Order"))).unwrap();
-    send(&store, start("a"));
-    let held = lease(&store, &orders).remove(0);
-    let seen = || block_on(store.nodes()).unwrap()[0].last_seen.as_millis();
-    for (now, expected) in [(1_009_999, 1_000_000), (1_010_000, 1_010_000), (1_012_000, 1_010_000)] {
-        database.set_clock(now);
-        block_on(store.renew_orchestration_item_lock(&held.token, LONG)).unwrap();
-        assert_eq!(seen(), expected, "at {now}");
-    }
-    assert_eq!(block_on(store.nodes()).unwrap()[0].started.as_millis(), 1_000_000);
-}
-
 /// Deleting an instance with more rows than one transaction removes takes its block along at once.
 #[test]
 fn a_deleted_instance_is_not_blocked_any_more() {

@@ -256,8 +256,9 @@ fn child_that_starts_instances() {
 fn a_process_that_is_started_again_and_again_adds_one_session_each_time() {
     let Some(server) = server() else { return };
     let database = database(&server);
-    // The tables are made before commits stall.
-    drop(database.open());
+    // The tables are made before commits stall, and the route of what is started: whoever needs a route that a commit adds
+    // waits for the lock of that commit, and not for the standby.
+    block_on(database.open().enqueue_for_orchestrator(start("first"), None)).unwrap();
     wait_until(|| sessions(&database) == 0);
     let stall = Stall::begin(&database);
     let mut most = 0;

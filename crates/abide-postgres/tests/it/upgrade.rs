@@ -93,6 +93,24 @@ fn a_schema_of_version_1_is_migrated() {
     assert_eq!(named(contents(&database), database.schema()), named(contents(&new), new.schema()));
 }
 
+#[test]
+fn starts_of_children_are_migrated_with_who_waits_for_them() {
+    let Some(database) = Database::new() else { return };
+    restore(&database);
+    let start = r#"{"StartOrchestration":{"parent_instance":"p","parent_id":7,"parent_execution_id":3}}"#;
+    for item in [start, "damaged"] {
+        database.run(&format!(
+            "INSERT INTO abide.message (mailbox, class, visible_at, parent, item) VALUES (900001, 1, 9000000000000, 'p', '{item}')"
+        ));
+    }
+    drop(database.open());
+    let links =
+        "SELECT coalesce(execution::text, '-') || ' ' || coalesce(event::text, '-') FROM abide.message
+                 WHERE parent = 'p' ORDER BY no";
+    let links: Vec<String> = database.rows(links, &[]).iter().map(|row| row.get(0)).collect();
+    assert_eq!(links, ["3 7", "- -"]);
+}
+
 /// Whichever definition is the last that succeeds, nothing of the migration stays; and it can be tried again. On a server
 /// of its own: what stops it looks at every session.
 #[test]

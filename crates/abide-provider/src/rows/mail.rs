@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use abide_model::{ScheduledActivityIdentifier, Timestamp, WorkItem, kind_of};
+use abide_model::{Retry, ScheduledActivityIdentifier, StepTry, Timestamp, WorkItem, kind_of};
 
 use crate::ParentLink;
 
@@ -68,6 +68,8 @@ pub struct WorkRow {
     pub session: Option<String>,
     /// Its tag, if any.
     pub tag: Option<String>,
+    /// Which try of its step it is, if it is not the first.
+    pub retry: Option<StepTry>,
     /// What to run.
     pub item: WorkItem,
 }
@@ -167,6 +169,20 @@ impl MessageRow {
         }
     }
 
+    /// Who waits for the child that it starts, if it starts one. Numbers that no store can hold are left out:
+    /// they are those of no event.
+    #[must_use]
+    pub fn parent_link(&self) -> Option<ParentLink> {
+        self.parent()?;
+        let fitting = |number: Option<u64>| number.filter(|number| fits(*number).is_ok());
+        let link = Starter::of(&self.item)?.parent?;
+        Some(ParentLink {
+            execution_id: fitting(link.execution_id),
+            event_id: fitting(link.event_id),
+            ..link
+        })
+    }
+
     /// A message that a turn or a client sends: timers show when they fire, everything else at once.
     ///
     /// # Errors
@@ -257,7 +273,15 @@ impl WorkRow {
             execution_id: *execution_id,
             activity_id: *id,
         };
-        Ok(Self { activity, session: session_id.clone(), tag: tag.clone(), item })
+        Ok(Self { activity, session: session_id.clone(), tag: tag.clone(), retry: None, item })
+    }
+
+    /// The same activity, with the try that the turn says it is. Those of a turn are in the order of their
+    /// events.
+    pub(super) fn with_retry(mut self, retries: &[Retry]) -> Self {
+        let place = retries.binary_search_by_key(&self.activity.activity_id, |retry| retry.event_id).ok();
+        self.retry = place.and_then(|place| retries.get(place)).map(|retry| retry.step);
+        self
     }
 }
 

@@ -70,6 +70,8 @@ pub struct InstanceRow {
     pub output: Option<String>,
     /// The new custom status, if it changed; its version goes up by one.
     pub custom_status: Option<CustomStatus>,
+    /// What the instance waits for now. Replaces what was stored, also if it is `None`.
+    pub waiting: Option<String>,
 }
 
 /// What a turn did to the custom status.
@@ -152,8 +154,9 @@ impl CommitRows {
         check_order(&turn.events)?;
         let instance = InstanceRow::of(turn.metadata, &turn.events)?;
         let ended = instance.status.filter(|status| status.is_terminal());
+        let instance = InstanceRow { waiting: turn.waiting.filter(|_| ended.is_none()), ..instance };
         let revoked = revoked(turn.cancelled_activities, &turn.events, ended);
-        let mut work = rows_of(turn.worker_items, WorkRow::of)?;
+        let mut work = rows_of(turn.worker_items, |item| Ok(WorkRow::of(item)?.with_retry(&turn.retries)))?;
         let message = |item| Ok(MessageRow::of(item)?.with_timer_slack(turn.timer_slack));
         let messages = rows_of(turn.orchestrator_items, message)?;
         work.retain(|row| !is_revoked(row, &revoked));
@@ -185,6 +188,7 @@ impl CommitRows {
             .flat_map(|activity| [activity.execution_id, activity.activity_id])
             .chain(timers.iter().copied())
             .chain(parent.flatten())
+            .chain(self.work.iter().filter_map(|row| row.retry).map(|step| step.first_event_id))
             .chain(written)
     }
 
@@ -241,6 +245,7 @@ impl InstanceRow {
             status,
             output: metadata.output,
             custom_status: events.iter().rev().find_map(|event| CustomStatus::of(&event.kind)),
+            waiting: None,
         })
     }
 }

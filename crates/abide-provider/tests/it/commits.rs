@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use abide_model::{EventKind, PruneOptions, ScheduledActivityIdentifier, WorkItem};
+use abide_model::{EventKind, PruneOptions, Retry, ScheduledActivityIdentifier, StepTry, WorkItem};
 use abide_provider::{
     AppendConflict, Authority, Committed, Consumed, ErrorKind, ExecutionMetadata, MessageId, Operation,
     Position, Provider, ProviderError, PruneResult, Rejection, StoreError, Turn, TurnCommit,
@@ -42,8 +42,10 @@ fn a_commit_is_an_ack_of_everything_the_turn_wrote() {
         execution_id: 2,
         events: history([EventKind::KeyValuesCleared]),
         worker_items: vec![activity(2)],
+        retries: vec![Retry { event_id: 2, step: StepTry { first_event_id: 1, number: 2 } }],
         orchestrator_items: vec![signal("x")],
         timer_slack: Duration::ZERO,
+        waiting: None,
         metadata: ExecutionMetadata { status: Some("Running".to_owned()), ..ExecutionMetadata::default() },
         cancelled_activities: vec![cancelled],
         removed_timers: vec![4],

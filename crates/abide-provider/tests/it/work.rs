@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use abide_model::WorkItem;
+use abide_model::{StepTry, WorkItem};
 use abide_provider::{
     Abilities, Ability, Enqueue, ErrorKind, FinishedWork, Lane, LeaseWork, Operation, Provider,
     ProviderError, Rejection, RequestKey, SessionFetchConfig, StoreError, TagFilter, WorkLease,
@@ -41,6 +41,7 @@ fn a_lease_is_one_fetch_and_does_not_know_who_asked() {
         orchestration_version: String::new(),
         token: "token".to_owned(),
         attempt: 2,
+        step: StepTry::first(2),
         store_time: None,
         store_time_slack: Duration::ZERO,
     };

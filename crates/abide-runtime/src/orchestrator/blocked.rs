@@ -50,7 +50,7 @@ impl Obstacle {
             | ErrorDetails::Infrastructure { .. }
             | ErrorDetails::Poison { .. } => return None,
         };
-        let obstacle = || Self { kind, detail: details.display_message(), event_id: None };
+        let obstacle = || Self { kind, detail: details.display_message(), event_id: output.fault_event_id };
         (policy == ProblemPolicy::Block).then(obstacle)
     }
 }
@@ -97,7 +97,7 @@ impl Orchestrator {
 
     /// Once per change: a build that refuses again for the same reason says nothing new.
     fn tell_of_block(&self, lease: &InstanceLease, who: &Identity, obstacle: &Obstacle) {
-        let Obstacle { kind, detail, .. } = obstacle;
+        let Obstacle { kind, detail, event_id } = obstacle;
         let build = &self.core.settings.build_id;
         let before = lease.refused.as_ref().and_then(|refused| refused.block.as_ref());
         if before.is_some_and(|block| block.kind == *kind && block.build == *build && block.detail == *detail)
@@ -109,7 +109,7 @@ impl Orchestrator {
             Line::Say { withheld_before } => {
                 error!(target: "abide::runtime", instance_id = %who.instance, execution_id = who.execution_id,
                     orchestration_name = %who.orchestration, version = %who.version, build = %build, kind = %kind,
-                    withheld_before, "the instance is blocked and keeps everything it has: {detail}");
+                    event_id, withheld_before, "the instance is blocked and keeps everything it has: {detail}");
             }
             Line::SayThatMoreAreCounted => {
                 debug!(target: "abide::runtime", instance_id = %who.instance, %kind, "blocked: {detail}");

@@ -67,19 +67,23 @@ fn turn_of(execution_id: u64, output: TurnOutput, at_most: Timestamp) -> Turn {
     let TurnOutput {
         events,
         worker_items,
+        retries,
         orchestrator_items,
         cancelled_activities,
         removed_timers,
         prune,
+        waiting,
         ..
     } = output;
     Turn {
         worker_items,
+        retries,
         orchestrator_items,
         timer_slack: timer_slack(&events, at_most),
         cancelled_activities,
         removed_timers,
         prune,
+        waiting,
         ..Turn::of_past(execution_id, events)
     }
 }

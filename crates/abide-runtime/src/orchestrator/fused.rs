@@ -94,7 +94,7 @@ impl Orchestrator {
         output.prune = self.prune_with_commit(&who, &output, &Promises::default(), now);
         let prunes = output.prune.is_some();
         let expected = resident.position;
-        let decided = Decided::of(&mut resident, &output);
+        let decided = Decided::of(&self.core, &mut resident, &output);
         let authority = Authority::FinishedWork { token: step.token.to_owned(), expected };
         let at_most = step.store_time.at_most(&*self.core.clock);
         decided.told.count(&self.core, &who);

@@ -52,6 +52,7 @@ use crate::store_time::{HandedOver, StoreTime};
 use crate::suspects::{ANOTHER_SUSPECT, SuspectAdmission};
 use crate::tally::Tally;
 use crate::task_state::TaskState;
+use crate::unserved::{self, Missing};
 
 /// What the store refuses now is asked for again after this time, and so is an incompatible or unreadable history.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
@@ -102,11 +103,12 @@ struct Decided {
     told: report::Told,
     sends_mail: bool,
     sends_work: bool,
+    missing: Vec<Missing>,
 }
 
 impl Decided {
     /// What a turn decided, which the execution takes note of.
-    fn of(resident: &mut Resident, output: &TurnOutput) -> Self {
+    fn of(core: &Core, resident: &mut Resident, output: &TurnOutput) -> Self {
         resident.life.turns = resident.life.turns.saturating_add(1);
         let mut answered = Vec::new();
         for event in &output.events {
@@ -119,6 +121,7 @@ impl Decided {
             told: report::Told::of(output, &resident.life, last).with_children(answered),
             sends_mail: !output.orchestrator_items.is_empty(),
             sends_work: !output.worker_items.is_empty(),
+            missing: Missing::of(core, output),
         }
     }
 }
@@ -265,7 +268,7 @@ impl Orchestrator {
         mut resident: Box<Resident>,
         output: Box<TurnOutput>,
     ) -> Option<NextTurn> {
-        let decided = Decided::of(&mut resident, &output);
+        let decided = Decided::of(&self.core, &mut resident, &output);
         let mut turn = commit_of(&held.lease, who.execution_id, *output, self.at_most(held));
         turn.turn.next = self.next_lease();
         decided.told.count(&self.core, &who);
@@ -308,6 +311,7 @@ impl Orchestrator {
             self.core.new_work.notify_one();
         }
         decided.told.tell_counted(&self.core, &who, committed);
+        unserved::tell(&self.core, &who.instance, &decided.missing);
         // What continues as new is kept, too: it is known what it leaves to the execution that begins.
         if decided.told.goes_on() {
             self.keep(who.instance, resident);

@@ -1,6 +1,6 @@
 //! What a lease on an activity says, and what can be told of it.
 
-use abide_model::{AppErrorKind, ErrorDetails, PoisonMessageType, WorkItem};
+use abide_model::{AppErrorKind, ErrorDetails, PoisonMessageType, StepTry, WorkItem};
 use abide_provider::{Suspicion, WorkLease};
 use tracing::{Span, info_span};
 
@@ -28,6 +28,8 @@ pub(crate) struct Activity {
     pub(super) store_time: StoreTime,
     /// How often it has been leased, this time included.
     pub(super) attempt: u32,
+    /// Which try of its step it is.
+    pub(super) step: StepTry,
 }
 
 impl Activity {
@@ -52,6 +54,7 @@ impl Activity {
             token: lease.token,
             store_time,
             attempt: lease.attempt,
+            step: lease.step,
         })
     }
 
@@ -162,6 +165,7 @@ mod tests {
             orchestration_version: "1.0.0".to_owned(),
             token: "token".to_owned(),
             attempt: 3,
+            step: StepTry::first(2),
             store_time: None,
             store_time_slack: Duration::ZERO,
         }

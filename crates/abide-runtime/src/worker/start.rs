@@ -72,6 +72,7 @@ impl Worker {
             activity_name: activity.name.clone(),
             activity_id: activity.id,
             attempt: activity.attempt,
+            step: activity.step,
             store_time: activity.store_time,
             worker_id: format!("work-{slot}-{}", self.owner()),
             session_id: activity.session.clone(),

@@ -19,6 +19,7 @@ mod blocking;
 mod cancellation;
 mod counts;
 mod crowd;
+mod describing;
 mod e2e;
 mod faults;
 mod fused;

@@ -5,7 +5,7 @@ use abide_provider::{
 };
 
 /// What can be taken away. An ability that is not here yet is never left when something is.
-const KNOWN: [Ability; 16] = [
+const KNOWN: [Ability; 17] = [
     Ability::Parking,
     Ability::FusedSteps,
     Ability::PushedCancellations,
@@ -22,6 +22,7 @@ const KNOWN: [Ability; 16] = [
     Ability::Serving,
     Ability::Blocking,
     Ability::Nodes,
+    Ability::StepTries,
 ];
 
 /// What is in both; everything there is if nothing is taken away.
@@ -40,6 +41,9 @@ pub(super) fn sift(
     for mut commit in turns {
         if !abilities.has(Ability::TimerRemoval) {
             commit.turn.removed_timers.clear();
+        }
+        if !abilities.has(Ability::StepTries) {
+            commit.turn.retries.clear();
         }
         match &commit.authority {
             Authority::FinishedWork { .. } if !abilities.has(Ability::FusedSteps) => {

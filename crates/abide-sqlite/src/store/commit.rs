@@ -161,7 +161,7 @@ impl Tx<'_, '_> {
         }
         let told = Told { instance: told.as_ref(), successor };
         let routed = self.routed(&mut mailbox, &told, readiness)?;
-        self.progress(&mailbox, routed)?;
+        self.progress(&mailbox, routed, rows.instance.waiting.as_deref())?;
         Ok(pruned)
     }
 
@@ -208,12 +208,12 @@ impl Tx<'_, '_> {
     }
 
     /// Says where the mailbox stands now, when it can be leased again, and by whom.
-    fn progress(&self, mailbox: &Held, routed: Routed) -> rusqlite::Result<()> {
+    fn progress(&self, mailbox: &Held, routed: Routed, waiting: Option<&str>) -> rusqlite::Result<()> {
         let Routed { ready, due_at, route } = routed;
         let (last_event, flags) = (mailbox.last_event, mailbox.flags.column());
         self.sql.execute(
             Sql::ProgressMailbox,
-            params![mailbox.no, last_event, mailbox.updated_at, ready, due_at, route, flags],
+            params![mailbox.no, last_event, mailbox.updated_at, ready, due_at, route, flags, waiting],
         )?;
         Ok(())
     }

@@ -134,10 +134,15 @@ impl Tx<'_, '_> {
     ) -> rusqlite::Result<i64> {
         let visible_at = self.still_hidden(visible_at);
         let number = self.next_number();
-        let (class, execution, event) = class_columns(message.class);
+        let (class, mut execution, mut event) = class_columns(message.class);
+        let parent = message.parent.as_ref();
+        if let Some(link) = parent {
+            (execution, event) = (link.execution_id.map(column), link.event_id.map(column));
+        }
+        let parent = parent.map(|link| &link.instance);
         self.sql.execute(
             Sql::InsertMessage,
-            params![mailbox, visible_at, number, class, execution, event, message.parent, message.json],
+            params![mailbox, visible_at, number, class, execution, event, parent, message.json],
         )?;
         Ok(number)
     }

@@ -1,11 +1,13 @@
 //! Mailboxes: finding, making, and knowing when they can be leased.
 
 use abide_model::ExecutionStatus;
+use abide_provider::ParentLink;
 use rusqlite::{Row, params};
 
 use super::Tx;
 use super::route::NO_ROUTE;
 use super::routed::Told;
+use crate::encode::number;
 use crate::statements::Sql;
 use crate::text::{lossy, lossy_or_null};
 
@@ -159,6 +161,17 @@ pub(crate) struct Parent {
     pub(crate) instance: String,
     pub(crate) execution: Option<i64>,
     pub(crate) event: Option<i64>,
+}
+
+impl Parent {
+    /// As callers know it.
+    pub(crate) fn link(&self) -> ParentLink {
+        ParentLink {
+            instance: self.instance.clone(),
+            execution_id: self.execution.map(number),
+            event_id: self.event.map(number),
+        }
+    }
 }
 
 #[derive(Debug, Clone)]

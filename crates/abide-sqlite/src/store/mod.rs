@@ -9,6 +9,7 @@ pub(crate) mod blocked;
 pub(crate) mod commit;
 pub(crate) mod dead_letter;
 pub(crate) mod delete;
+mod describe;
 pub(crate) mod import;
 pub(crate) mod kv;
 pub(crate) mod lease;

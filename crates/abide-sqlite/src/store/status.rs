@@ -38,6 +38,17 @@ impl StoredStatus {
         })
     }
 
+    /// Of an instance whose first turn has not been committed yet.
+    fn waiting_to_start() -> Self {
+        Self {
+            status: Text::from(ExecutionStatus::Running.as_str()),
+            output: None,
+            custom_status: None,
+            custom_status_version: 0,
+            last_turn: None,
+        }
+    }
+
     pub(crate) fn decode(self) -> Result<OrchestrationStatus, Unreadable> {
         let text = |text: Option<Text>| text.map(Text::decode).transpose().map_err(Unreadable::Row);
         let status = self.status.decode().map_err(Unreadable::Row)?;
@@ -71,12 +82,15 @@ fn failure(last_turn: Option<StoredHistory>) -> Result<ErrorDetails, String> {
 }
 
 impl Statements<'_> {
-    /// How an instance stands; `None` if it is none.
+    /// How an instance stands; `None` if it is none, and nothing waits to start it.
     pub(crate) fn status(&self, instance: &str) -> rusqlite::Result<Option<StoredStatus>> {
         let found = self.row(Sql::ReadStatus, [instance], |row| {
             Ok((StoredStatus::read(row)?, [row.get::<_, i64>(0)?, row.get(1)?]))
         })?;
-        let Some((mut stored, execution)) = found else { return Ok(None) };
+        let Some((mut stored, execution)) = found else {
+            let waits = self.row(Sql::WaitsToStart, [instance], |_| Ok(()))?;
+            return Ok(waits.map(|()| StoredStatus::waiting_to_start()));
+        };
         if stored.status == Text::from(ExecutionStatus::Failed.as_str()) {
             stored.last_turn = StoredHistory::read_last(self, execution)?;
         }

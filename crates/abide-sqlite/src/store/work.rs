@@ -61,10 +61,11 @@ impl Tx<'_, '_> {
     }
 
     pub(crate) fn insert_work(&self, mailbox: i64, work: &EncodedWork) -> rusqlite::Result<()> {
-        let EncodedWork { instance: _, execution, activity, session, tag, route, json } = work;
+        let EncodedWork { instance: _, execution, activity, session, tag, first_try, try_no, route, json } =
+            work;
         let (no, route) = (self.next_number(), self.intern_work(route.clone())?);
-        self.sql
-            .execute(Sql::InsertWork, params![mailbox, execution, activity, no, tag, session, json, route])?;
+        let row = params![mailbox, execution, activity, no, tag, session, json, route, first_try, try_no];
+        self.sql.execute(Sql::InsertWork, row)?;
         self.add_to_lane(session.as_ref(), route, no)
     }
 

@@ -6,13 +6,14 @@
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use abide_model::WorkItem;
+use abide_model::{StepTry, WorkItem};
 use abide_provider::{LEASE_BYTES, LeaseWork, SessionFetchConfig, Suspicion, WorkLease};
 use rusqlite::{Row, params};
 
 use super::Tx;
 use super::promote::More;
 use super::route::WorkFilter;
+use crate::encode::number;
 use crate::statements::Sql;
 use crate::text::{Text, lossy, lossy_or_null};
 use crate::token::{Affinity, WorkKey, WorkToken};
@@ -26,6 +27,7 @@ pub(crate) struct WorkRow {
     pub(crate) route: i64,
     pub(crate) session: Option<Text>,
     pub(crate) attempts: i64,
+    step: StepTry,
     /// Who asked for it, if that is still known.
     pub(crate) instance: Option<String>,
     item: Option<WorkItem>,
@@ -42,8 +44,10 @@ impl WorkRow {
         let item = row.get_ref(7)?.as_bytes().ok().filter(|_| instance.is_some());
         let size = item.map_or(0, <[u8]>::len);
         let item = item.and_then(|json| serde_json::from_slice(json).ok());
+        let key = WorkKey::read(row)?;
         Ok(Self {
-            key: WorkKey::read(row)?,
+            step: step_of(key, row.get(11)?, row.get(12)?),
+            key,
             route: row.get(4)?,
             session: row.get(5)?,
             attempts: row.get(6)?,
@@ -248,17 +252,24 @@ impl Tx<'_, '_> {
         let token = WorkToken { key: work.key, nonce, affinity };
         self.note_granted(token);
         let attempt = u32::try_from(work.attempts + 1).unwrap_or(u32::MAX);
-        let WorkRow { item, orchestration_name, orchestration_version, .. } = work;
+        let WorkRow { item, step, orchestration_name, orchestration_version, .. } = work;
         Ok(item.map(|item| WorkLease {
             item,
             orchestration_name,
             orchestration_version,
             token: token.to_string(),
             attempt,
+            step,
             store_time: Some(self.time()),
             store_time_slack: Duration::ZERO,
         }))
     }
+}
+
+/// Which try of its step an activity is, from its columns. A row without them is the first.
+fn step_of(key: WorkKey, first_try: Option<i64>, try_no: Option<i64>) -> StepTry {
+    let number_of = |column| u32::try_from(column).unwrap_or(u32::MAX);
+    StepTry { first_event_id: number(first_try.unwrap_or(key.activity)), number: try_no.map_or(1, number_of) }
 }
 
 /// How many of these one call may bring.

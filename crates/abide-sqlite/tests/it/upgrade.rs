@@ -71,6 +71,23 @@ fn a_file_of_version_1_is_migrated() {
 }
 
 #[test]
+fn starts_of_children_are_migrated_with_who_waits_for_them() {
+    let folder = Folder::new("upgrade");
+    let path = copy_in(&folder);
+    let start = r#"{"StartOrchestration":{"parent_instance":"p","parent_id":7,"parent_execution_id":3}}"#;
+    let old = Connection::open(&path).unwrap();
+    let sql =
+        "INSERT INTO message (mailbox, visible_at, no, class, parent, item) VALUES (?1, 1, ?1, 1, 'p', ?2)";
+    for (no, item) in [(900_001, start), (900_002, "damaged")] {
+        old.execute(sql, rusqlite::params![no, item]).unwrap();
+    }
+    drop(old);
+    drop(open(&path).unwrap());
+    let links = "SELECT coalesce(execution, '-') || ' ' || coalesce(event, '-') FROM message WHERE parent = 'p' ORDER BY no";
+    assert_eq!(texts(&path, links), ["3 7", "- -"]);
+}
+
+#[test]
 #[ignore = "the child of another test"]
 fn opens_and_closes() {
     if is_child(OPENS) {

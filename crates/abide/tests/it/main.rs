@@ -18,6 +18,7 @@ extern crate abide as durable;
 
 #[cfg(feature = "postgres")]
 mod database;
+mod describing;
 mod duroxide_paths;
 mod examples;
 mod import;

@@ -70,16 +70,17 @@ fn a_timer_raced_against_an_activity_that_aborts_wins() {
         let client = site.client();
         start(&client, "race", "Race", ABORTING);
         let mut build = Build::start_unawaited(site, Deploy::of("bad", Code::Aborts).with(CRASHING));
-        until("the timer", || {
+        let output = until("the timer", || {
             if build.has_ended() {
                 build = Build::start_unawaited(site, Deploy::of("bad", Code::Aborts).with(CRASHING));
             }
             match status(&client, "race") {
-                OrchestrationStatus::Completed { output, .. } => Some(assert_eq!(output, "the timer wins")),
+                OrchestrationStatus::Completed { output, .. } => Some(output),
                 OrchestrationStatus::Failed { details, .. } => panic!("{details:?}"),
                 OrchestrationStatus::Running { .. } | OrchestrationStatus::NotFound => None,
             }
         });
+        assert_eq!(output, "the timer wins");
         until("its activity to be revoked", || (count_blocked(&client) == 0).then_some(()));
     });
 }

@@ -86,7 +86,12 @@ impl Fleet {
     ) -> usize {
         let mut kills = 0;
         season.every(pause, least, || {
-            self.workers.swap_remove(dice.below(self.size)).kill();
+            let victim = self.workers.swap_remove(dice.below(self.size));
+            if self.size == 1 {
+                // What is under way in too many lives is quarantined, and rightly so if each ends before it did anything.
+                victim.live_until_it_commits();
+            }
+            victim.kill();
             self.start();
             kills += 1;
             kills

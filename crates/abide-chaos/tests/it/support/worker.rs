@@ -6,6 +6,9 @@ use std::time::Duration;
 
 use abide_chaos::journal::{self, Line, Note};
 
+use abide::seams::Clock as _;
+use abide_host::SystemClock;
+
 use super::site::Site;
 use super::wait::{now_ms, pass, until};
 
@@ -17,6 +20,9 @@ pub(crate) struct Worker {
     /// When it was started, in milliseconds since the epoch.
     pub(crate) started_ms: u64,
 }
+
+/// So long a worker lives that has nothing to commit.
+const LONG_LIFE: Duration = Duration::from_secs(2);
 
 /// What may be different about one.
 #[derive(Debug, Clone, Copy, Default)]
@@ -128,6 +134,15 @@ impl Worker {
     /// Waits for a line of its journal.
     pub(crate) fn wait_for(&self, what: &str, is_it: impl Fn(&Note) -> bool) -> Line {
         until(what, || self.lines().into_iter().find(|line| is_it(&line.note)))
+    }
+
+    /// Waits until it has committed something; not for long, because there may be nothing left to do.
+    pub(crate) fn live_until_it_commits(&self) {
+        let clock = SystemClock::new();
+        let has_committed = || self.lines().iter().any(|line| line.note == Note::Committed);
+        while !has_committed() && clock.monotonic() < LONG_LIFE {
+            pass(Duration::from_millis(2));
+        }
     }
 
     pub(crate) fn wait_until_ready(&self) {

@@ -8,7 +8,7 @@ use abide_engine::model::{BackoffStrategy, RetryPolicy};
 use abide_engine::{DurableFuture, OrchestrationContext};
 use expect_test::expect;
 
-use crate::support::mail::{done, failed, failed_with, fired, poisoned, start};
+use crate::support::mail::{done, failed, failed_with, fired, poisoned, signal, start};
 use crate::support::{check, code, print, run};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -157,6 +157,7 @@ fn a_retry_pauses_between_attempts_and_gives_the_last_error() {
               7 ActivityFailed[6] { details: Application { kind: ActivityFailed, message: "two", retryable: false } }
               8 TimerCreated { fire_at_ms: 6000 }
               -> worker ActivityExecute 6 a(x)
+              -> activity 6 is try 2 of step 2
               -> TimerFired 8 at 6000
               says Warn: Activity 'a' attempt 2/3 failed: two. Retrying...
               => Running
@@ -166,6 +167,7 @@ fn a_retry_pauses_between_attempts_and_gives_the_last_error() {
               11 ActivityFailed[10] { details: Application { kind: ActivityFailed, message: "three", retryable: false } }
               12 OrchestrationFailed { details: Application { kind: OrchestrationFailed, message: "three", retryable: false } }
               -> worker ActivityExecute 10 a(x)
+              -> activity 10 is try 3 of step 2
               => Failed application | three
         "#]],
     );
@@ -192,8 +194,107 @@ fn a_retry_without_pause_tries_again_at_once_on_the_same_session() {
               5 ActivityCompleted[4] { result: "5" }
               6 OrchestrationCompleted { output: "5" }
               -> worker ActivityExecute 4 a(1) session=s-1
+              -> activity 4 is try 2 of step 2
               says Warn: Activity 'a' (session=s-1) attempt 1/2 failed: one. Retrying...
               => Completed "5"
+        "#]],
+    );
+}
+
+#[test]
+fn retries_that_run_side_by_side_keep_their_own_steps() {
+    check(
+        code(|ctx, _| async move {
+            let policy = || RetryPolicy::new(3).with_backoff(BackoffStrategy::None).with_timeout(SECOND * 60);
+            let (a, b) = futures::join!(
+                ctx.schedule_activity_with_retry("a", "x", policy()),
+                ctx.schedule_activity_with_retry("b", "y", policy()),
+            );
+            Ok(format!("{}{}", a?, b?))
+        }),
+        vec![
+            vec![start("in")],
+            vec![failed(4, "b1")],
+            vec![failed(2, "a1"), failed(7, "b2")],
+            vec![done(10, "A"), done(13, "B")],
+        ],
+        expect![[r#"
+            T1
+              1 OrchestrationStarted { input: "in" }
+              2 ActivityScheduled { name: "a", input: "x" }
+              3 TimerCreated { fire_at_ms: 61000 }
+              4 ActivityScheduled { name: "b", input: "y" }
+              5 TimerCreated { fire_at_ms: 61000 }
+              -> worker ActivityExecute 2 a(x)
+              -> worker ActivityExecute 4 b(y)
+              -> TimerFired 3 at 61000
+              -> TimerFired 5 at 61000
+              => Running
+            T2
+              6 ActivityFailed[4] { details: Application { kind: ActivityFailed, message: "b1", retryable: false } }
+              7 ActivityScheduled { name: "b", input: "y" }
+              8 TimerCreated { fire_at_ms: 62000 }
+              -> worker ActivityExecute 7 b(y)
+              -> activity 7 is try 2 of step 4
+              -> TimerFired 8 at 62000
+              -> remove timer 5
+              says Warn: Activity 'b' attempt 1/3 failed: b1. Retrying...
+              => Running
+            T3
+              9 ActivityFailed[2] { details: Application { kind: ActivityFailed, message: "a1", retryable: false } }
+              10 ActivityScheduled { name: "a", input: "x" }
+              11 TimerCreated { fire_at_ms: 63000 }
+              12 ActivityFailed[7] { details: Application { kind: ActivityFailed, message: "b2", retryable: false } }
+              13 ActivityScheduled { name: "b", input: "y" }
+              14 TimerCreated { fire_at_ms: 63000 }
+              -> worker ActivityExecute 10 a(x)
+              -> worker ActivityExecute 13 b(y)
+              -> activity 10 is try 2 of step 2
+              -> activity 13 is try 3 of step 4
+              -> TimerFired 11 at 63000
+              -> TimerFired 14 at 63000
+              -> remove timer 3
+              -> remove timer 8
+              says Warn: Activity 'a' attempt 1/3 failed: a1. Retrying...
+              says Warn: Activity 'b' attempt 2/3 failed: b2. Retrying...
+              => Running
+            T4
+              15 ActivityCompleted[10] { result: "A" }
+              16 ActivityCompleted[13] { result: "B" }
+              17 OrchestrationCompleted { output: "AB" }
+              -> remove timer 11
+              -> remove timer 14
+              => Completed "AB"
+        "#]],
+    );
+}
+
+#[test]
+fn an_activity_that_is_dropped_in_its_turn_is_no_retry() {
+    check(
+        code(|ctx, _| async move {
+            let policy = RetryPolicy::new(2).with_backoff(BackoffStrategy::None);
+            let step = ctx.schedule_activity_with_retry("a", "x", policy);
+            ctx.select2(step, ctx.schedule_wait("stop")).await;
+            Ok("stopped".to_owned())
+        }),
+        vec![vec![start("in")], vec![failed(3, "one"), signal("stop", "now")]],
+        expect![[r#"
+            T1
+              1 OrchestrationStarted { input: "in" }
+              2 ExternalSubscribed { name: "stop" }
+              3 ActivityScheduled { name: "a", input: "x" }
+              -> worker ActivityExecute 3 a(x)
+              => Running
+            T2
+              4 ActivityFailed[3] { details: Application { kind: ActivityFailed, message: "one", retryable: false } }
+              5 ActivityScheduled { name: "a", input: "x" }
+              6 ExternalEvent { name: "stop", data: "now" }
+              7 ActivityCancelRequested[5] { reason: "dropped_future" }
+              8 OrchestrationCompleted { output: "stopped" }
+              -> cancel activity 5
+              says Warn: Activity 'a' attempt 1/2 failed: one. Retrying...
+              => Completed "stopped"
         "#]],
     );
 }

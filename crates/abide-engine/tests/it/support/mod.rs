@@ -190,6 +190,7 @@ fn assert_silent(given: &Given, code: &Code, turns: &[TurnOutput]) {
     assert_eq!(again.lines, vec![], "replay says nothing");
     assert_eq!((again.worker_items, again.orchestrator_items), (vec![], vec![]), "replay does nothing");
     if let Some(last) = turns.last() {
+        assert_eq!(again.waiting, last.waiting, "replay waits for the same");
         assert_eq!(forget_version(again.outcome), forget_version(last.outcome.clone()));
     }
 }

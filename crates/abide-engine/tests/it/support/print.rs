@@ -43,6 +43,15 @@ pub(crate) fn effects(turn: &TurnOutput) -> String {
     for item in &turn.worker_items {
         writeln!(text, "  -> worker {}", work(item)).unwrap();
     }
+    for retry in &turn.retries {
+        let step = retry.step;
+        writeln!(
+            text,
+            "  -> activity {} is try {} of step {}",
+            retry.event_id, step.number, step.first_event_id
+        )
+        .unwrap();
+    }
     for item in &turn.orchestrator_items {
         writeln!(text, "  -> {}", work(item)).unwrap();
     }

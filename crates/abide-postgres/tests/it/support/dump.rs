@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use abide_memory::dump::{Dump, ExecutionDump, InstanceDump, MessageDump, SessionDump, WorkDump};
-use abide_model::Event;
+use abide_model::{Event, StepTry};
 use tokio_postgres::Row;
 
 use super::database::Database;
@@ -64,7 +64,7 @@ impl Reader<'_> {
                             i.custom_status, i.custom_status_version,
                             ARRAY(SELECT h FROM abide.batch(b.no, b.batch_to, b.batch_first) AS h),
                             k.refused, k.retry_after, k.retry_at, k.is_open, k.kind, k.build,
-                            (SELECT min(m.visible_at) FROM abide.message AS m WHERE m.mailbox = b.no)
+                            (SELECT min(m.visible_at) FROM abide.message AS m WHERE m.mailbox = b.no), b.waiting
                      FROM abide.mailbox AS b JOIN abide.instance AS i ON i.no = b.no
                      LEFT JOIN abide.block AS k ON k.mailbox = b.no";
         for row in self.database.rows(query, &[]) {
@@ -126,8 +126,9 @@ impl Reader<'_> {
     }
 
     fn work(&self, mailboxes: &Mailboxes) -> BTreeMap<u64, WorkDump> {
-        let query = "SELECT no, mailbox, execution, activity, session, tag, due_at, attempts, leased_until, item, held_since IS NOT NULL
-                     FROM abide.work";
+        let query =
+            "SELECT no, mailbox, execution, activity, session, tag, due_at, attempts, leased_until, item,
+                     held_since IS NOT NULL, first_try, try_no FROM abide.work";
         let work = |row: &Row| {
             let tag = text(row, 5);
             let leased_until = some_number(row, 8);
@@ -138,6 +139,10 @@ impl Reader<'_> {
                 instance: mailboxes.names[&row.get::<_, i64>(1)].clone(),
                 execution: number(row, 2),
                 activity: number(row, 3),
+                step: Some(StepTry {
+                    first_event_id: some_number(row, 11).unwrap_or_else(|| number(row, 3)),
+                    number: row.get::<_, Option<i32>>(12).map_or(1, |number| u32::try_from(number).unwrap()),
+                }),
                 session: some_text(row, 4),
                 tag: tag.strip_prefix('=').map(ToOwned::to_owned),
                 visible_at: hidden_until.filter(|time| *time > self.now),
@@ -234,6 +239,7 @@ fn describe(instance: &mut InstanceDump, row: &Row) {
     instance.updated = number(row, 12);
     instance.custom_status = some_text(row, 14);
     instance.custom_status_version = number(row, 15);
+    instance.waiting = some_text(row, 24);
 }
 
 fn add_events(execution: &mut ExecutionDump, events: &[Event], (first, last): (u64, u64)) {

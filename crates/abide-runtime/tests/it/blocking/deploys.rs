@@ -21,6 +21,7 @@ fn code_that_does_not_fit_blocks_the_instance_and_the_old_build_heals_it() {
         scene.until_blocked("order").await;
         let blocked = scene.blocks("order").await.remove(0);
         assert_eq!((blocked.block.kind, blocked.block.build.as_str()), (BlockKind::Nondeterminism, "bad"));
+        assert_eq!(blocked.block.event_id, Some(2), "where the history holds the first activity");
         assert!(blocked.block.detail.contains("mismatch"), "{}", blocked.block.detail);
         assert_eq!(blocked.orchestration_name, "Order");
         assert_eq!(scene.events("order", 1).await, recorded, "nothing is recorded");

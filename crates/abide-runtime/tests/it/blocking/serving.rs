@@ -86,6 +86,28 @@ fn a_node_that_runs_nothing_is_refused() {
 }
 
 #[test]
+fn a_node_that_renews_a_lease_is_seen_again_and_an_idle_one_is_not() {
+    ways(&REMEMBERING, async |scene| {
+        let seen = async || scene.world.memory.nodes().await.unwrap()[0].last_seen;
+        let slow = |_, input: String| async move {
+            std::future::pending::<()>().await;
+            Ok(input)
+        };
+        let code = build("slow")
+            .activity("Slow", slow)
+            .orchestration("Slow", |ctx, input| async move { ctx.schedule_activity("Slow", input).await });
+        scene.node(code).await;
+        scene.pass(MINUTE).await;
+        let first = seen().await;
+        scene.pass(60 * MINUTE).await;
+        assert_eq!(seen().await, first, "an idle node writes nothing");
+        scene.start("slow", "Slow", "x").await;
+        scene.pass(5 * MINUTE).await;
+        assert!(seen().await > first, "it renews the lease of its activity");
+    });
+}
+
+#[test]
 fn nodes_announce_themselves_and_are_forgotten_when_they_stop() {
     ways(&REMEMBERING, async |scene| {
         let node = scene.node(service("Orders")).await;

@@ -33,12 +33,12 @@ fn an_id_that_a_child_could_have_is_refused() {
 }
 
 #[test]
-fn the_status_goes_from_unknown_over_running_to_the_end() {
+fn the_status_is_running_from_the_acknowledged_start_to_the_end() {
     on_every_store(async |world: World| {
         let client = world.client();
         world.start("i", "Main", "a").await;
         // Sent, but taken up by nobody.
-        assert_eq!(client.get_orchestration_status("i").await.unwrap(), OrchestrationStatus::NotFound);
+        assert_eq!(client.get_orchestration_status("i").await.unwrap(), world.status_of_a_waiting_start());
         let runtime = world.run(node()).await;
         world.recorded("i", "ExternalSubscribed", 1).await;
         let running = OrchestrationStatus::Running { custom_status: None, custom_status_version: 0 };

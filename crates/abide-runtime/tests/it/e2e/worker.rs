@@ -1,9 +1,10 @@
 //! §15.1–15.2: running activities.
 
+use abide_model::{BackoffStrategy, RetryPolicy};
 use abide_provider::TagFilter;
 use abide_sim::Gate;
 
-use super::support::{Log, Node, World, names, on_every_store, virtually};
+use super::support::{Log, Node, World, names, on_every_store, on_own_stores, on_required_only, virtually};
 
 fn asks(node: Node, activity: &'static str) -> Node {
     node.orchestration("Main", move |ctx, input| async move {
@@ -98,6 +99,72 @@ fn an_activity_knows_who_asked_for_it() {
             lines[1],
             r#"i 1 Facts of life 1.2.3 Facts work-0-node-7 Some("my session") Some("gpu") 1 i/1/4"#
         );
+        runtime.shutdown(None).await;
+    });
+}
+
+/// What each run of an activity was told: event, try, delivery, key.
+fn noting(node: Node, log: &Log, fails_before: u32) -> Node {
+    let writes = log.clone();
+    node.activity("Flaky", move |ctx, _| {
+        writes.write(format!(
+            "{} try {} delivery {} key {}",
+            ctx.activity_id(),
+            ctx.retry(),
+            ctx.attempt(),
+            ctx.idempotency_key()
+        ));
+        // By the event: a store with only the required methods does not tell the tries apart.
+        async move {
+            if ctx.activity_id() < u64::from(fails_before) {
+                Err("no".to_owned())
+            } else {
+                Ok("yes".to_owned())
+            }
+        }
+    })
+}
+
+#[test]
+fn every_retry_of_a_step_has_the_same_key() {
+    on_own_stores(async |world: World| {
+        let log = Log::new();
+        let node = noting(Node::new(), &log, 6)
+            .orchestration("Main", |ctx, _| async move {
+                let policy = RetryPolicy::new(5).with_backoff(BackoffStrategy::None);
+                ctx.schedule_activity_with_retry("Flaky", "", policy.clone()).await?;
+                let typed = ctx.schedule_activity_with_retry_typed::<_, String>("Flaky", &1, policy.clone());
+                assert_eq!(typed.await.as_deref(), Ok("yes"));
+                ctx.schedule_activity_with_retry_on_session("Flaky", "", policy, "s").await
+            })
+            .with(|options| options.worker_node_id = Some("node".to_owned()));
+        let runtime = world.run(node).await;
+        world.start_and_end("i", "Main", "").await.unwrap();
+        assert_eq!(
+            log.lines(),
+            [
+                "2 try 1 delivery 1 key i/1/2",
+                "4 try 2 delivery 1 key i/1/2",
+                "6 try 3 delivery 1 key i/1/2",
+                "8 try 1 delivery 1 key i/1/8",
+                "10 try 1 delivery 1 key i/1/10",
+            ]
+        );
+        runtime.shutdown(None).await;
+    });
+}
+
+#[test]
+fn a_store_with_only_the_required_methods_has_a_key_per_try() {
+    on_required_only(async |world: World| {
+        let log = Log::new();
+        let node = noting(Node::new(), &log, 4).orchestration("Main", |ctx, _| async move {
+            let policy = RetryPolicy::new(5).with_backoff(BackoffStrategy::None);
+            ctx.schedule_activity_with_retry("Flaky", "", policy).await
+        });
+        let runtime = world.run(node).await;
+        world.start_and_end("i", "Main", "").await.unwrap();
+        assert_eq!(log.lines(), ["2 try 1 delivery 1 key i/1/2", "4 try 1 delivery 1 key i/1/4"]);
         runtime.shutdown(None).await;
     });
 }

@@ -86,6 +86,7 @@ async fn call_everything(store: &dyn Provider, wait: Duration) -> Vec<String> {
         text(store.hold_work(samples::hold()).await),
         text(store.retry_blocked("i").await),
         text(store.read_blocks("i").await),
+        text(store.read_overview("i").await),
         text(store.announce_node(samples::announcement()).await),
         text(store.forget_node("n").await),
         text(store.nodes().await),
@@ -183,6 +184,7 @@ fn calls_that_succeed_are_measured() {
         abide_provider_operation_duration_seconds{operation=read_blocks, status=success} [1.0]
         abide_provider_operation_duration_seconds{operation=read_history_after, status=success} [1.0]
         abide_provider_operation_duration_seconds{operation=read_kv_snapshot, status=success} [1.0]
+        abide_provider_operation_duration_seconds{operation=read_overview, status=success} [1.0]
         abide_provider_operation_duration_seconds{operation=read_status, status=success} [1.0]
         abide_provider_operation_duration_seconds{operation=read_with_execution, status=success} [1.0]
         abide_provider_operation_duration_seconds{operation=renew_orchestration_item_lock, status=success} [1.0]

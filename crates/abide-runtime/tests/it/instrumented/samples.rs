@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use abide_model::{Event, EventKind, Timestamp, WorkItem};
+use abide_model::{Event, EventKind, StepTry, Timestamp, WorkItem};
 use abide_provider::{
     Authority, Block, BlockInstance, BlockKind, BlockedInstance, Consumed, Enqueue, FinishedWork, HoldWork,
     InstanceLease, LeaseInstances, LeaseWork, Node, NodeAnnouncement, OrchestrationItem, Position,
@@ -74,6 +74,7 @@ pub(super) fn work_lease() -> WorkLease {
         orchestration_version: "1.0.0".into(),
         token: "token".into(),
         attempt: 1,
+        step: StepTry::first(2),
     }
 }
 

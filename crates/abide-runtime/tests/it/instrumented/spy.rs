@@ -11,9 +11,10 @@ use abide_model::{
 };
 use abide_provider::{
     Abilities, Ability, BlockInstance, BlockedInstance, Changes, Committed, DispatcherCapabilityFilter,
-    Enqueue, ExecutionMetadata, FinishedWork, HoldWork, InstanceLease, Lane, LeaseInstances, LeaseWork, Node,
-    NodeAnnouncement, Operation, OrchestrationItem, Provider, ProviderAdmin, ProviderError, Rejection,
-    SessionFetchConfig, Start, StolenLeases, StoreError, TagFilter, TurnCommit, WorkLease,
+    Enqueue, ExecutionMetadata, FinishedWork, HoldWork, InstanceLease, InstanceOverview, Lane,
+    LeaseInstances, LeaseWork, Node, NodeAnnouncement, Operation, OrchestrationItem, Provider, ProviderAdmin,
+    ProviderError, Rejection, SessionFetchConfig, Start, StolenLeases, StoreError, TagFilter, TurnCommit,
+    WorkLease,
 };
 use async_trait::async_trait;
 use futures::stream;
@@ -347,6 +348,11 @@ impl Provider for Spy {
     async fn read_blocks(&self, instance: &str) -> Result<Vec<BlockedInstance>, StoreError> {
         self.called("read_blocks", instance);
         self.store_answer(vec![samples::blocked()], vec![])
+    }
+
+    async fn read_overview(&self, instance: &str) -> Result<Option<InstanceOverview>, StoreError> {
+        self.called("read_overview", instance);
+        self.store_answer(Some(InstanceOverview::default()), None)
     }
 
     async fn announce_node(&self, node: NodeAnnouncement) -> Result<(), StoreError> {

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use abide_memory::dump::{Dump, ExecutionDump, InstanceDump, MessageDump, SessionDump, WorkDump};
-use abide_model::Event;
+use abide_model::{Event, StepTry};
 use rusqlite::{Connection, Result, Row};
 
 const HOUR_MS: u64 = 3_600_000;
@@ -60,7 +60,7 @@ impl Reader<'_> {
         let query = "SELECT m.no, m.id, m.execution, m.last_event, m.status, m.pin, m.name, m.version, m.parent,
                             m.parent_execution, m.parent_event, m.created_at, m.updated_at, m.leased_until, m.batch,
                             c.value, c.version, b.refused, b.retry_after, b.retry_at, b.kind, b.build,
-                            (SELECT min(visible_at) FROM message WHERE mailbox = m.no AND visible_at > 0)
+                            (SELECT min(visible_at) FROM message WHERE mailbox = m.no AND visible_at > 0), m.waiting
                      FROM mailbox AS m LEFT JOIN custom_status AS c ON c.mailbox = m.no
                      LEFT JOIN block AS b ON b.mailbox = m.no";
         self.each(query, |row| {
@@ -124,7 +124,7 @@ impl Reader<'_> {
         let mut all = BTreeMap::new();
         let query =
             "SELECT no, mailbox, execution, activity, session, tag, visible_at, attempts, leased_until, item,
-                            held_since IS NOT NULL
+                            held_since IS NOT NULL, first_try, try_no
                      FROM work";
         self.each(&alive(query), |row| {
             let no = number(row, 0)?;
@@ -133,6 +133,10 @@ impl Reader<'_> {
                 instance: mailboxes.names[&row.get(1)?].clone(),
                 execution: number(row, 2)?,
                 activity: number(row, 3)?,
+                step: Some(StepTry {
+                    first_event_id: some_number(row, 11)?.unwrap_or(number(row, 3)?),
+                    number: row.get::<_, Option<u32>>(12)?.unwrap_or(1),
+                }),
                 session: row.get(4)?,
                 tag: tag.strip_prefix('=').map(ToOwned::to_owned),
                 visible_at: self.still_to_come(number(row, 6)?),
@@ -256,6 +260,7 @@ fn describe(instance: &mut InstanceDump, row: &Row<'_>) -> Result<()> {
     instance.updated = number(row, 12)?;
     instance.custom_status = row.get(15)?;
     instance.custom_status_version = some_number(row, 16)?.unwrap_or(0);
+    instance.waiting = row.get(23)?;
     Ok(())
 }
 

@@ -20,7 +20,7 @@ pub(crate) use self::steps::Steps;
 pub(crate) use self::third_party::{Filter, ThirdParty};
 pub(crate) use self::trace::{names, trace};
 pub(crate) use self::world::{
-    Place, World, in_real_time, on_every_store, on_own_stores, on_postgres, virtually,
+    Place, World, in_real_time, on_every_store, on_own_stores, on_postgres, on_required_only, virtually,
 };
 
 use std::time::Duration;

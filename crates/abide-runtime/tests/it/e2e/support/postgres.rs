@@ -114,7 +114,7 @@ impl Room {
         }
         // A scenario leaves a few rows: to truncate sixty tables and indexes would take far longer.
         let tables = "SELECT string_agg('DELETE FROM ' || tablename, '; ') FROM pg_tables
-                      WHERE schemaname = $1 AND tablename <> 'migration'";
+                      WHERE schemaname = $1 AND tablename NOT IN ('migration', 'route', 'work_route')";
         self.empty = self.client.query_one(tables, &[&self.schema]).await.unwrap().get(0);
     }
 

@@ -14,7 +14,7 @@ use abide_client::Client;
 use abide_host::SystemClock;
 use abide_memory::InMemoryProvider;
 use abide_model::{Clock, ErrorDetails, OrchestrationStatus};
-use abide_provider::Provider;
+use abide_provider::{Ability, Provider};
 use abide_runtime::registry::{ActivityRegistry, OrchestrationRegistry};
 use abide_runtime::{Runtime, RuntimeOptions};
 use abide_sim::{LocalTasks, RequiredOnly, SeededEntropy, VirtualClock, simulate};
@@ -55,6 +55,11 @@ const FIRST_LOOK: Duration = Duration::from_millis(1);
 pub(crate) fn on_every_store(scenario: impl AsyncFn(World)) {
     in_virtual_time(Place::RequiredOnly, &scenario);
     on_own_stores(scenario);
+}
+
+/// Runs a scenario over a store that has only the required methods.
+pub(crate) fn on_required_only(scenario: impl AsyncFn(World)) {
+    in_virtual_time(Place::RequiredOnly, &scenario);
 }
 
 /// Runs a scenario over our stores: what it shows needs more than the required methods.
@@ -341,6 +346,16 @@ impl World {
 impl World {
     pub(crate) async fn start(&self, instance: &str, orchestration: &str, input: &str) {
         self.client().start_orchestration(instance, orchestration, input).await.unwrap();
+    }
+
+    /// How an instance stands whose start nobody has taken up: a store with only the required methods does
+    /// not see it.
+    pub(crate) fn status_of_a_waiting_start(&self) -> OrchestrationStatus {
+        if self.store.abilities().has(Ability::AtomicStarts) {
+            OrchestrationStatus::Running { custom_status: None, custom_status_version: 0 }
+        } else {
+            OrchestrationStatus::NotFound
+        }
     }
 
     /// Waits for the end: the output, or the text of the error.

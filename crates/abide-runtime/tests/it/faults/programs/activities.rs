@@ -21,23 +21,28 @@ impl Stage {
         Self { clock, asked: Arc::default(), runs: Arc::default() }
     }
 
-    /// How often each activity was begun, by its idempotency key.
+    /// How often each activity was begun: by instance, execution and event.
     pub(crate) fn runs(&self) -> BTreeMap<String, u32> {
         self.runs.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn begin(&self, ctx: &ActivityContext) {
         let mut runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
-        *runs.entry(ctx.idempotency_key()).or_default() += 1;
+        *runs.entry(name_of(ctx)).or_default() += 1;
     }
 
     /// Which time the code asks for this: running it again is not asking again.
     fn times_asked(&self, ctx: &ActivityContext, what: &str) -> usize {
         let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
         let keys = asked.entry(what.to_owned()).or_default();
-        keys.insert(ctx.idempotency_key());
+        keys.insert(name_of(ctx));
         keys.len()
     }
+}
+
+/// One scheduled activity, however often it runs. The tries of a retry policy are several.
+fn name_of(ctx: &ActivityContext) -> String {
+    format!("{}/{}/{}", ctx.instance_id(), ctx.execution_id(), ctx.activity_id())
 }
 
 /// What all programs call.

@@ -1,0 +1,261 @@
+//! What no live node serves, and which name was probably meant. Pure: derived from what the nodes announced.
+
+use std::fmt;
+
+use crate::Node;
+
+/// Names of built-in activities begin with this. Every node has them.
+const BUILT_IN: &str = "__duroxide_syscall:";
+
+/// An orchestration or activity that no live node can run. It waits until a node that can is started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Unserved {
+    /// What it is.
+    pub kind: HandlerKind,
+    /// Its registered name, as it was asked for.
+    pub name: String,
+    /// What the live nodes have instead.
+    pub reason: UnservedReason,
+}
+
+/// What a handler is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HandlerKind {
+    /// An orchestration.
+    Orchestration,
+    /// An activity.
+    Activity,
+}
+
+/// Why no live node can run something.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum UnservedReason {
+    /// No live node runs this kind of work at all.
+    NoNode,
+    /// No live node has a handler of that name.
+    NoHandler {
+        /// A registered name that looks like it.
+        did_you_mean: Option<String>,
+    },
+    /// Live nodes have the name, but not this version.
+    NoBuild {
+        /// The version that is needed.
+        version: String,
+        /// The versions that live nodes have, ascending.
+        registered: Vec<String>,
+    },
+}
+
+impl Unserved {
+    /// Returns why no live node can run this activity; `None` if one can.
+    #[must_use]
+    pub fn activity(name: &str, nodes: &[Node]) -> Option<Self> {
+        let workers = || nodes.iter().map(|node| &node.announcement).filter(|node| node.worker_slots > 0);
+        if name.starts_with(BUILT_IN) && workers().next().is_some() {
+            return None;
+        }
+        if workers().any(|node| node.activities.iter().any(|each| each == name)) {
+            return None;
+        }
+        let registered = workers().flat_map(|node| node.activities.iter().map(String::as_str));
+        let reason = missing(name, workers().next().is_some(), registered);
+        Some(Self { kind: HandlerKind::Activity, name: name.to_owned(), reason })
+    }
+
+    /// Returns why no live node can run this orchestration; `None` if one can. Without a version, any one
+    /// will do.
+    #[must_use]
+    pub fn orchestration(name: &str, version: Option<&str>, nodes: &[Node]) -> Option<Self> {
+        let runners =
+            || nodes.iter().map(|node| &node.announcement).filter(|node| node.orchestration_slots > 0);
+        let registered = || runners().flat_map(|node| &node.orchestrations);
+        let mut versions: Vec<&str> = registered()
+            .filter(|each| each.name == name)
+            .flat_map(|each| each.versions.iter().map(String::as_str))
+            .collect();
+        let reason = if versions.is_empty() {
+            missing(name, runners().next().is_some(), registered().map(|each| each.name.as_str()))
+        } else {
+            let version = version?;
+            if runners().any(|node| node.handlers().have_orchestration(name, version)) {
+                return None;
+            }
+            versions.sort_by_cached_key(|version| semver::Version::parse(version).ok());
+            versions.dedup();
+            let registered = versions.into_iter().map(str::to_owned).collect();
+            UnservedReason::NoBuild { version: version.to_owned(), registered }
+        };
+        Some(Self { kind: HandlerKind::Orchestration, name: name.to_owned(), reason })
+    }
+}
+
+#[expect(clippy::fn_params_excessive_bools, reason = "one fact about the nodes")]
+fn missing<'a>(name: &str, has_nodes: bool, registered: impl Iterator<Item = &'a str>) -> UnservedReason {
+    if has_nodes {
+        UnservedReason::NoHandler { did_you_mean: closest(name, registered).map(str::to_owned) }
+    } else {
+        UnservedReason::NoNode
+    }
+}
+
+impl fmt::Display for Unserved {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { kind, name, reason } = self;
+        let kind = match kind {
+            HandlerKind::Orchestration => "orchestration",
+            HandlerKind::Activity => "activity",
+        };
+        write!(f, "no live node serves {kind} '{name}'")?;
+        match reason {
+            UnservedReason::NoNode => match self.kind {
+                HandlerKind::Orchestration => f.write_str(" (no live node runs orchestrations)"),
+                HandlerKind::Activity => f.write_str(" (no live node runs activities)"),
+            },
+            UnservedReason::NoHandler { did_you_mean: Some(other) } => {
+                write!(f, " (did you mean '{other}'?)")
+            }
+            UnservedReason::NoHandler { did_you_mean: None } => Ok(()),
+            UnservedReason::NoBuild { version, registered } => {
+                write!(f, " {version} (registered: {})", registered.join(", "))
+            }
+        }
+    }
+}
+
+/// The registered name that is most like `name`, if one is like it: at most a third of its characters differ.
+/// Of equal ones the first in the order of the alphabet.
+fn closest<'a>(name: &str, registered: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let wanted: Vec<char> = name.chars().flat_map(char::to_lowercase).collect();
+    let limit = (wanted.len() / 3).max(1);
+    registered
+        .filter(|each| !each.starts_with(BUILT_IN))
+        .map(|each| (distance(&wanted, &each.chars().flat_map(char::to_lowercase).collect::<Vec<_>>()), each))
+        .filter(|(distance, _)| *distance <= limit)
+        .min()
+        .map(|(_, each)| each)
+}
+
+/// How many characters must be inserted, removed, replaced, or swapped with their neighbor to make one text
+/// of the other (optimal string alignment).
+fn distance(one: &[char], other: &[char]) -> usize {
+    let mut before_last: Vec<usize> = Vec::new();
+    let mut last: Vec<usize> = (0..=other.len()).collect();
+    for (row, from) in one.iter().enumerate() {
+        let mut current = vec![row + 1];
+        for (column, to) in other.iter().enumerate() {
+            let above = last.get(column + 1).map_or(usize::MAX, |cost| cost + 1);
+            let left = current.get(column).map_or(usize::MAX, |cost| cost + 1);
+            let diagonal = last.get(column).map_or(usize::MAX, |cost| cost + usize::from(from != to));
+            let is_swapped =
+                row > 0 && column > 0 && one.get(row - 1) == Some(to) && other.get(column - 1) == Some(from);
+            let swapped = if is_swapped {
+                before_last.get(column - 1).map_or(usize::MAX, |cost| cost + 1)
+            } else {
+                usize::MAX
+            };
+            current.push(above.min(left).min(diagonal).min(swapped));
+        }
+        before_last = std::mem::replace(&mut last, current);
+    }
+    last.last().copied().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use abide_model::Timestamp;
+
+    use super::*;
+    use crate::{NodeAnnouncement, NodeOrchestration};
+
+    fn node(orchestrations: &[(&str, &[&str])], activities: &[&str]) -> Node {
+        let orchestration = |(name, versions): &(&str, &[&str])| NodeOrchestration {
+            name: (*name).to_owned(),
+            versions: versions.iter().map(|version| (*version).to_owned()).collect(),
+            resolves_unversioned: true,
+        };
+        Node {
+            announcement: NodeAnnouncement {
+                id: "n".to_owned(),
+                build: "b".to_owned(),
+                orchestrations: orchestrations.iter().map(orchestration).collect(),
+                activities: activities.iter().map(|name| (*name).to_owned()).collect(),
+                orchestration_slots: 1,
+                worker_slots: 1,
+            },
+            started: Timestamp::EPOCH,
+            last_seen: Timestamp::EPOCH,
+        }
+    }
+
+    fn text(unserved: Option<Unserved>) -> String {
+        unserved.map_or_else(|| "served".to_owned(), |unserved| unserved.to_string())
+    }
+
+    #[test]
+    fn a_missing_activity_is_told_with_the_name_that_was_probably_meant() {
+        let nodes = [node(&[], &["Charge", "Change", "Refund", "__duroxide_syscall:new_guid"])];
+        let table = [
+            ("Charge", "served"),
+            ("__duroxide_syscall:utc_now_ms", "served"),
+            ("Chrage", "no live node serves activity 'Chrage' (did you mean 'Charge'?)"),
+            ("charge", "no live node serves activity 'charge' (did you mean 'Charge'?)"),
+            ("Charg", "no live node serves activity 'Charg' (did you mean 'Charge'?)"),
+            ("Ship", "no live node serves activity 'Ship'"),
+        ];
+        for (name, expected) in table {
+            assert_eq!(text(Unserved::activity(name, &nodes)), expected);
+        }
+        let none = "no live node serves activity 'Charge' (no live node runs activities)";
+        assert_eq!(text(Unserved::activity("Charge", &[])), none);
+    }
+
+    #[test]
+    fn a_missing_version_is_told_with_those_that_there_are() {
+        let nodes = [node(&[("Order", &["1.10.0"])], &[]), node(&[("Order", &["1.2.0", "1.10.0"])], &[])];
+        let table = [
+            ("Order", Some("1.2.0"), "served"),
+            ("Order", Some("unknown"), "served"),
+            ("Order", None, "served"),
+            (
+                "Order",
+                Some("1.3.0"),
+                "no live node serves orchestration 'Order' 1.3.0 (registered: 1.2.0, 1.10.0)",
+            ),
+            ("Oder", None, "no live node serves orchestration 'Oder' (did you mean 'Order'?)"),
+            ("Refund", Some("1.0.0"), "no live node serves orchestration 'Refund'"),
+        ];
+        for (name, version, expected) in table {
+            assert_eq!(text(Unserved::orchestration(name, version, &nodes)), expected);
+        }
+    }
+
+    #[test]
+    fn a_node_without_workers_serves_no_activity() {
+        let mut idle = node(&[("Order", &["1.0.0"])], &["Charge"]);
+        idle.announcement.worker_slots = 0;
+        let none = "no live node serves activity 'Charge' (no live node runs activities)";
+        assert_eq!(text(Unserved::activity("Charge", std::slice::from_ref(&idle))), none);
+        idle.announcement.orchestration_slots = 0;
+        let none = "no live node serves orchestration 'Order' (no live node runs orchestrations)";
+        assert_eq!(text(Unserved::orchestration("Order", None, &[idle])), none);
+    }
+
+    #[test]
+    fn neighbors_that_are_swapped_are_one_mistake() {
+        let distance = |one: &str, other: &str| {
+            super::distance(&one.chars().collect::<Vec<_>>(), &other.chars().collect::<Vec<_>>())
+        };
+        for (one, other, expected) in [
+            ("", "", 0),
+            ("", "abc", 3),
+            ("abc", "", 3),
+            ("abc", "acb", 1),
+            ("kitten", "sitting", 3),
+            ("ca", "abc", 3),
+        ] {
+            assert_eq!(distance(one, other), expected, "{one} {other}");
+        }
+    }
+}
