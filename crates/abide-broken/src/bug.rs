@@ -148,6 +148,10 @@ pub(crate) trait Bug: Send + Sync {
         store.start_once(request).await
     }
 
+    async fn enqueue_existing(&self, store: &Store, request: Enqueue) -> StoreAnswer<()> {
+        store.enqueue_existing(request).await
+    }
+
     // Work.
 
     async fn enqueue_for_worker(&self, store: &Store, item: WorkItem) -> Answer<()> {

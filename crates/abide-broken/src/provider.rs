@@ -255,6 +255,10 @@ impl Provider for Broken {
         self.bug().start_once(&self.store, request).await
     }
 
+    async fn enqueue_existing(&self, request: Enqueue) -> StoreAnswer<()> {
+        self.bug().enqueue_existing(&self.store, request).await
+    }
+
     async fn read_status(&self, instance: &str) -> Answer<OrchestrationStatus> {
         self.bug().read_status(&self.store, instance).await
     }

@@ -6,7 +6,9 @@
 use std::time::Duration;
 
 use abide_model::{Entropy, WorkItem};
-use abide_provider::{Ability, Enqueue, ErrorKind, ProviderError, RequestKey, StoreError, transfer_time};
+use abide_provider::{
+    Ability, Enqueue, ErrorKind, ProviderError, Rejection, RequestKey, StoreError, transfer_time,
+};
 
 use crate::call::Silence;
 use crate::{Client, ClientError};
@@ -20,6 +22,25 @@ impl Client {
             self.store().enqueue_once(request.clone())
         })
         .await
+    }
+
+    /// Sends a message to an instance that exists, or is about to start.
+    pub(crate) async fn send_existing(&self, instance_id: String, item: WorkItem) -> Result<(), ClientError> {
+        let bytes = self.check(&item)?;
+        let request = Enqueue { item, delay: None, key: self.fresh_key() };
+        let lost_answer = self.lost_answers(&[Ability::KeyedRequests]);
+        let answer = self.persist(lost_answer, bytes, || async {
+            match self.store().enqueue_existing(request.clone()).await {
+                Err(error) if error.kind == ErrorKind::Rejected(Rejection::NotFound) => {
+                    Ok(Delivery::NoSuchInstance)
+                }
+                answer => answer.map(|()| Delivery::Sent),
+            }
+        });
+        match answer.await? {
+            Delivery::Sent => Ok(()),
+            Delivery::NoSuchInstance => Err(ClientError::InstanceNotFound { instance_id }),
+        }
     }
 
     /// A key that no other message has.
@@ -69,6 +90,13 @@ impl Client {
             limit = patience.min(give_up_at.saturating_sub(self.now()));
         }
     }
+}
+
+/// What became of a message to an instance that must exist.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Delivery {
+    Sent,
+    NoSuchInstance,
 }
 
 /// What to do when nobody knows whether a call had an effect.

@@ -97,4 +97,43 @@ impl Client {
         let (instance, reason) = (instance.into(), reason.into());
         self.send(WorkItem::CancelInstance { instance, reason }).await
     }
+
+    /// Sends a signal to an instance that exists: one that runs, has ended, or whose start was accepted.
+    ///
+    /// Unlike [`raise_event`](Self::raise_event) it never waits for a start. If there is no such instance,
+    /// nothing is stored, and the signal cannot reach an instance that is started under that id later.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError::InstanceNotFound`] if there is no such instance. [`ClientError::InvalidInput`] if the
+    /// id or the name is empty or too long, or the payload too large. If the store fails.
+    pub async fn send_event(
+        &self,
+        instance: impl Into<String>,
+        event_name: impl Into<String>,
+        data: impl Into<String>,
+    ) -> Result<(), ClientError> {
+        let (instance, name, data) = (instance.into(), event_name.into(), data.into());
+        self.send_existing(instance.clone(), WorkItem::ExternalRaised { instance, name, data }).await
+    }
+
+    /// Asks for the end of an instance that exists, and of everything below it, like
+    /// [`cancel_instance`](Self::cancel_instance).
+    ///
+    /// If there is no such instance, nothing is stored, and the request cannot reach an instance that is
+    /// started under that id later.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError::InstanceNotFound`] if there is no such instance; that it has ended is no error.
+    /// [`ClientError::InvalidInput`] if the id is empty or too long, or the reason too large. If the store
+    /// fails.
+    pub async fn cancel_existing(
+        &self,
+        instance: impl Into<String>,
+        reason: impl Into<String>,
+    ) -> Result<(), ClientError> {
+        let (instance, reason) = (instance.into(), reason.into());
+        self.send_existing(instance.clone(), WorkItem::CancelInstance { instance, reason }).await
+    }
 }

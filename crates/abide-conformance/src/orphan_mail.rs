@@ -25,11 +25,15 @@ area! {
     test_mail_for_nobody_waits_for_a_start;
     test_waiting_for_a_start_is_no_attempt;
     test_queue_messages_for_nobody_are_dropped;
+    test_answers_for_nobody_are_dropped;
+    test_answers_behind_a_start_are_kept;
+    test_answers_of_a_turn_for_nobody_are_dropped;
     test_queue_messages_are_dropped_from_mixed_mail;
     test_queue_messages_behind_a_start_are_kept;
     test_queue_messages_behind_a_postponed_start_are_kept;
     test_result_for_nobody_is_accepted_and_blocks_nobody;
     test_mail_for_a_deleted_instance_blocks_nobody: Administration;
+    test_answers_for_a_deleted_instance_do_not_reach_its_successor: Administration;
 }
 
 /// A signal to a name that nobody has does not keep others from their turns.
@@ -123,10 +127,11 @@ pub async fn test_mail_for_nobody_blocks_no_filtered_fetch<F: ProviderFactory>(f
     assert!(next.is_none(), "nobody else exists: {next:?}");
 }
 
-/// Messages that came before the start of their instance come with it, in the order of enqueueing.
+/// Signals and cancellations that came before the start of their instance come with it, in the order of
+/// enqueueing.
 pub async fn test_mail_for_nobody_waits_for_a_start<F: ProviderFactory>(factory: &F) {
     let store = Subject::new(factory).await;
-    let mut expected = every_kind_but_starts(&store, "a");
+    let mut expected = vec![signal("a", "early"), cancel("a"), signal("a", "again")];
     for message in &expected {
         store.post(message.clone()).await;
     }
@@ -166,6 +171,50 @@ pub async fn test_queue_messages_for_nobody_are_dropped<F: ProviderFactory>(fact
     assert_eq!(turn.item.messages, [start("a")]);
     store.ack(&turn.token, Ack::first("a")).await;
     store.assert_no_turn("the queue message was dropped").await;
+}
+
+/// Results, timers and answers of children for an instance that does not exist are dropped: an instance that
+/// was deleted can have asked for them, and they are not for one that is started under its name later.
+pub async fn test_answers_for_nobody_are_dropped<F: ProviderFactory>(factory: &F) {
+    let store = Subject::new(factory).await;
+    for message in answers(&store, "a") {
+        store.post(message).await;
+    }
+    store.post(timer("a", 7, store.now_ms() + 3_600_000)).await;
+    store.post_work(activity("a", 2)).await;
+    let job = store.fetch_work().await;
+    let acked = store.ack_work_item(&job.token, Some(completed("a", 2))).await;
+    acked.expect("an activity is finished, whoever waits for it");
+    store.assert_no_turn("nobody is there to read it").await;
+    store.post(start("a")).await;
+    let turn = store.fetch("a").await;
+    assert_eq!(turn.item.messages, [start("a")]);
+    store.ack(&turn.token, Ack::first("a")).await;
+    store.assert_no_turn("the answers were dropped").await;
+}
+
+/// Results, timers and answers of children are kept if a start waits.
+pub async fn test_answers_behind_a_start_are_kept<F: ProviderFactory>(factory: &F) {
+    let store = Subject::new(factory).await;
+    store.post(start("a")).await;
+    let mut expected = vec![start("a")];
+    for message in answers(&store, "a") {
+        store.post(message.clone()).await;
+        expected.push(message);
+    }
+    assert_eq!(store.fetch("a").await.item.messages, expected);
+}
+
+/// What a turn tells a parent that does not exist is dropped.
+pub async fn test_answers_of_a_turn_for_nobody_are_dropped<F: ProviderFactory>(factory: &F) {
+    let store = Subject::new(factory).await;
+    let mut child = Ack::first("child");
+    for message in answers(&store, "parent") {
+        child = child.mail(message);
+    }
+    store.begin(child).await;
+    store.post(start("parent")).await;
+    assert_eq!(store.fetch("parent").await.item.messages, [start("parent")]);
 }
 
 /// Queue messages for nobody are dropped from among other mail, too, which waits.
@@ -212,8 +261,7 @@ pub async fn test_queue_messages_behind_a_postponed_start_are_kept<F: ProviderFa
     assert_eq!(store.fetch("a").await.item.messages, [start("a"), queue_message("a", "patient")]);
 }
 
-/// An activity of an instance that does not exist can be finished. Its result waits like other mail, in nobody's
-/// way.
+/// An activity of an instance that does not exist can be finished. Its result is in nobody's way.
 pub async fn test_result_for_nobody_is_accepted_and_blocks_nobody<F: ProviderFactory>(factory: &F) {
     let store = Subject::new(factory).await;
     store.post_work(activity("ghost", 2)).await;
@@ -239,16 +287,34 @@ pub async fn test_mail_for_a_deleted_instance_blocks_nobody<F: ProviderFactory>(
     assert!(store.history("gone").await.is_empty(), "mail brings nobody back");
 }
 
-/// A message of every kind that starts nothing, but for queue messages, which are dropped. The timer is due.
+/// Results, timers and answers of children for a deleted instance do not reach one that is started under its
+/// name.
+pub async fn test_answers_for_a_deleted_instance_do_not_reach_its_successor<F: ProviderFactory>(factory: &F) {
+    let store = Subject::new(factory).await;
+    store.begin(Ack::first("a").completing(2)).await;
+    store.admin().delete_instance("a", false).await.expect("the instance has ended, and is deleted");
+    for message in answers(&store, "a") {
+        store.post(message).await;
+    }
+    store.post(start("a")).await;
+    assert_eq!(store.fetch("a").await.item.messages, [start("a")]);
+}
+
+/// A message of every kind that starts nothing, but for queue messages. The timer is due.
 fn every_kind_but_starts(store: &Subject<'_>, instance: &str) -> Vec<WorkItem> {
+    let mut kinds = vec![signal(instance, "early"), cancel(instance)];
+    kinds.extend(answers(store, instance));
+    kinds
+}
+
+/// What only an instance that exists can have asked for. The timer is due.
+fn answers(store: &Subject<'_>, instance: &str) -> Vec<WorkItem> {
     let details = ErrorDetails::Application {
         kind: abide_model::AppErrorKind::ActivityFailed,
         message: "broken".to_owned(),
         retryable: false,
     };
     vec![
-        signal(instance, "early"),
-        cancel(instance),
         completed(instance, 2),
         WorkItem::ActivityFailed {
             instance: instance.to_owned(),

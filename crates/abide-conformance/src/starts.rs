@@ -9,7 +9,7 @@ use crate::ProviderFactory;
 use crate::batches::calls::assert_rejected_as;
 use crate::suite::area;
 use crate::support::{
-    Ack, ORCHESTRATION, Subject, activity, beside, continue_as_new, queue_message, signal, start, start_of,
+    Ack, ORCHESTRATION, Subject, activity, beside, cancel, continue_as_new, queue_message, signal, start, start_of,
 };
 
 area! {
@@ -29,6 +29,12 @@ area! {
     test_starts_at_the_same_time_create_one: Need::Ability(Ability::AtomicStarts);
     test_repetitions_of_a_start_at_the_same_time_all_created: Need::Ability(Ability::AtomicStarts);
     test_start_after_deletion_creates_anew: Need::Ability(Ability::AtomicStarts), Administration;
+    test_message_for_an_existing_instance_reaches_it;
+    test_message_for_an_existing_instance_is_not_stored_without_one;
+    test_message_for_an_existing_instance_starts_nothing;
+    test_message_for_an_existing_instance_sees_a_start_that_waits: Need::Ability(Ability::AtomicStarts);
+    test_message_for_nobody_is_not_remembered: Need::Ability(Ability::AtomicStarts);
+    test_repeated_message_for_an_existing_instance_is_sent_once: Need::Ability(Ability::AtomicStarts);
 }
 
 /// What is not there is created: its start is sent, once, and is a start like any other.
@@ -205,6 +211,69 @@ pub async fn test_start_after_deletion_creates_anew<F: ProviderFactory>(factory:
     store.admin().delete_instance("a", true).await.expect("the instance is deleted");
     assert_eq!(started(&store, "a", 2).await, Start::Created);
     assert_eq!(store.fetch("a").await.item.messages, [start("a")]);
+}
+
+/// A message for an instance that exists is sent to it, whether it runs or has ended.
+pub async fn test_message_for_an_existing_instance_reaches_it<F: ProviderFactory>(factory: &F) {
+    let store = Subject::new(factory).await;
+    store.create("running").await;
+    store.begin(Ack::first("ended").completing(2)).await;
+    for (key, instance) in [(1, "running"), (2, "ended")] {
+        let sent = store.enqueue_existing(request(signal(instance, "go"), key)).await;
+        sent.expect("there is such an instance");
+        assert_eq!(store.fetch(instance).await.item.messages, [signal(instance, "go")]);
+    }
+}
+
+/// A message for an instance that does not exist is rejected, and not stored: it does not reach one that is
+/// started later.
+pub async fn test_message_for_an_existing_instance_is_not_stored_without_one<F: ProviderFactory>(factory: &F) {
+    let store = Subject::new(factory).await;
+    for (key, item) in [(1, signal("a", "go")), (2, cancel("a")), (3, queue_message("a", "go"))] {
+        let rejected = store.enqueue_existing(request(item, key)).await;
+        assert_rejected_as(&rejected, Rejection::NotFound, "a message for what does not exist");
+    }
+    store.post(start("a")).await;
+    assert_eq!(store.fetch("a").await.item.messages, [start("a")]);
+}
+
+/// What starts an execution is no message for an instance that exists.
+pub async fn test_message_for_an_existing_instance_starts_nothing<F: ProviderFactory>(factory: &F) {
+    let store = Subject::new(factory).await;
+    store.create("a").await;
+    for (key, item) in [(1, start("a")), (2, continue_as_new("a")), (3, activity("a", 7))] {
+        let rejected = store.enqueue_existing(request(item, key)).await;
+        assert_rejected_as(&rejected, Rejection::Invalid, "what is no message for an instance that exists");
+    }
+    store.assert_no_turn("nothing was sent").await;
+}
+
+/// An instance whose start waits in the queue exists: whoever was told that it was started can send to it.
+pub async fn test_message_for_an_existing_instance_sees_a_start_that_waits<F: ProviderFactory>(factory: &F) {
+    let store = Subject::new(factory).await;
+    store.post(start("a")).await;
+    store.enqueue_existing(request(signal("a", "go"), 1)).await.expect("the instance is about to start");
+    assert_eq!(store.fetch("a").await.item.messages, [start("a"), signal("a", "go")]);
+}
+
+/// What is rejected leaves not even its key behind.
+pub async fn test_message_for_nobody_is_not_remembered<F: ProviderFactory>(factory: &F) {
+    let store = Subject::new(factory).await;
+    let rejected = store.enqueue_existing(request(signal("a", "go"), 1)).await;
+    assert_rejected_as(&rejected, Rejection::NotFound, "a message for what does not exist");
+    store.create("a").await;
+    store.enqueue_existing(request(signal("a", "go"), 1)).await.expect("there is such an instance");
+    assert_eq!(store.fetch("a").await.item.messages, [signal("a", "go")]);
+}
+
+/// A repetition is answered like the first call, and sends nothing.
+pub async fn test_repeated_message_for_an_existing_instance_is_sent_once<F: ProviderFactory>(factory: &F) {
+    let store = Subject::new(factory).await;
+    store.create("a").await;
+    for _ in 0..2 {
+        store.enqueue_existing(request(signal("a", "go"), 1)).await.expect("there is such an instance");
+    }
+    assert_eq!(store.fetch("a").await.item.messages, [signal("a", "go")]);
 }
 
 fn request(item: WorkItem, key: u8) -> Enqueue {

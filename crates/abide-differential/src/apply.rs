@@ -92,6 +92,10 @@ impl Caller<'_> {
                 let request = Enqueue { item, delay, key: RequestKey([key; 16]) };
                 Answer::of(self.provider.start_once(request).await)
             }
+            MailOp::EnqueueExisting { item, delay, key } => {
+                let request = Enqueue { item, delay, key: RequestKey([key; 16]) };
+                Answer::of(self.provider.enqueue_existing(request).await)
+            }
             MailOp::EnqueueWork { item } => Answer::of(self.provider.enqueue_for_worker(item).await),
         }
     }

@@ -46,6 +46,7 @@ pub(crate) enum MailOp {
     Enqueue { item: WorkItem, delay: Option<Duration> },
     EnqueueOnce { item: WorkItem, delay: Option<Duration>, key: u8 },
     StartOnce { item: WorkItem, delay: Option<Duration>, key: u8 },
+    EnqueueExisting { item: WorkItem, delay: Option<Duration>, key: u8 },
     EnqueueWork { item: WorkItem },
 }
 

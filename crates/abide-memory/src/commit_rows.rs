@@ -50,6 +50,7 @@ impl State {
             MessageClass::Start
             | MessageClass::ContinueAsNew
             | MessageClass::Queue
+            | MessageClass::Answer
             | MessageClass::Cancel
             | MessageClass::Other => true,
         });

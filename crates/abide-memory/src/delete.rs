@@ -126,12 +126,13 @@ impl State {
         self.messages.iter().filter(|(_, message)| is_unborn(message)).map(|(number, _)| *number).collect()
     }
 
-    /// What was kept for their queues was kept because they would start, and so was what blocked them.
+    /// What only an instance can have asked for was kept because they would start, and so was what blocked
+    /// them.
     fn drop_unread(&mut self, bereft: &BTreeSet<String>) {
         for name in bereft {
             if !self.is_instance(name) && !self.is_about_to_start(name) {
                 self.messages
-                    .retain(|_, message| message.mailbox != *name || message.class != MessageClass::Queue);
+                    .retain(|_, message| message.mailbox != *name || !message.class.needs_instance());
                 if let Some(mailbox) = self.mailboxes.get_mut(name) {
                     mailbox.refused = None;
                 }

@@ -34,9 +34,11 @@ impl State {
         let starts = |class: MessageClass| match class {
             MessageClass::ContinueAsNew => true,
             MessageClass::Start => !has_begun,
-            MessageClass::Queue | MessageClass::Timer { .. } | MessageClass::Cancel | MessageClass::Other => {
-                false
-            }
+            MessageClass::Queue
+            | MessageClass::Timer { .. }
+            | MessageClass::Cancel
+            | MessageClass::Answer
+            | MessageClass::Other => false,
         };
         let starts = self.mail_of(name).filter(|(_, message)| starts(message.class));
         starts.min_by_key(|(number, message)| (message.visible_at, *number)).map(|(_, message)| message)

@@ -333,6 +333,7 @@ pub const fn class_text(class: MessageClass) -> &'static str {
         MessageClass::Queue => "Queue",
         MessageClass::Timer { .. } => "Timer",
         MessageClass::Cancel => "Cancel",
+        MessageClass::Answer => "Answer",
         MessageClass::Other => "Other",
     }
 }

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use abide_model::{Timestamp, WorkItem};
-use abide_provider::rows::{MessageClass, MessageRow};
-use abide_provider::{Enqueue, Start};
+use abide_provider::rows::MessageRow;
+use abide_provider::{AdminRefusal, Enqueue, Rejection, Start};
 
 use crate::refusal::Refusal;
 use crate::state::{Message, State};
@@ -53,16 +53,22 @@ impl State {
         self.enqueue_once(request, now).map(|()| Start::Created)
     }
 
-    /// Keeps a message, or drops a queue message that nobody will ever read.
+    /// Enqueues a message if there is such an instance, or one is about to be.
+    pub(crate) fn enqueue_existing(&mut self, request: Enqueue, now: Timestamp) -> Result<(), Refusal> {
+        let row = MessageRow::of_existing(request.item.clone()).map_err(|error| Refusal::invalid(&error))?;
+        // A key that was seen belongs to a message that was sent.
+        let is_repeated = self.requests.get(&request.key).is_some_and(|seen| is_remembered(*seen, now));
+        if !is_repeated && !self.is_instance(&row.to) && !self.is_about_to_start(&row.to) {
+            let refusal = AdminRefusal::not_found(row.to);
+            return Err(Refusal::Because(Rejection::NotFound, refusal.to_string()));
+        }
+        self.enqueue_once(request, now)
+    }
+
+    /// Keeps a message, or drops one that only an instance that exists can have asked for.
     pub(crate) fn post(&mut self, row: MessageRow, now: Timestamp) {
-        let is_dropped = match row.class {
-            MessageClass::Queue => !self.is_instance(&row.to) && !self.is_about_to_start(&row.to),
-            MessageClass::Start
-            | MessageClass::ContinueAsNew
-            | MessageClass::Timer { .. }
-            | MessageClass::Cancel
-            | MessageClass::Other => false,
-        };
+        let is_dropped =
+            row.class.needs_instance() && !self.is_instance(&row.to) && !self.is_about_to_start(&row.to);
         if !is_dropped {
             self.keep(row, now);
         }

@@ -300,6 +300,11 @@ impl Provider for InMemoryProvider {
             .map_err(|refusal| refusal.of(Operation::StartOnce))
     }
 
+    async fn enqueue_existing(&self, request: Enqueue) -> Result<(), StoreError> {
+        self.change(|state, now| state.enqueue_existing(request, now))
+            .map_err(|refusal| refusal.of(Operation::EnqueueExisting))
+    }
+
     async fn read_status(&self, instance: &str) -> Result<OrchestrationStatus, ProviderError> {
         self.look(|state, _| state.status(instance)).map_err(at(Operation::ReadStatus))
     }

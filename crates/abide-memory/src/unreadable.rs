@@ -36,9 +36,11 @@ impl State {
                 let continues = |instance: &&Instance| instance.status() == ExecutionStatus::ContinuedAsNew;
                 of_instance.filter(|_| self.instance(child).as_ref().is_some_and(continues))
             }
-            MessageClass::Queue | MessageClass::Timer { .. } | MessageClass::Cancel | MessageClass::Other => {
-                None
-            }
+            MessageClass::Queue
+            | MessageClass::Timer { .. }
+            | MessageClass::Cancel
+            | MessageClass::Answer
+            | MessageClass::Other => None,
         };
         let current = link.and_then(|link| self.instance(&link.instance)).map(|parent| parent.current);
         if let (Some(link), Some(current)) = (link, current)

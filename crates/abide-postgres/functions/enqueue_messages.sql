@@ -1,7 +1,8 @@
 -- Enqueues messages of clients. A key makes repeating the call safe: one that was seen within the hour does nothing. A start that is
--- only_once is not sent if there is such an instance, or one is about to be; there is at most one of each name in a call. outcomes are
--- 'ok', 'repeated' or 'exists'. What calls that wait would take is leased to them at once. Keys come before mailboxes in the lock order;
--- no other call takes one.
+-- only_once is not sent if there is such an instance, or one is about to be; there is at most one of each
+-- name in a call. Anything else that is only_once is sent only if there is one, or one is about to be.
+-- outcomes are 'ok', 'repeated', 'exists' or 'absent'. What calls that wait would take is leased to them at
+-- once. Keys come before mailboxes in the lock order; no other call takes one.
 CREATE FUNCTION abide.enqueue_messages(
     p_messages abide.new_message[], p_delays_ms bigint[], p_keys bytea[], p_only_once boolean[],
     p_offer abide.instance_offer,
@@ -36,22 +37,28 @@ BEGIN
         SELECT r.key FROM abide.request AS r WHERE r.seen_at <= v_hour_ago
         ORDER BY r.seen_at LIMIT 16 + 2 * cardinality(p_keys) FOR UPDATE SKIP LOCKED));
 
-    v_required := ARRAY(SELECT m.recipient FROM unnest(p_messages) AS m WHERE m.class <> 3 AND outcomes[m.turn] = 'ok');
+    v_required := ARRAY(SELECT m.recipient FROM unnest(p_messages) AS m
+                        WHERE NOT (m.class IN (3, 4, 6) OR p_only_once[m.turn] AND m.class NOT IN (1, 2))
+                          AND outcomes[m.turn] = 'ok');
     v_made := abide.register(v_required);
     v_locked := abide.lock_mailboxes(
-        '{}', v_required, ARRAY(SELECT m.recipient FROM unnest(p_messages) AS m WHERE m.class = 3 AND outcomes[m.turn] = 'ok'));
+        '{}', v_required, ARRAY(SELECT m.recipient FROM unnest(p_messages) AS m
+                                WHERE (m.class IN (3, 4, 6) OR p_only_once[m.turn] AND m.class NOT IN (1, 2))
+                                  AND outcomes[m.turn] = 'ok'));
     now := abide.now();
 
-    SELECT array_agg(CASE WHEN outcomes[m.turn] = 'ok' AND p_only_once[m.turn]
-                               AND (b.execution > 0 OR EXISTS (
+    SELECT array_agg(CASE WHEN outcomes[m.turn] <> 'ok' OR NOT p_only_once[m.turn] THEN outcomes[m.turn]
+                          WHEN (b.execution > 0 OR EXISTS (
                                     SELECT FROM abide.message AS s WHERE s.mailbox = ANY (ARRAY[b.no]) AND s.class IN (1, 2)))
-                          THEN 'exists' ELSE outcomes[m.turn] END ORDER BY m.turn)
+                               AND (m.class IN (1, 2) OR b.no = ANY (v_locked))
+                          THEN CASE WHEN m.class IN (1, 2) THEN 'exists' ELSE 'ok' END
+                          ELSE CASE WHEN m.class IN (1, 2) THEN 'ok' ELSE 'absent' END END ORDER BY m.turn)
     INTO outcomes
     FROM unnest(p_messages) AS m
     LEFT JOIN abide.instance AS i ON i.id = ANY (ARRAY[m.recipient]) LEFT JOIN abide.mailbox AS b ON b.no = ANY (ARRAY[i.no]);
     -- A key is only remembered by a message that was sent.
     DELETE FROM abide.request WHERE key = ANY (ARRAY(
-        SELECT k.key FROM unnest(p_keys, outcomes) AS k (key, outcome) WHERE k.outcome = 'exists'));
+        SELECT k.key FROM unnest(p_keys, outcomes) AS k (key, outcome) WHERE k.outcome IN ('exists', 'absent')));
 
     PERFORM abide.post(
         ARRAY(SELECT ROW (m.turn, m.recipient, m.class, greatest(m.visible_at, abide.later(now, p_delays_ms[m.turn])),

@@ -57,7 +57,8 @@ BEGIN
                                   AND (m.place <= b.batch_to OR m.place = b.batch_first) ORDER BY m.no LIMIT 1));
     DELETE FROM abide.message WHERE no = ANY (v_unborn);
     items := items + cardinality(v_unborn);
-    -- What was kept for the queues of a child was kept because it would start, and so was what blocked it.
+    -- What only an instance can have asked for was kept because the child would start, and so was what
+    -- blocked it.
     DELETE FROM abide.block AS k WHERE k.mailbox = ANY (v_cradles)
         AND (SELECT b.execution FROM abide.mailbox AS b WHERE b.no = k.mailbox) = 0
         AND (SELECT true FROM abide.message AS s WHERE s.mailbox = k.mailbox AND s.class IN (1, 2) ORDER BY s.place LIMIT 1) IS NULL;
@@ -66,10 +67,10 @@ BEGIN
             AND (SELECT true FROM abide.message AS s WHERE s.mailbox = b.no AND s.class IN (1, 2) ORDER BY s.place LIMIT 1) IS NULL
     ), visible AS (
         DELETE FROM abide.message AS m USING cradle AS c
-        WHERE m.mailbox = ANY (ARRAY[c.no]) AND m.place IS NOT NULL AND m.class = 3 RETURNING 1
+        WHERE m.mailbox = ANY (ARRAY[c.no]) AND m.place IS NOT NULL AND m.class IN (3, 4, 6) RETURNING 1
     ), hidden AS (
         DELETE FROM abide.message AS m USING cradle AS c
-        WHERE m.mailbox = ANY (ARRAY[c.no]) AND m.visible_at IS NOT NULL AND m.class = 3 RETURNING 1
+        WHERE m.mailbox = ANY (ARRAY[c.no]) AND m.visible_at IS NOT NULL AND m.class IN (3, 4, 6) RETURNING 1
     )
     SELECT (SELECT count(*) FROM visible) + (SELECT count(*) FROM hidden) INTO v_count;
     items := items + v_count;

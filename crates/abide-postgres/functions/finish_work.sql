@@ -26,9 +26,12 @@ BEGIN
     LEFT JOIN abide.instance AS i ON i.no = ANY (ARRAY[w.mailbox]);
 
     INSERT INTO abide.message (mailbox, class, item)
-    SELECT f.mailbox, 0, f.item
+    SELECT f.mailbox, 6, f.item
     FROM unnest(p_mailboxes, p_items, outcomes) WITH ORDINALITY AS f (mailbox, item, outcome, place)
-    WHERE f.outcome = 'ok' AND f.item IS NOT NULL ORDER BY f.place;
+    WHERE f.outcome = 'ok' AND f.item IS NOT NULL
+      -- Nobody is told of what no instance can have asked for.
+      AND ((SELECT b.execution > 0 FROM abide.mailbox AS b WHERE b.no = f.mailbox) OR abide.is_expected(f.mailbox))
+    ORDER BY f.place;
     WITH gone AS (
         DELETE FROM abide.work AS w
         WHERE w.no = ANY (ARRAY(SELECT f.work FROM unnest(p_work, outcomes) AS f (work, outcome) WHERE f.outcome = 'ok'))

@@ -1,5 +1,6 @@
--- Enqueues messages, in order, into mailboxes that are locked, and says into which. p_living are instances from this call on. A queue message
--- is dropped if nobody is there to read it and nobody is about to start, or if whoever is there came after the mailboxes were locked.
+-- Enqueues messages, in order, into mailboxes that are locked, and says into which. p_living are instances
+-- from this call on. A queue message, a timer or an answer (class 3, 4 or 6) is dropped if there is no such
+-- instance and none is about to start, or if it came after the mailboxes were locked.
 CREATE FUNCTION abide.post(p_messages abide.new_message[], p_locked bigint[], p_living bigint[], p_now bigint)
 RETURNS bigint[] LANGUAGE plpgsql AS $$
 DECLARE
@@ -7,19 +8,22 @@ DECLARE
     v_messages abide.new_message[] := p_messages;
     v_into bigint[];    v_canceled bigint[];
 BEGIN
-    IF cardinality(p_messages) = 1 AND p_messages[1].class <> 3 THEN
+    IF cardinality(p_messages) = 1 THEN
         v_one := p_messages[1];
         INSERT INTO abide.message (mailbox, class, visible_at, execution, event, parent, item, code)
         SELECT i.no, v_one.class, CASE WHEN v_one.visible_at > p_now THEN v_one.visible_at END, v_one.execution, v_one.event,
                v_one.parent, v_one.item, CASE WHEN v_one.class IN (1, 2) THEN abide.route_no(v_one.orchestration, v_one.version, '', '') END
-        FROM abide.instance AS i WHERE i.id = v_one.recipient
+        FROM abide.instance AS i
+        WHERE i.id = v_one.recipient
+          AND (v_one.class NOT IN (3, 4, 6)
+               OR i.no = ANY (p_locked) AND (length(i.status) > 0 OR i.no = ANY (p_living) OR abide.is_expected(i.no)))
         RETURNING ARRAY[mailbox] INTO v_into;
         IF v_one.class = 5 THEN
             UPDATE abide.mailbox AS b SET flags = b.flags | 2 WHERE b.no = ANY (v_into) AND b.flags & 2 = 0;
         END IF;
         RETURN v_into;
     END IF;
-    IF EXISTS (SELECT FROM unnest(p_messages) AS m WHERE m.class = 3) THEN
+    IF EXISTS (SELECT FROM unnest(p_messages) AS m WHERE m.class IN (3, 4, 6)) THEN
         v_messages := ARRAY(
             SELECT ROW (m.turn, m.recipient, m.class, m.visible_at, m.execution, m.event, m.parent, m.item, m.orchestration, m.version)
                    ::abide.new_message
@@ -28,8 +32,8 @@ BEGIN
                        AS m (turn, recipient, class, visible_at, execution, event, parent, item, orchestration, version, place)) AS m
             LEFT JOIN abide.instance AS i ON i.id = ANY (ARRAY[m.recipient])
             -- "Is true" keeps these from becoming joins, which would compare each with each.
-            WHERE m.class <> 3 OR (i.no IN (SELECT unnest(p_locked))) IS TRUE
-                  AND (m.starts OR (i.no IN (SELECT unnest(p_living))) IS TRUE OR abide.is_expected(i.no))
+            WHERE m.class NOT IN (3, 4, 6) OR (i.no IN (SELECT unnest(p_locked))) IS TRUE
+                  AND (m.starts OR length(i.status) > 0 OR (i.no IN (SELECT unnest(p_living))) IS TRUE OR abide.is_expected(i.no))
             ORDER BY m.place);
     END IF;
     WITH sent AS (

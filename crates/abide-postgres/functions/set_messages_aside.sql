@@ -32,7 +32,7 @@ BEGIN
     IF cardinality(p_lost) > 0 AND cardinality(dead) > 0 THEN
         WITH sent AS (
             INSERT INTO abide.message (mailbox, class, item)
-            SELECT b.no, 0, l.item
+            SELECT b.no, 6, l.item
             FROM unnest(p_lost, p_parents, p_told) AS l (no, parent, item)
             JOIN abide.instance AS i ON i.id = ANY (ARRAY[l.parent])
             JOIN abide.mailbox AS b ON b.no = ANY (ARRAY[i.no])

@@ -26,7 +26,7 @@ BEGIN
         VALUES (p_work, 'work', coalesce((SELECT b.id FROM abide.mailbox AS b WHERE b.no = p_mailbox), ''), v_work.attempts, v_now,
                 v_work.item);
         INSERT INTO abide.message (mailbox, class, item)
-        SELECT b.no, 0, p_poison FROM abide.mailbox AS b WHERE b.no = p_mailbox;
+        SELECT b.no, 6, p_poison FROM abide.mailbox AS b WHERE b.no = p_mailbox AND abide.is_expected(b.no);
     ELSE
         UPDATE abide.work
         SET lease = NULL, leased_until = NULL, is_unreadable = true, route = abide.work_route_of(NULL, tag), due_at = v_now + 1000 * least(power(2, least(attempts - 1, 10)), 60)::bigint

@@ -64,6 +64,10 @@ INSERT INTO abide.work_route (no, activity, tag) VALUES (1, '', 'rehearsal');
 
 -- Cancels have a class of their own: 5.
 UPDATE abide.message SET class = 5 WHERE class = 0 AND starts_with(item, '{"CancelInstance":');
+-- So have results of activities and answers of children: 6. They need an instance that waits for them.
+UPDATE abide.message SET class = 6
+WHERE class = 0 AND (starts_with(item, '{"ActivityCompleted":') OR starts_with(item, '{"ActivityFailed":')
+                     OR starts_with(item, '{"SubOrchCompleted":') OR starts_with(item, '{"SubOrchFailed":'));
 CREATE INDEX message_cancel ON abide.message (mailbox, place) WHERE class = 5;
 -- The route of what a start runs, without a pin; null if the message cannot be read.
 ALTER TABLE abide.message ADD COLUMN code bigint;

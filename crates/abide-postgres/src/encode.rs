@@ -259,8 +259,14 @@ fn revoked(activity: &abide_model::ScheduledActivityIdentifier, because: &Stolen
 /// The class of messages that start an instance.
 pub(crate) const START: i16 = 1;
 
-/// The class of messages that are dropped if nobody is there to read them.
-pub(crate) const QUEUE_MESSAGE: i16 = 3;
+const QUEUE_MESSAGE: i16 = 3;
+const TIMER: i16 = 4;
+const ANSWER: i16 = 6;
+
+/// Whether messages of this class are dropped if there is no such instance and none is about to start.
+pub(crate) const fn needs_instance(class: i16) -> bool {
+    matches!(class, QUEUE_MESSAGE | TIMER | ANSWER)
+}
 
 fn class_columns(class: MessageClass) -> (i16, Option<i64>, Option<i64>) {
     match class {
@@ -269,8 +275,9 @@ fn class_columns(class: MessageClass) -> (i16, Option<i64>, Option<i64>) {
         MessageClass::Start => (START, None, None),
         MessageClass::ContinueAsNew => (2, None, None),
         MessageClass::Queue => (QUEUE_MESSAGE, None, None),
+        MessageClass::Answer => (ANSWER, None, None),
         MessageClass::Timer { execution_id, event_id } => {
-            (4, Some(column(execution_id)), Some(column(event_id)))
+            (TIMER, Some(column(execution_id)), Some(column(event_id)))
         }
     }
 }

@@ -333,6 +333,16 @@ impl Provider for PostgresProvider {
         self.run(operation, what).await
     }
 
+    async fn enqueue_existing(&self, request: Enqueue) -> Result<(), StoreError> {
+        let operation = Operation::EnqueueExisting;
+        MessageRow::of_existing(request.item.clone())
+            .map_err(|error| StoreError::rejected(operation, Rejection::Invalid, error.to_string()))?;
+        let message = message(operation, request.item)?;
+        let what =
+            Message { message, delay: delay(request.delay), key: Some(request.key), once: Once::IfThere };
+        self.run(operation, what).await.map(drop)
+    }
+
     async fn read_status(&self, instance: &str) -> Result<OrchestrationStatus, ProviderError> {
         let operation = Operation::ReadStatus;
         let Some(stored) = self.run(operation, Look(spelt(instance))).await? else {

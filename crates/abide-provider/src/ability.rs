@@ -32,8 +32,10 @@ pub enum Ability {
     /// Deleting an instance takes along the starts of its children that are still in the queue. Otherwise they come to life
     /// without a parent.
     UnbornChildren,
-    /// [`Provider::start_once`](crate::Provider::start_once) looks and sends in one transaction. The default may start an
-    /// instance that somebody else starts at the same time.
+    /// [`Provider::start_once`](crate::Provider::start_once) and
+    /// [`Provider::enqueue_existing`](crate::Provider::enqueue_existing) look and send in one transaction.
+    /// The defaults may start an instance that another caller starts at the same time, or send to one that
+    /// another caller deletes.
     AtomicStarts,
     /// [`Provider::changes`](crate::Provider::changes) tells. Otherwise whoever waits for an instance polls.
     PushedChanges,

@@ -154,6 +154,7 @@ operations! {
     FinishWork = "finish_work",
     EnqueueOnce = "enqueue_once",
     StartOnce = "start_once",
+    EnqueueExisting = "enqueue_existing",
     ReadStatus = "read_status",
     NextDue = "next_due",
     BlockInstance = "block_instance",

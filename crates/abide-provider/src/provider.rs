@@ -250,6 +250,15 @@ pub trait Provider: Any + Send + Sync {
         provider_defaults::start_once(self, request).await
     }
 
+    /// Sends a message once, like [`enqueue_once`](Self::enqueue_once), if there is such an instance or its
+    /// start is queued. Otherwise nothing is stored, not even the key, and the call is rejected as
+    /// [`Rejection::NotFound`](crate::Rejection::NotFound). What starts an execution is rejected as invalid.
+    ///
+    /// The default looks first and sends then, and does not see a start that waits in the queue.
+    async fn enqueue_existing(&self, request: Enqueue) -> Result<(), StoreError> {
+        provider_defaults::enqueue_existing(self, request).await
+    }
+
     /// Where an instance stands. One that continued as new is running, and so is one whose start waits in the
     /// queue: whoever sent it is never told that there is none.
     ///

@@ -11,10 +11,10 @@ use abide_model::{
     Timestamp, WorkItem,
 };
 
-use crate::rows::Starter;
+use crate::rows::{MessageRow, Starter};
 use crate::{
-    Authority, BlockInstance, Committed, Consumed, Enqueue, ErrorKind, FinishedWork, HoldWork, InstanceInfo,
-    InstanceLease, InstanceOverview, LeaseInstances, LeaseWork, Message, MessageId, Operation,
+    AdminRefusal, Authority, BlockInstance, Committed, Consumed, Enqueue, ErrorKind, FinishedWork, HoldWork,
+    InstanceInfo, InstanceLease, InstanceOverview, LeaseInstances, LeaseWork, Message, MessageId, Operation,
     OrchestrationItem, ParentLink, Position, Preloaded, Provider, ProviderError, Rejection, Start,
     StoreError, Turn, TurnCommit, WorkLease, cut_output,
 };
@@ -289,6 +289,21 @@ pub(crate) async fn start_once<P: Provider + ?Sized>(
     match known.map_err(|error| failed_fetch(Operation::StartOnce, &error))? {
         Some(_) => Ok(Start::Exists),
         None => provider.enqueue_once(request).await.map(|()| Start::Created),
+    }
+}
+
+pub(crate) async fn enqueue_existing<P: Provider + ?Sized>(
+    provider: &P,
+    request: Enqueue,
+) -> Result<(), StoreError> {
+    let operation = Operation::EnqueueExisting;
+    let row = MessageRow::of_existing(request.item.clone());
+    let row = row.map_err(|error| StoreError::rejected(operation, Rejection::Invalid, error.to_string()))?;
+    let to = row.to;
+    let known = provider.get_instance_stats(&to).await;
+    match known.map_err(|error| failed_fetch(operation, &error))? {
+        Some(_) => provider.enqueue_once(request).await,
+        None => Err(AdminRefusal::not_found(to).store_error(operation)),
     }
 }
 

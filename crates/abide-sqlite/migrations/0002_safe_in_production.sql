@@ -50,6 +50,11 @@ CREATE TABLE work_route (
 -- Cancels have a class of their own: 5.
 UPDATE message SET class = 5
 WHERE class = 0 AND CASE WHEN json_valid(item) THEN json_type(item, '$.CancelInstance') IS NOT NULL END;
+-- So have results of activities and answers of children: 6. They need an instance that waits for them.
+UPDATE message SET class = 6
+WHERE class = 0 AND CASE WHEN json_valid(item) THEN
+    coalesce(json_type(item, '$.ActivityCompleted'), json_type(item, '$.ActivityFailed'),
+             json_type(item, '$.SubOrchCompleted'), json_type(item, '$.SubOrchFailed')) IS NOT NULL END;
 CREATE INDEX message_cancel ON message (mailbox, visible_at) WHERE class = 5;
 
 ALTER TABLE mailbox ADD COLUMN route INTEGER NOT NULL DEFAULT 1;

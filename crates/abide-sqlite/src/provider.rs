@@ -344,6 +344,15 @@ impl Provider for SqliteProvider {
         self.run(job(kind, move |tx| tx.start_once(&message, delay, key))).await
     }
 
+    async fn enqueue_existing(&self, request: Enqueue) -> Result<(), StoreError> {
+        let operation = Operation::EnqueueExisting;
+        let Enqueue { item, delay, key } = request;
+        let row = MessageRow::of_existing(item).map_err(|error| invalid(operation, &error))?;
+        let message = EncodedMessage::of(row, operation)?;
+        let kind = Kind::write(operation, Phase::Enqueue);
+        self.run(job(kind, move |tx| tx.enqueue_existing(&message, delay, key))).await
+    }
+
     async fn read_status(&self, instance: &str) -> Result<OrchestrationStatus, ProviderError> {
         let operation = Operation::ReadStatus;
         let id = instance.to_owned();

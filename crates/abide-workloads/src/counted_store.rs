@@ -260,6 +260,10 @@ impl Provider for CountedStore {
         self.inner.start_once(request).await
     }
 
+    async fn enqueue_existing(&self, request: Enqueue) -> Result<(), StoreError> {
+        self.inner.enqueue_existing(request).await
+    }
+
     async fn read_status(&self, instance: &str) -> Result<OrchestrationStatus, ProviderError> {
         self.inner.read_status(instance).await
     }

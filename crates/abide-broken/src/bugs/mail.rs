@@ -47,6 +47,8 @@ bugs! {
     FirstCandidateOnly => "instance_locking::test_cross_instance_lock_isolation";
     /// Queue messages for what does not exist are kept, and read by whoever gets that name.
     OrphanQueueMessagesKept { kept: Mutex<Vec<WorkItem>> } => "queue_semantics::test_orphan_queue_messages_dropped";
+    /// Results, timers and answers for what does not exist are kept, and read by whoever gets that name.
+    OrphanAnswersKept { kept: Mutex<Vec<WorkItem>> } => "orphan_mail::test_answers_for_nobody_are_dropped";
     /// All mail for what does not exist is dropped, signals and cancellations too.
     OrphanMailDropped => "orphan_mail::test_mail_for_nobody_waits_for_a_start";
     /// Mail for what does not exist can be leased, without a start.
@@ -353,6 +355,39 @@ impl Bug for OrphanQueueMessagesKept {
         let name = addressee(&item).to_owned();
         let is_queue_message = matches!(item, WorkItem::QueueMessage { .. });
         if is_queue_message && is_orphan(store, &name) {
+            self.kept.lock().unwrap().push(item);
+            return Ok(());
+        }
+        store.enqueue_for_orchestrator(item, delay).await?;
+        if is_orphan(store, &name) {
+            return Ok(());
+        }
+        let kept: Vec<WorkItem> = self.kept.lock().unwrap().clone();
+        self.kept.lock().unwrap().retain(|item| addressee(item) != name);
+        for item in kept.into_iter().filter(|item| addressee(item) == name) {
+            store.enqueue_for_orchestrator(item, None).await?;
+        }
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl Bug for OrphanAnswersKept {
+    async fn enqueue_for_orchestrator(
+        &self,
+        store: &Store,
+        item: WorkItem,
+        delay: Option<Duration>,
+    ) -> Answer<()> {
+        let name = addressee(&item).to_owned();
+        let is_answer = matches!(
+            item,
+            WorkItem::ActivityCompleted { .. }
+                | WorkItem::ActivityFailed { .. }
+                | WorkItem::SubOrchCompleted { .. }
+                | WorkItem::SubOrchFailed { .. }
+        );
+        if is_answer && is_orphan(store, &name) {
             self.kept.lock().unwrap().push(item);
             return Ok(());
         }

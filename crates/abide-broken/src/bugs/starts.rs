@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Mutex;
 
 use abide_model::WorkItem;
-use abide_provider::{Enqueue, RequestKey, Start};
+use abide_provider::{AdminRefusal, Enqueue, Operation, RequestKey, Start};
 use async_trait::async_trait;
 
 use crate::bug::{Bug, StoreAnswer};
@@ -44,6 +44,12 @@ bugs! {
     KeyLookedForTooEarly { keys: Mutex<BTreeSet<RequestKey>> } => "starts::test_repetitions_of_a_start_at_the_same_time_all_created";
     /// A name that was started once cannot be started again.
     NameUsedUp { names: Mutex<BTreeSet<String>> } => "starts::test_start_after_deletion_creates_anew";
+    /// A message for an instance that does not exist is stored although the sender wants it not to be.
+    AbsentIsSent => "starts::test_message_for_an_existing_instance_is_not_stored_without_one";
+    /// An instance whose start is queued does not exist for a message that wants one.
+    QueuedStartIsAbsent => "starts::test_message_for_an_existing_instance_sees_a_start_that_waits";
+    /// The key of a message that was rejected is remembered.
+    AbsentRemembered { keys: Mutex<BTreeSet<RequestKey>> } => "starts::test_message_for_nobody_is_not_remembered";
 }
 
 /// Sends a start without looking.
@@ -249,5 +255,41 @@ impl Bug for NameUsedUp {
         let answer = store.start_once(request).await?;
         self.names.lock().unwrap().insert(name);
         Ok(answer)
+    }
+}
+
+#[async_trait]
+impl Bug for AbsentIsSent {
+    async fn enqueue_existing(&self, store: &Store, request: Enqueue) -> StoreAnswer<()> {
+        let answer = store.enqueue_existing(request.clone()).await;
+        if answer.is_err() {
+            store.enqueue_once(request).await?;
+        }
+        answer
+    }
+}
+
+#[async_trait]
+impl Bug for QueuedStartIsAbsent {
+    async fn enqueue_existing(&self, store: &Store, request: Enqueue) -> StoreAnswer<()> {
+        let name = addressee(&request.item).to_owned();
+        if store.is_instance(&name) {
+            return store.enqueue_existing(request).await;
+        }
+        Err(AdminRefusal::not_found(name).store_error(Operation::EnqueueExisting))
+    }
+}
+
+#[async_trait]
+impl Bug for AbsentRemembered {
+    async fn enqueue_existing(&self, store: &Store, request: Enqueue) -> StoreAnswer<()> {
+        if self.keys.lock().unwrap().contains(&request.key) {
+            return Ok(());
+        }
+        let answer = store.enqueue_existing(request.clone()).await;
+        if answer.is_err() {
+            self.keys.lock().unwrap().insert(request.key);
+        }
+        answer
     }
 }

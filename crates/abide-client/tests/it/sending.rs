@@ -53,6 +53,36 @@ async fn a_cancellation_is_sent() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_instance_that_exists_is_sent_signals_and_cancellations() {
+    let world = World::new();
+    world.past().started("a").await;
+
+    world.client.send_event("a", "go", "now").await.unwrap();
+    world.client.cancel_existing("a", "enough").await.unwrap();
+
+    let cancel = WorkItem::CancelInstance { instance: "a".to_owned(), reason: "enough".to_owned() };
+    assert_eq!(world.mail("a").await, [signal("go", "now"), cancel]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_is_stored_for_an_instance_that_must_exist_and_does_not() {
+    let world = World::new();
+
+    let sent = world.client.send_event("a", "go", "now").await;
+    let canceled = world.client.cancel_existing("a", "enough").await;
+
+    for answer in [sent, canceled] {
+        assert!(
+            matches!(&answer, Err(ClientError::InstanceNotFound { instance_id }) if instance_id == "a"),
+            "{answer:?}"
+        );
+    }
+    world.client.start_orchestration("a", "Order", "").await.unwrap();
+    let mail = world.mail("a").await;
+    assert!(matches!(&mail[..], [WorkItem::StartOrchestration { .. }]), "{mail:?}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_has_no_json_form_is_refused_and_nothing_is_sent() {
     let world = World::new();
 

@@ -41,6 +41,7 @@ impl Coverage {
                     after.messages.last_key_value().is_some_and(|(_, last)| last.visible_at.is_some());
                 self.note("a message was delayed", arrived && delay.is_some() && hidden);
                 self.note("what is no message was refused", scene.is_refused());
+                self.note("a timer or an answer for nobody was dropped", scene.is_done() && !arrived);
             }
             MailOp::EnqueueOnce { key, .. } => {
                 let key = format!("{:032x}", u128::from_be_bytes([*key; 16]));
@@ -48,6 +49,13 @@ impl Coverage {
                 self.note("a repeated request was ignored", repeated && !arrived);
                 self.note("a request was new", arrived);
                 self.note("a request made no sense", scene.is_refused());
+            }
+            MailOp::EnqueueExisting { item, .. } => {
+                let to = item.addressee().unwrap_or_default();
+                let is_instance = before.instances.get(to).is_some_and(|found| found.is_instance);
+                self.note("a message reached an instance that exists", arrived && is_instance);
+                self.note("a message reached an instance that is about to start", arrived && !is_instance);
+                self.note("a message for what must exist was refused", scene.is_refused());
             }
             MailOp::StartOnce { item, key, .. } => self.started_once(item, *key, scene),
             MailOp::EnqueueWork { item } => {

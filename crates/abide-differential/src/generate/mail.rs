@@ -41,6 +41,9 @@ fn about_to_start(rng: &mut Rng, world: &World) -> Option<String> {
 
 pub(super) fn enqueue_once(rng: &mut Rng, world: &World) -> MailOp {
     let key = u8::try_from(rng.below(4)).unwrap();
+    if rng.percent(35) {
+        return MailOp::EnqueueExisting { item: any_message(rng, world), delay: alphabet::delay(rng), key };
+    }
     MailOp::EnqueueOnce { item: any_message(rng, world), delay: alphabet::delay(rng), key }
 }
 

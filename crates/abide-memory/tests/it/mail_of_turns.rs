@@ -45,10 +45,10 @@ fn a_queue_message_behind_a_start_of_the_same_turn_is_kept() {
 fn named_timers_of_this_execution_are_removed() {
     let store = Store::new();
     let far = BEGIN + 60_000;
-    let turn =
-        TurnBuilder::starting(1).mail(timer("a", 2, far)).mail(timer("a", 3, far)).mail(timer("b", 2, far));
+    let turn = TurnBuilder::starting(1).mail(timer("a", 2, far)).mail(timer("a", 3, far));
+    let turn = turn.mail(start("b")).mail(timer("b", 2, far));
     store.create("a", turn.removing_timer(2));
-    assert_eq!(timers(&store), [3, 4]);
+    assert_eq!(timers(&store), [3, 5]);
 }
 
 #[test]
@@ -68,10 +68,14 @@ fn the_end_of_an_execution_removes_all_of_its_timers() {
     store.create("a", TurnBuilder::starting(1).mail(timer("a", 2, far)).mail(timer("a", 3, far)));
     store.enqueue(signal("a", ""));
     let lease = store.lease();
-    let last = TurnBuilder::of_execution(1).mail(timer("a", 4, far)).mail(timer("b", 4, far));
+    let last = TurnBuilder::of_execution(1).mail(timer("a", 4, far));
+    let last = last.mail(start("b")).mail(timer("b", 4, far)).mail(timer("nobody", 4, far));
     store.commit(last.ending(ExecutionStatus::Completed, "done").under(&lease));
     let dump = store.dump();
-    assert_eq!(dump.messages.values().map(|message| message.mailbox.as_str()).collect::<Vec<_>>(), ["b"]);
+    assert_eq!(
+        dump.messages.values().map(|message| message.mailbox.as_str()).collect::<Vec<_>>(),
+        ["b", "b"]
+    );
 }
 
 #[test]

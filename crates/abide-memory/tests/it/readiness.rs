@@ -21,10 +21,12 @@ fn mail_for_what_does_not_exist_waits_for_a_start() {
     let store = Store::new();
     store.enqueue(signal("a", "early"));
     store.enqueue(timer("a", 2, BEGIN));
+    store.enqueue(signal("a", "again"));
     assert!(store.try_lease().is_none());
     store.enqueue_delayed(start("a"), seconds(1));
     assert!(store.try_lease().is_none());
     store.advance(seconds(1));
+    // The timer is none that it can have asked for.
     assert_eq!(store.lease().messages.len(), 3);
 }
 

@@ -9,7 +9,7 @@ use tokio_postgres::Row;
 
 use super::batch::{Answers, Batched, Key, Waiting};
 use super::connection::{Connection, Params};
-use crate::encode::{EncodedTurn, QUEUE_MESSAGE, number};
+use crate::encode::{EncodedTurn, needs_instance, number};
 use crate::error::CallError;
 use crate::hatch::{Handed, Promise, quarter_of_lease};
 use crate::lease::Looked;
@@ -223,7 +223,7 @@ impl Outline {
         for message in
             messages.iter().filter(|message| turn.mailbox.is_none() || own != Some(&message.recipient))
         {
-            let names = if message.class == QUEUE_MESSAGE { &mut self.optional } else { &mut self.required };
+            let names = if needs_instance(message.class) { &mut self.optional } else { &mut self.required };
             names.push(message.recipient.clone());
         }
     }

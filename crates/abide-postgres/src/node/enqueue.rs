@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use abide_provider::{RequestKey, Start};
+use abide_provider::{AdminRefusal, Operation, RequestKey, Start, StoreError};
 
 use super::batch::{Answers, Batched, Key, Waiting};
 use super::connection::Connection;
@@ -14,6 +14,7 @@ use crate::news::News;
 use crate::rows::{NewMessage, OfTurn};
 use crate::shared::Shared;
 use crate::statements::Sql;
+use crate::text::unspell;
 
 /// A message to send.
 #[derive(Debug)]
@@ -30,6 +31,8 @@ pub(crate) struct Enqueue {
 pub(crate) enum Once {
     Always,
     UnlessThere,
+    /// Only if there is such an instance, or one is about to be.
+    IfThere,
 }
 
 impl Enqueue {
@@ -37,8 +40,19 @@ impl Enqueue {
         self.key.as_ref().map(|key| &key.0[..])
     }
 
-    fn is_only_once(&self) -> bool {
-        self.once == Once::UnlessThere
+    /// A start is then sent only if there is no such instance, anything else only if there is one.
+    fn is_conditional(&self) -> bool {
+        self.once != Once::Always
+    }
+
+    fn answer(&self, operation: Operation, outcome: &str) -> Result<Start, StoreError> {
+        match outcome {
+            "exists" => Ok(Start::Exists),
+            "absent" => {
+                Err(AdminRefusal::not_found(unspell(self.message.recipient.clone())).store_error(operation))
+            }
+            _ => Ok(Start::Created),
+        }
     }
 }
 
@@ -49,7 +63,7 @@ impl Batched for Enqueue {
 
     fn key(&self) -> Key {
         match self.once {
-            Once::Always => Key::Any,
+            Once::Always | Once::IfThere => Key::Any,
             Once::UnlessThere => Key::Name(self.message.recipient.clone()),
         }
     }
@@ -71,7 +85,7 @@ impl Batched for Enqueue {
         let sent_at = shared.settings.clock.monotonic();
         let row = match &*batch {
             [Waiting { what: one, .. }] if one.message.class == START => {
-                let (key, is_only_once) = (one.key_bytes(), one.is_only_once());
+                let (key, is_only_once) = (one.key_bytes(), one.is_conditional());
                 connection
                     .row(Sql::StartOne, &[&one.message, &one.delay, &key, &is_only_once, &offer])
                     .await?
@@ -80,7 +94,7 @@ impl Batched for Enqueue {
                 let messages: Vec<_> = batch.iter().map(|waiting| &waiting.what.message).collect();
                 let delays: Vec<_> = batch.iter().map(|waiting| waiting.what.delay).collect();
                 let keys: Vec<_> = batch.iter().map(|waiting| waiting.what.key_bytes()).collect();
-                let once: Vec<_> = batch.iter().map(|waiting| waiting.what.is_only_once()).collect();
+                let once: Vec<_> = batch.iter().map(|waiting| waiting.what.is_conditional()).collect();
                 connection.row(Sql::EnqueueMessages, &[&messages, &delays, &keys, &once, &offer]).await?
             }
         };
@@ -88,8 +102,11 @@ impl Batched for Enqueue {
         handed.add(promise, Looked::of_handed_instances(&row, sent_at, shared)?);
         let outcomes: Vec<String> = row.try_get("outcomes")?;
         let news = News::of_instances(row.try_get("wakes")?, row.try_get("due_at")?);
-        let start = |outcome: String| if outcome == "exists" { Start::Exists } else { Start::Created };
-        let each = outcomes.into_iter().map(|outcome| Ok(start(outcome))).collect();
+        let each = batch
+            .iter()
+            .zip(outcomes)
+            .map(|(waiting, outcome)| waiting.what.answer(waiting.operation, &outcome))
+            .collect();
         Ok(Answers { each, handed, news })
     }
 }

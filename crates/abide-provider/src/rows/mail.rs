@@ -28,7 +28,7 @@ pub enum MessageClass {
     ContinueAsNew,
     /// A queue message: dropped if there is no such instance and none is about to start.
     Queue,
-    /// A timer of an execution, which may be removed before it fires.
+    /// A timer of an execution, which may be removed before it fires: dropped like a queue message.
     Timer {
         /// The execution.
         execution_id: u64,
@@ -37,7 +37,9 @@ pub enum MessageClass {
     },
     /// It cancels an instance, which needs no code.
     Cancel,
-    /// Anything else.
+    /// The result of an activity or the answer of a child: dropped like a queue message.
+    Answer,
+    /// Anything else: a signal, which waits for a start.
     Other,
 }
 
@@ -46,6 +48,14 @@ impl MessageClass {
     #[must_use]
     pub const fn starts(self) -> bool {
         matches!(self, Self::Start | Self::ContinueAsNew)
+    }
+
+    /// Whether it is dropped if there is no such instance and none is about to start. Only an instance that
+    /// exists can have asked for it; kept, it would reach another one that is started under the same name
+    /// later.
+    #[must_use]
+    pub const fn needs_instance(self) -> bool {
+        matches!(self, Self::Queue | Self::Timer { .. } | Self::Answer)
     }
 }
 
@@ -83,6 +93,14 @@ pub enum InvalidItem {
     /// It carries a number that no store can hold.
     #[error("the number {0} does not fit a column of 63 bits")]
     TooLarge(u64),
+}
+
+/// Something that starts an execution was to be sent to an instance that exists.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{kind} is not a message for an instance that exists: enqueue it with enqueue_once or start_once")]
+pub struct NotForExisting {
+    /// What it is.
+    pub kind: &'static str,
 }
 
 /// Something that does not end an activity was to end one.
@@ -181,6 +199,17 @@ impl MessageRow {
         Ok(Self { to, visible_at, class, item })
     }
 
+    /// A message that is only sent to an instance that exists or is about to start.
+    ///
+    /// # Errors
+    ///
+    /// If it starts an execution, or is an activity.
+    pub fn of_existing(item: WorkItem) -> Result<Self, NotForExisting> {
+        let kind = kind_of(&item);
+        let row = Self::of(item).map_err(|_| NotForExisting { kind })?;
+        if row.class.starts() { Err(NotForExisting { kind }) } else { Ok(row) }
+    }
+
     /// The same message; if it is a timer, it shows that much later than it says.
     pub(super) fn with_timer_slack(mut self, slack: Duration) -> Self {
         if matches!(self.class, MessageClass::Timer { .. }) {
@@ -219,12 +248,11 @@ fn classify(item: &WorkItem) -> (MessageClass, Option<Timestamp>) {
             let class = MessageClass::Timer { execution_id: *execution_id, event_id: *id };
             (class, Some(Timestamp::from_millis(*fire_at_ms)))
         }
-        WorkItem::ActivityExecute { .. }
-        | WorkItem::ActivityCompleted { .. }
+        WorkItem::ActivityCompleted { .. }
         | WorkItem::ActivityFailed { .. }
-        | WorkItem::ExternalRaised { .. }
         | WorkItem::SubOrchCompleted { .. }
-        | WorkItem::SubOrchFailed { .. } => (MessageClass::Other, None),
+        | WorkItem::SubOrchFailed { .. } => (MessageClass::Answer, None),
+        WorkItem::ActivityExecute { .. } | WorkItem::ExternalRaised { .. } => (MessageClass::Other, None),
         WorkItem::CancelInstance { .. } => (MessageClass::Cancel, None),
     }
 }

@@ -44,10 +44,10 @@ fn a_message_is_for_someone_of_a_class_and_visible_at_once_but_for_timers() {
         (timer(70), "i", timer_class, Some(at(70))),
         (timer(0), "i", timer_class, Some(at(0))),
         (timer(u64::MAX), "i", timer_class, Some(Timestamp::MAX)),
-        (result(2), "i", MessageClass::Other, None),
-        (failed, "i", MessageClass::Other, None),
-        (child_completed, "p", MessageClass::Other, None),
-        (child_failed, "p", MessageClass::Other, None),
+        (result(2), "i", MessageClass::Answer, None),
+        (failed, "i", MessageClass::Answer, None),
+        (child_completed, "p", MessageClass::Answer, None),
+        (child_failed, "p", MessageClass::Answer, None),
         (signal("x"), "i", MessageClass::Other, None),
         (cancel(), "i", MessageClass::Cancel, None),
     ];
@@ -65,6 +65,7 @@ fn only_a_start_and_a_continue_as_new_start() {
         (MessageClass::Queue, false),
         (MessageClass::Timer { execution_id: 1, event_id: 2 }, false),
         (MessageClass::Cancel, false),
+        (MessageClass::Answer, false),
         (MessageClass::Other, false),
     ];
     for (class, expected) in table {

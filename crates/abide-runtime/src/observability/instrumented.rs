@@ -373,6 +373,10 @@ impl Provider for InstrumentedProvider {
         self.timed(Operation::StartOnce, self.inner.start_once(request)).await
     }
 
+    async fn enqueue_existing(&self, request: Enqueue) -> Result<(), StoreError> {
+        self.timed(Operation::EnqueueExisting, self.inner.enqueue_existing(request)).await
+    }
+
     async fn read_status(&self, instance: &str) -> Result<OrchestrationStatus, ProviderError> {
         self.timed(Operation::ReadStatus, self.inner.read_status(instance)).await
     }

@@ -248,6 +248,11 @@ impl Provider for FaultStore {
         self.provided(Operation::StartOnce, &[], || self.inner.start_once(request)).await
     }
 
+    async fn enqueue_existing(&self, request: Enqueue) -> Result<(), StoreError> {
+        let request = Enqueue { key: self.key(request.key), ..request };
+        self.provided(Operation::EnqueueExisting, &[], || self.inner.enqueue_existing(request)).await
+    }
+
     async fn read_status(&self, instance: &str) -> Result<OrchestrationStatus, ProviderError> {
         self.required(Operation::ReadStatus, &[], || self.inner.read_status(instance)).await
     }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use abide_model::Timestamp;
 use abide_provider::rows::MessageClass;
-use abide_provider::{InstanceRoute, RequestKey, Start, Suspicion};
+use abide_provider::{AdminRefusal, InstanceRoute, Operation, RequestKey, Start, Suspicion};
 use rusqlite::params;
 
 use super::Tx;
@@ -34,14 +34,14 @@ impl Tx<'_, '_> {
 
     fn enqueue_at(&self, message: &EncodedMessage, visible_at: Option<Timestamp>) -> rusqlite::Result<()> {
         let mailbox = match self.brief_by_id(&message.to)? {
-            None if message.class == MessageClass::Queue => return Ok(()), // nobody will ever read it
+            None if message.class.needs_instance() => return Ok(()), // nobody can have asked for it
             None => self.brief_or_new(&message.to)?,
             Some(mailbox) => mailbox,
         };
         self.deliver(mailbox, message, visible_column(visible_at))
     }
 
-    /// Puts a message into a mailbox, unless it is one that nobody will ever read.
+    /// Puts a message into a mailbox, unless only an instance can have asked for it, and there is none.
     pub(crate) fn deliver(
         &self,
         mailbox: Brief,
@@ -49,7 +49,7 @@ impl Tx<'_, '_> {
         visible_at: i64,
     ) -> rusqlite::Result<()> {
         let exists = mailbox.existence == Existence::Instance;
-        if message.class == MessageClass::Queue && !exists && !self.has_start(mailbox.no)? {
+        if message.class.needs_instance() && !exists && !self.has_start(mailbox.no)? {
             return Ok(());
         }
         let visible_at = self.still_hidden(visible_at);
@@ -92,6 +92,27 @@ impl Tx<'_, '_> {
             return Ok(Start::Exists);
         }
         self.enqueue_once(message, delay, key).map(|()| Start::Created)
+    }
+
+    /// Enqueues a message if there is such an instance, or one is about to be.
+    pub(crate) fn enqueue_existing(
+        &self,
+        message: &EncodedMessage,
+        delay: Option<Duration>,
+        key: RequestKey,
+    ) -> Result<(), Failure> {
+        // A key that was seen belongs to a message that was sent.
+        let seen = self.sql.row(Sql::SeenRequest, params![key.0, self.forgotten_requests()], |_| Ok(()))?;
+        let exists = seen.is_some()
+            || match self.brief_by_id(&message.to)? {
+                Some(mailbox) => mailbox.existence == Existence::Instance || self.has_start(mailbox.no)?,
+                None => false,
+            };
+        if !exists {
+            let refusal = AdminRefusal::not_found(message.to.as_str());
+            return Err(Failure::Refused(refusal.store_error(Operation::EnqueueExisting)));
+        }
+        self.enqueue_once(message, delay, key)
     }
 
     /// Requests that were seen then or earlier are not remembered any more.
@@ -216,6 +237,7 @@ fn class_columns(class: MessageClass) -> (i64, Option<i64>, Option<i64>) {
         MessageClass::Start => (1, None, None),
         MessageClass::ContinueAsNew => (2, None, None),
         MessageClass::Queue => (3, None, None),
+        MessageClass::Answer => (6, None, None),
         MessageClass::Timer { execution_id, event_id } => {
             (4, Some(column(execution_id)), Some(column(event_id)))
         }

@@ -250,7 +250,7 @@ fn add_events(execution: &mut ExecutionDump, events: &[Event], (first, last): (u
 }
 
 fn class_text(class: i16) -> &'static str {
-    ["Other", "Start", "ContinueAsNew", "Queue", "Timer", "Cancel"][usize::try_from(class).unwrap()]
+    ["Other", "Start", "ContinueAsNew", "Queue", "Timer", "Cancel", "Answer"][usize::try_from(class).unwrap()]
 }
 
 /// Texts of users are stored without NUL.

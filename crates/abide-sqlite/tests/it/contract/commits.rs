@@ -181,7 +181,8 @@ fn timers_go_by_name_and_with_their_execution() {
         store.advance(seconds(3));
         let lease = store.lease();
         assert_eq!(contents(&lease), ["TimerFired"], "that of event 3");
-        let end = TurnBuilder::of_execution(1).mail(timer("a", 7, BEGIN + 9_000)).mail(timer("b", 2, BEGIN));
+        let end = TurnBuilder::of_execution(1).mail(timer("a", 7, BEGIN + 9_000));
+        let end = end.mail(start("b")).mail(timer("b", 2, BEGIN)).mail(timer("nobody", 2, BEGIN));
         store.commit(end.ending(ExecutionStatus::Completed, "").under(&lease));
         assert_eq!(
             store.value::<String>("SELECT group_concat(item) FROM message").matches("TimerFired").count(),
@@ -189,6 +190,7 @@ fn timers_go_by_name_and_with_their_execution() {
         );
         assert_eq!(store.value::<i64>("SELECT mailbox FROM message"), 2, "that of another instance");
         store.advance(seconds(9));
+        assert_eq!(contents(&store.lease()), ["StartOrchestration", "TimerFired"]);
         assert!(store.try_lease().is_none());
     });
 }

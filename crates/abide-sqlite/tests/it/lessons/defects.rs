@@ -45,7 +45,7 @@ fn lesson_1c_cancelling_a_child_that_never_started_stops_nobody() {
     on_both(|store| {
         // The first turn schedules a child, drops it, and completes.
         store.create("parent", TurnBuilder::starting(1).mail(cancel("parent::sub::2")));
-        orphan_stops_nobody(store, &timer("ghost", 2, BEGIN), "ghost");
+        orphan_stops_nobody(store, &signal("ghost", "hello"), "ghost");
         store.enqueue(start("after"));
         assert_eq!(store.lease().instance, "after");
     });

@@ -280,7 +280,7 @@ fn add_events(execution: &mut ExecutionDump, events: &[Event], (first, last): (u
 }
 
 fn class_text(class: i64) -> &'static str {
-    ["Other", "Start", "ContinueAsNew", "Queue", "Timer", "Cancel"][usize::try_from(class).unwrap()]
+    ["Other", "Start", "ContinueAsNew", "Queue", "Timer", "Cancel", "Answer"][usize::try_from(class).unwrap()]
 }
 
 fn some_text(text: String) -> Option<String> {
