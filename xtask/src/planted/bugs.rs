@@ -248,10 +248,6 @@ pub(crate) const PLANTED_BUGS: &[PlantedBug] = &[
                 find: "                        woken = cell.queues.close(&slot.name, id).and_then(|next| cell.resolve(next));",
                 replace: "                        woken = cell.queues.close(&slot.name, EventId::new(id.get().saturating_add(1))).and_then(|next| cell.resolve(next));",
             },
-            Edit {
-                find: "use abide_model::{ErrorDetails, KvEntry};",
-                replace: "use abide_model::{ErrorDetails, EventId, KvEntry};",
-            },
         ],
         caught_by: &["models::dequeues_dropped_in_any_order_follow_the_model"],
     },
@@ -388,6 +384,15 @@ mod tests {
         edits: &[Edit { find: "a + b", replace: "a - b" }],
         caught_by: &["sums"],
     };
+
+    #[test]
+    fn every_bug_still_applies() {
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+        for bug in PLANTED_BUGS {
+            let text = std::fs::read_to_string(root.join(bug.file)).unwrap();
+            assert!(bug.apply(&text).is_ok(), "`{}`: {}", bug.name, bug.apply(&text).unwrap_err());
+        }
+    }
 
     #[test]
     fn a_bug_is_planted_where_its_text_occurs_once() {
