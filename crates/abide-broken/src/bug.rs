@@ -16,7 +16,7 @@ use abide_provider::{
     Enqueue, ErrorKind, ExecutionInfo, FinishedWork, HoldWork, InstanceFilter, InstanceInfo, InstanceLease,
     InstanceOverview, InstancePage, InstanceQuery, InstanceTree, Lane, LeaseInstances, LeaseWork, Node,
     NodeAnnouncement, Operation, OrchestrationItem, OrphanFilter, ProviderError, QueueDepths, Rejection,
-    Retention, Start, StolenLeases, StoreError, SystemMetrics, TurnCommit, WorkLease,
+    RenewSessions, Retention, Start, StolenLeases, StoreError, SystemMetrics, TurnCommit, WorkLease,
 };
 use async_trait::async_trait;
 
@@ -196,6 +196,10 @@ pub(crate) trait Bug: Send + Sync {
         idle_timeout: Duration,
     ) -> Answer<usize> {
         store.renew_session_lock(owners, extend_for, idle_timeout).await
+    }
+
+    async fn renew_sessions(&self, store: &Store, request: RenewSessions) -> StoreAnswer<usize> {
+        store.renew_sessions(request).await
     }
 
     async fn cleanup_orphaned_sessions(&self, store: &Store, idle_timeout: Duration) -> Answer<usize> {

@@ -13,9 +13,9 @@ use abide_provider::{
     DeleteInstanceResult, DispatcherCapabilityFilter, Enqueue, ExecutionInfo, ExecutionMetadata,
     FinishedWork, HoldWork, InstanceFilter, InstanceInfo, InstanceLease, InstanceOverview, InstancePage,
     InstanceQuery, InstanceTree, Lane, LeaseInstances, LeaseWork, Node, NodeAnnouncement, Operation,
-    OrchestrationItem, OrphanFilter, Provider, ProviderAdmin, ProviderError, QueueDepths, Retention,
-    SessionFetchConfig, Start, StolenLeases, StoreError, SystemMetrics, TagFilter, Turn, TurnCommit,
-    WorkLease,
+    OrchestrationItem, OrphanFilter, Provider, ProviderAdmin, ProviderError, QueueDepths, RenewSessions,
+    Retention, SessionFetchConfig, Start, StolenLeases, StoreError, SystemMetrics, TagFilter, Turn,
+    TurnCommit, WorkLease,
 };
 use async_trait::async_trait;
 
@@ -253,6 +253,10 @@ impl Provider for Broken {
 
     async fn start_once(&self, request: Enqueue) -> StoreAnswer<Start> {
         self.bug().start_once(&self.store, request).await
+    }
+
+    async fn renew_sessions(&self, request: RenewSessions) -> StoreAnswer<usize> {
+        self.bug().renew_sessions(&self.store, request).await
     }
 
     async fn enqueue_existing(&self, request: Enqueue) -> StoreAnswer<()> {

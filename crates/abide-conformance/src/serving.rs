@@ -1,7 +1,11 @@
 //! A node leases what it can run, and nothing else.
 
+use std::time::Duration;
+
 use abide_model::WorkItem;
-use abide_provider::{Ability, LeaseWork, SUSPECT_AFTER, SessionFetchConfig, TagFilter};
+use abide_provider::{
+    Ability, LeaseWork, RenewSessions, SUSPECT_AFTER, SessionFetchConfig, TagFilter, WorkLease,
+};
 
 use crate::ProviderFactory;
 use crate::batches::calls::{activities, commit, names, under};
@@ -29,6 +33,8 @@ area! {
     test_node_leases_only_activities_it_has: Need::Ability(Ability::Serving);
     test_name_and_tag_of_an_activity_both_decide: Need::Ability(Ability::Serving);
     test_unserved_activity_of_a_session_is_left: Need::Ability(Ability::Serving);
+    test_session_with_unserved_work_is_not_renewed: Need::Ability(Ability::Serving);
+    test_session_with_work_under_way_is_renewed: Need::Ability(Ability::Serving);
     test_one_call_is_granted_one_suspect_activity: Need::Ability(Ability::Serving);
 }
 
@@ -248,7 +254,7 @@ pub async fn test_name_and_tag_of_an_activity_both_decide<F: ProviderFactory>(fa
     let request = |name: &str, tags: TagFilter| LeaseWork {
         limit: 5,
         lease_for: store.lock(),
-        wait: std::time::Duration::ZERO,
+        wait: Duration::ZERO,
         session: None,
         tags,
         serving: Some(node("b", &[], &[name])),
@@ -265,18 +271,80 @@ pub async fn test_name_and_tag_of_an_activity_both_decide<F: ProviderFactory>(fa
 pub async fn test_unserved_activity_of_a_session_is_left<F: ProviderFactory>(factory: &F) {
     let store = Subject::new(factory).await;
     store.post_work(activity_with("a", 2, Some("s"), None)).await;
-    let request = |owner: &str, name: &str| LeaseWork {
+    let leases = lease_of_sessions(&store, "stranger", "Ship").await;
+    assert!(leases.is_empty(), "the node does not have it: {leases:?}");
+    let leases = lease_of_sessions(&store, "owner", "Charge").await;
+    assert_eq!(activities(&leases), [2], "the session is nobody's");
+}
+
+/// Leases work, that of sessions included, for a node that has one activity.
+async fn lease_of_sessions(store: &Subject<'_>, owner: &str, name: &str) -> Vec<WorkLease> {
+    let request = LeaseWork {
         limit: 5,
         lease_for: store.lock(),
-        wait: std::time::Duration::ZERO,
+        wait: Duration::ZERO,
         session: Some(SessionFetchConfig { owner_id: owner.to_owned(), lock_timeout: store.lock() }),
         tags: TagFilter::default_only(),
         serving: Some(node("b", &[], &[name])),
     };
-    let leases = store.lease_work(request("stranger", "Ship")).await.expect("finding nothing is no error");
-    assert!(leases.is_empty(), "the node does not have it: {leases:?}");
-    let leases = store.lease_work(request("owner", "Charge")).await.expect("the session is free");
-    assert_eq!(activities(&leases), [2], "the session is nobody's");
+    store.lease_work(request).await.expect("finding nothing is no error")
+}
+
+/// Renews the sessions of a node that has one activity; returns how many.
+async fn renew_sessions_as(store: &Subject<'_>, owner: &str, name: &str, tags: TagFilter) -> usize {
+    let request = RenewSessions {
+        owner: owner.to_owned(),
+        extend_for: store.lock() * 4,
+        idle_timeout: Duration::from_secs(3600),
+        tags,
+        serving: Some(node("b", &[], &[name])),
+    };
+    store.renew_sessions(request).await.expect("renewing is no error")
+}
+
+fn activity_in_session(id: u64, name: &str, session: &str) -> WorkItem {
+    let mut item = activity_with("a", id, Some(session), None);
+    if let WorkItem::ActivityExecute { name: named, .. } = &mut item {
+        name.clone_into(named);
+    }
+    item
+}
+
+/// A session whose waiting activities its owner cannot run is not renewed, so that another node gets it. While one of
+/// them is the owner's own, or none waits, it is renewed.
+pub async fn test_session_with_unserved_work_is_not_renewed<F: ProviderFactory>(factory: &F) {
+    let store = Subject::new(factory).await;
+    let default = TagFilter::default_only();
+    store.post_work(activity_in_session(2, "Charge", "s")).await;
+    let charge = lease_of_sessions(&store, "owner", "Charge").await.remove(0);
+    store.ack_work_item(&charge.token, None).await.expect("the lease is held");
+    assert_eq!(renew_sessions_as(&store, "owner", "Charge", default.clone()).await, 1, "nothing waits");
+
+    store.post_work(activity_in_session(3, "Charge", "s")).await;
+    store.post_work(activity_in_session(4, "Ship", "s")).await;
+    assert_eq!(renew_sessions_as(&store, "owner", "Charge", default.clone()).await, 1, "it can run one");
+    assert_eq!(renew_sessions_as(&store, "owner", "Pack", default.clone()).await, 0, "it can run none");
+    let other_tags = TagFilter::tags(["gpu"]);
+    assert_eq!(renew_sessions_as(&store, "owner", "Charge", other_tags).await, 0, "the tag decides, too");
+
+    let charge = lease_of_sessions(&store, "owner", "Charge").await.remove(0);
+    store.ack_work_item(&charge.token, None).await.expect("the lease is held");
+    assert_eq!(renew_sessions_as(&store, "owner", "Charge", default).await, 0, "only the other's is left");
+    store.pass(store.lock() * 5).await;
+    assert_eq!(activities(&lease_of_sessions(&store, "other", "Ship").await), [4], "the lock ran out");
+}
+
+/// While an activity of a session is leased, the owner keeps the session, whatever else waits.
+pub async fn test_session_with_work_under_way_is_renewed<F: ProviderFactory>(factory: &F) {
+    let store = Subject::new(factory).await;
+    let default = TagFilter::default_only();
+    store.post_work(activity_in_session(2, "Charge", "s")).await;
+    store.post_work(activity_in_session(3, "Ship", "s")).await;
+    let charge = lease_of_sessions(&store, "owner", "Charge").await;
+    assert_eq!(activities(&charge), [2]);
+    assert_eq!(renew_sessions_as(&store, "owner", "Charge", default.clone()).await, 1, "it is under way");
+    store.expire_leases().await;
+    assert_eq!(renew_sessions_as(&store, "owner", "Pack", default).await, 0, "the lease ran out");
 }
 
 /// From its third crash on, an activity is a suspect, and a call is granted one at most.

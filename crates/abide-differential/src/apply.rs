@@ -7,8 +7,8 @@ use std::time::Duration;
 use abide_model::WorkItem;
 use abide_provider::{
     Authority, BlockInstance, Enqueue, FinishedWork, HoldWork, InstanceLease, InstanceOverview, InstancePage,
-    Lane, LeaseInstances, LeaseWork, OrchestrationItem, Provider, ProviderError, RequestKey, StoreError,
-    TurnCommit, WorkLease,
+    Lane, LeaseInstances, LeaseWork, OrchestrationItem, Provider, ProviderError, RenewSessions, RequestKey,
+    StoreError, TurnCommit, WorkLease,
 };
 
 use crate::numbering::Numbering;
@@ -198,6 +198,16 @@ impl Caller<'_> {
             SessionOp::Renew { owners, extend_for, idle_timeout } => {
                 let owners: Vec<&str> = owners.iter().map(String::as_str).collect();
                 Answer::of(self.provider.renew_session_lock(&owners, *extend_for, *idle_timeout).await)
+            }
+            SessionOp::RenewServed { owner, extend_for, idle_timeout, tags, serving } => {
+                let request = RenewSessions {
+                    owner: owner.clone(),
+                    extend_for: *extend_for,
+                    idle_timeout: *idle_timeout,
+                    tags: tags.clone(),
+                    serving: serving.clone(),
+                };
+                Answer::of(self.provider.renew_sessions(request).await)
             }
             SessionOp::Cleanup { idle_timeout } => {
                 Answer::of(self.provider.cleanup_orphaned_sessions(*idle_timeout).await)

@@ -164,8 +164,21 @@ pub(crate) enum BlockOp {
 
 #[derive(Debug, Clone)]
 pub(crate) enum SessionOp {
-    Renew { owners: Vec<String>, extend_for: Duration, idle_timeout: Duration },
-    Cleanup { idle_timeout: Duration },
+    Renew {
+        owners: Vec<String>,
+        extend_for: Duration,
+        idle_timeout: Duration,
+    },
+    RenewServed {
+        owner: String,
+        extend_for: Duration,
+        idle_timeout: Duration,
+        tags: TagFilter,
+        serving: Option<Serving>,
+    },
+    Cleanup {
+        idle_timeout: Duration,
+    },
 }
 
 #[derive(Debug, Clone)]

@@ -12,8 +12,8 @@ use abide_provider::{
     Abilities, Authority, BlockInstance, BlockedInstance, Changes, Committed, Consumed,
     DispatcherCapabilityFilter, Enqueue, ExecutionMetadata, FinishedWork, HoldWork, InstanceLease,
     InstanceOverview, Lane, LeaseInstances, LeaseWork, Node, NodeAnnouncement, Operation, OrchestrationItem,
-    Provider, ProviderAdmin, ProviderError, SessionFetchConfig, Start, StolenLeases, StoreError, TagFilter,
-    Turn, TurnCommit, WorkLease,
+    Provider, ProviderAdmin, ProviderError, RenewSessions, SessionFetchConfig, Start, StolenLeases,
+    StoreError, TagFilter, Turn, TurnCommit, WorkLease,
 };
 use async_trait::async_trait;
 
@@ -298,6 +298,10 @@ impl Provider for InMemoryProvider {
     async fn start_once(&self, request: Enqueue) -> Result<Start, StoreError> {
         self.change(|state, now| state.start_once(request, now))
             .map_err(|refusal| refusal.of(Operation::StartOnce))
+    }
+
+    async fn renew_sessions(&self, request: RenewSessions) -> Result<usize, StoreError> {
+        Ok(self.change(|state, now| state.renew_served_sessions(&request, now)))
     }
 
     async fn enqueue_existing(&self, request: Enqueue) -> Result<(), StoreError> {

@@ -157,7 +157,7 @@ impl State {
 
 impl Work {
     /// Whether a call takes it. What cannot be read is taken by every call, and set aside.
-    fn is_admitted(&self, serving: Option<&Serving>) -> bool {
+    pub(crate) fn is_admitted(&self, serving: Option<&Serving>) -> bool {
         if self.held.is_some() {
             return false;
         }

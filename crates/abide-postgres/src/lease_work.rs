@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use abide_model::{ScheduledActivityIdentifier, StepTry, WorkItem};
 use abide_provider::unreadable::poison;
-use abide_provider::{LeaseWork, Operation, StoreError, Suspicion, TagFilter, WorkLease};
+use abide_provider::{LeaseWork, Operation, RenewSessions, StoreError, Suspicion, TagFilter, WorkLease};
 
 use crate::PostgresProvider;
 use crate::encode::{json, millis, number, owner_column};
@@ -20,7 +20,7 @@ use crate::search::{Search, Took};
 use crate::shared::Shared;
 use crate::statements::Sql;
 use crate::terms::Terms;
-use crate::text::{tag_column, unspell};
+use crate::text::{spell, tag_column, unspell};
 use crate::token::WorkToken;
 
 /// A search for work.
@@ -185,6 +185,23 @@ fn readable(leased: LeasedWork) -> Result<WorkLease, Box<LeasedWork>> {
         store_time: None,
         store_time_slack: Duration::ZERO,
     })
+}
+
+/// Which work the owner of sessions can run, as columns hold names and tags; every one if there is no list.
+pub(crate) struct ServedWork {
+    pub(crate) activities: Option<Vec<String>>,
+    pub(crate) tags: Option<Vec<String>>,
+}
+
+impl ServedWork {
+    pub(crate) fn of(request: &RenewSessions) -> Self {
+        let names = request.serving.as_ref().and_then(|serving| serving.handlers.activities.as_ref());
+        let column = |name: &String| format!("={}", spell(name));
+        Self {
+            activities: names.map(|names| names.iter().map(column).collect()),
+            tags: tag_columns(&request.tags).map(|tags| tags.into_iter().collect()),
+        }
+    }
 }
 
 /// The wanted tags as columns; no list for all.

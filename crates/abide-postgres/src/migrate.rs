@@ -113,6 +113,7 @@ const SECOND: Migration = Migration {
         "renew_instances",
         "renew_work",
         "renew_sessions",
+        "renew_served_sessions",
         "forget_sessions",
         "abandon_instances",
         "abandon_work",

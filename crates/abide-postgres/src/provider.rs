@@ -13,7 +13,8 @@ use abide_provider::{
     DispatcherCapabilityFilter, Enqueue, ExecutionMetadata, FinishedWork, HoldWork, InstanceLease,
     InstanceOverview, Lane, LeaseInstances, LeaseWork, Node, NodeAnnouncement, OVERVIEW_COUNT,
     OVERVIEW_OUTPUT, OVERVIEW_ROWS, Operation, OrchestrationItem, Provider, ProviderAdmin, ProviderError,
-    Rejection, SessionFetchConfig, Start, StolenLeases, StoreError, TagFilter, Turn, TurnCommit, WorkLease,
+    Rejection, RenewSessions, SessionFetchConfig, Start, StolenLeases, StoreError, TagFilter, Turn,
+    TurnCommit, WorkLease,
 };
 use async_trait::async_trait;
 use tokio_postgres::Row;
@@ -21,7 +22,7 @@ use tokio_postgres::Row;
 use crate::PostgresProvider;
 use crate::encode::{EncodedTurn, Right, column, delay, id_column, json, millis, number, owner_column, time};
 use crate::lease_instances::InstanceSearch;
-use crate::lease_work::WorkSearch;
+use crate::lease_work::{ServedWork, WorkSearch};
 use crate::news::News;
 use crate::node::abandon::{Abandon, AbandonInstance, AbandonWork, Attempt};
 use crate::node::call::Values;
@@ -331,6 +332,22 @@ impl Provider for PostgresProvider {
         let what =
             Message { message, delay: delay(request.delay), key: Some(request.key), once: Once::UnlessThere };
         self.run(operation, what).await
+    }
+
+    async fn renew_sessions(&self, request: RenewSessions) -> Result<usize, StoreError> {
+        let operation = Operation::RenewSessionLock;
+        let owners = vec![owner_column(operation, &request.owner)?];
+        let (extend, idle) = (millis(request.extend_for), millis(request.idle_timeout));
+        let served = ServedWork::of(&request);
+        let values: Values = vec![
+            Box::new(owners),
+            Box::new(extend),
+            Box::new(idle),
+            Box::new(served.activities),
+            Box::new(served.tags),
+        ];
+        let row = self.urgent_row(operation, Sql::RenewServedSessions, values).await?;
+        Ok(count(row.get(0)))
     }
 
     async fn enqueue_existing(&self, request: Enqueue) -> Result<(), StoreError> {

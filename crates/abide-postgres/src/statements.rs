@@ -78,6 +78,7 @@ statements! {
     RemovePart = "remove_part",
     RenewInstances = "renew_instances",
     RenewSessions = "renew_sessions",
+    RenewServedSessions = "renew_served_sessions",
     RenewWork = "renew_work",
     RetryBlocked = "retry_blocked",
     ServerTime = "server_time",

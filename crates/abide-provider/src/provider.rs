@@ -24,8 +24,8 @@ use async_trait::async_trait;
 use crate::{
     Abilities, BlockInstance, BlockedInstance, Changes, Committed, DispatcherCapabilityFilter, Enqueue,
     ExecutionMetadata, FinishedWork, HoldWork, InstanceLease, InstanceOverview, Lane, LeaseInstances,
-    LeaseWork, Node, NodeAnnouncement, OrchestrationItem, ProviderAdmin, ProviderError, SessionFetchConfig,
-    Start, StolenLeases, StoreError, TagFilter, TurnCommit, WorkLease, provider_defaults,
+    LeaseWork, Node, NodeAnnouncement, OrchestrationItem, ProviderAdmin, ProviderError, RenewSessions,
+    SessionFetchConfig, Start, StolenLeases, StoreError, TagFilter, TurnCommit, WorkLease, provider_defaults,
 };
 
 /// A store of histories and queues.
@@ -233,6 +233,15 @@ pub trait Provider: Any + Send + Sync {
     /// The default acks one after the other.
     async fn finish_work(&self, finished: Vec<FinishedWork>) -> Vec<Result<(), StoreError>> {
         provider_defaults::finish_work(self, finished).await
+    }
+
+    /// Extends the sessions of an owner, like [`renew_session_lock`](Self::renew_session_lock), except those
+    /// that only hold up work of other nodes: no activity of such a session is leased, some wait, and the owner
+    /// can run none of these. Activities that are held do not count. Returns how many were extended.
+    ///
+    /// The default extends these, too.
+    async fn renew_sessions(&self, request: RenewSessions) -> Result<usize, StoreError> {
+        provider_defaults::renew_sessions(self, request).await
     }
 
     /// Sends a message once, however often the call is repeated with the same key.

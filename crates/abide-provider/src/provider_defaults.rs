@@ -15,8 +15,8 @@ use crate::rows::{MessageRow, Starter};
 use crate::{
     AdminRefusal, Authority, BlockInstance, Committed, Consumed, Enqueue, ErrorKind, FinishedWork, HoldWork,
     InstanceInfo, InstanceLease, InstanceOverview, LeaseInstances, LeaseWork, Message, MessageId, Operation,
-    OrchestrationItem, ParentLink, Position, Preloaded, Provider, ProviderError, Rejection, Start,
-    StoreError, Turn, TurnCommit, WorkLease, cut_output,
+    OrchestrationItem, ParentLink, Position, Preloaded, Provider, ProviderError, Rejection, RenewSessions,
+    Start, StoreError, Turn, TurnCommit, WorkLease, cut_output,
 };
 
 pub(crate) async fn lease_instances<P: Provider + ?Sized>(
@@ -290,6 +290,15 @@ pub(crate) async fn start_once<P: Provider + ?Sized>(
         Some(_) => Ok(Start::Exists),
         None => provider.enqueue_once(request).await.map(|()| Start::Created),
     }
+}
+
+pub(crate) async fn renew_sessions<P: Provider + ?Sized>(
+    provider: &P,
+    request: RenewSessions,
+) -> Result<usize, StoreError> {
+    let RenewSessions { owner, extend_for, idle_timeout, tags: _, serving: _ } = request;
+    let renewed = provider.renew_session_lock(&[owner.as_str()], extend_for, idle_timeout).await;
+    renewed.map_err(|error| failed_write(Operation::RenewSessionLock, &error))
 }
 
 pub(crate) async fn enqueue_existing<P: Provider + ?Sized>(

@@ -35,6 +35,21 @@ pub struct LeaseWork {
     pub serving: Option<Serving>,
 }
 
+/// Extend the locks of sessions.
+#[derive(Debug, Clone)]
+pub struct RenewSessions {
+    /// The owner of the sessions.
+    pub owner: String,
+    /// How long each lock lasts from now on.
+    pub extend_for: Duration,
+    /// A session that was not used for this long is not renewed.
+    pub idle_timeout: Duration,
+    /// Which tags the owner wants.
+    pub tags: TagFilter,
+    /// What the owner can run; `None` if it can run every activity.
+    pub serving: Option<Serving>,
+}
+
 /// One activity to run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkLease {

@@ -11,8 +11,8 @@ use abide_provider::{
     Abilities, Authority, BlockInstance, BlockedInstance, Changes, CommitRows, Committed, Consumed,
     DispatcherCapabilityFilter, Enqueue, ExecutionMetadata, FinishedWork, HoldWork, InstanceLease,
     InstanceOverview, Lane, LeaseInstances, LeaseWork, NewListener, Node, NodeAnnouncement, Operation,
-    OrchestrationItem, Provider, ProviderAdmin, ProviderError, Rejection, SessionFetchConfig, Start,
-    StolenLeases, StoreError, TagFilter, Turn, TurnCommit, WorkLease,
+    OrchestrationItem, Provider, ProviderAdmin, ProviderError, Rejection, RenewSessions, SessionFetchConfig,
+    Start, StolenLeases, StoreError, TagFilter, Turn, TurnCommit, WorkLease,
 };
 use async_trait::async_trait;
 
@@ -342,6 +342,11 @@ impl Provider for SqliteProvider {
         let message = EncodedMessage::of(row, operation)?;
         let kind = Kind::write(operation, Phase::Enqueue);
         self.run(job(kind, move |tx| tx.start_once(&message, delay, key))).await
+    }
+
+    async fn renew_sessions(&self, request: RenewSessions) -> Result<usize, StoreError> {
+        let kind = Kind::lease(Operation::RenewSessionLock, Phase::Renew);
+        self.run(job(kind, move |tx| Ok(tx.renew_served_sessions(&request)?))).await
     }
 
     async fn enqueue_existing(&self, request: Enqueue) -> Result<(), StoreError> {

@@ -13,8 +13,8 @@ use durable::providers::{
     Abilities, BlockInstance, BlockedInstance, Changes, Committed, DispatcherCapabilityFilter, Enqueue,
     ExecutionMetadata, FinishedWork, HoldWork, InstanceLease, InstanceOverview, KvEntry, Lane,
     LeaseInstances, LeaseWork, Node, NodeAnnouncement, OrchestrationItem, Provider, ProviderAdmin,
-    ProviderError, SessionFetchConfig, Start, StolenLeases, StoreError, TagFilter, TurnCommit, WorkItem,
-    WorkLease,
+    ProviderError, RenewSessions, SessionFetchConfig, Start, StolenLeases, StoreError, TagFilter, TurnCommit,
+    WorkItem, WorkLease,
 };
 use durable::seams::Timestamp;
 use durable::{Event, OrchestrationStatus, ScheduledActivityIdentifier, SystemStats};
@@ -258,6 +258,10 @@ impl Provider for CountedStore {
 
     async fn start_once(&self, request: Enqueue) -> Result<Start, StoreError> {
         self.inner.start_once(request).await
+    }
+
+    async fn renew_sessions(&self, request: RenewSessions) -> Result<usize, StoreError> {
+        self.inner.renew_sessions(request).await
     }
 
     async fn enqueue_existing(&self, request: Enqueue) -> Result<(), StoreError> {

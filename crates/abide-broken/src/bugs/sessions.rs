@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use abide_model::{Timestamp, WorkItem};
 use abide_provider::{
-    FinishedWork, LeaseWork, Operation, Rejection, SessionFetchConfig, StoreError, TagFilter, WorkLease,
+    FinishedWork, LeaseWork, Operation, Rejection, RenewSessions, SessionFetchConfig, StoreError, TagFilter,
+    WorkLease,
 };
 use async_trait::async_trait;
 
@@ -45,6 +46,10 @@ bugs! {
     SessionRenewSaysZero => "sessions::test_renew_session_lock_active";
     /// Renewing revives sessions whose lock ran out.
     SessionRenewRevives => "sessions::test_renew_session_lock_after_expiry_returns_zero";
+    /// Renewing also renews sessions that only hold up work of other nodes.
+    RenewsUnservedSessions => "serving::test_session_with_unserved_work_is_not_renewed";
+    /// Renewing leaves out a session in which work of other nodes waits, though work of it is under way.
+    RenewalForgetsLeases => "serving::test_session_with_work_under_way_is_renewed";
     /// Finishing an activity is no use of its session.
     AckIsNoUse { used: Mutex<HashMap<String, Timestamp>> } => "sessions::test_ack_updates_session_last_activity";
     /// Renewing an activity is no use of its session.
@@ -236,6 +241,21 @@ impl Bug for RenewsSessionsOfOthers {
         let all: Vec<String> = store.dump().sessions.into_values().map(|session| session.owner).collect();
         let all: Vec<&str> = all.iter().map(String::as_str).collect();
         store.renew_session_lock(&all, extend_for, idle_timeout).await
+    }
+}
+
+#[async_trait]
+impl Bug for RenewsUnservedSessions {
+    async fn renew_sessions(&self, store: &Store, request: RenewSessions) -> StoreAnswer<usize> {
+        store.renew_sessions(RenewSessions { tags: TagFilter::Any, serving: None, ..request }).await
+    }
+}
+
+#[async_trait]
+impl Bug for RenewalForgetsLeases {
+    async fn renew_sessions(&self, store: &Store, request: RenewSessions) -> StoreAnswer<usize> {
+        let under_way = store.dump().work.into_values().any(|work| work.leased_until.is_some());
+        if under_way { Ok(0) } else { store.renew_sessions(request).await }
     }
 }
 

@@ -107,6 +107,10 @@ impl Coverage {
                 self.note("sessions were renewed", scene.is_done() && !nothing);
                 self.note("no session was to be renewed", nothing && !owners.is_empty());
             }
+            SessionOp::RenewServed { .. } => {
+                self.note("served sessions were renewed", scene.is_done() && !nothing);
+                self.note("no served session was to be renewed", nothing);
+            }
             SessionOp::Cleanup { .. } => {
                 self.note("orphaned sessions were forgotten", scene.is_done() && !nothing);
                 self.note("a session was kept", nothing && !scene.before.sessions.is_empty());

@@ -14,6 +14,8 @@ mod spoil;
 mod turns;
 mod work;
 
+use std::time::Duration;
+
 use abide_provider::Lane;
 
 use crate::alphabet;
@@ -206,7 +208,7 @@ pub(crate) fn step(number: u64, habits: Habits, world: &World) -> Op {
         Kind::FinishWork => Op::Work(work::finish(rng, world)),
         Kind::RenewWork => Op::Work(work::renew(rng, world)),
         Kind::AbandonWork => Op::Work(work::abandon(rng, world)),
-        Kind::Session => Op::Session(session(rng)),
+        Kind::Session => Op::Session(session(rng, world)),
         Kind::Block => Op::Block(blocking::block(rng, world)),
         Kind::Hold => Op::Block(blocking::hold(rng, world)),
         Kind::LookAtBlocks => Op::Block(blocking::look(rng, world)),
@@ -259,10 +261,21 @@ fn sensible(kind: Kind, rng: &mut Rng, world: &World) -> Kind {
     }
 }
 
-fn session(rng: &mut Rng) -> SessionOp {
+fn session(rng: &mut Rng, world: &World) -> SessionOp {
     let idle_timeout = alphabet::step(rng);
     if rng.percent(50) {
         return SessionOp::Cleanup { idle_timeout };
+    }
+    if rng.percent(50) {
+        let owners: Vec<&String> = world.dump.sessions.values().map(|session| &session.owner).collect();
+        let owner = rng.pick_any(&owners).map(|owner| (*owner).clone());
+        return SessionOp::RenewServed {
+            owner: owner.unwrap_or_else(|| alphabet::owner(rng)),
+            extend_for: alphabet::lease_for(rng),
+            idle_timeout: if rng.percent(50) { Duration::from_secs(3600) } else { idle_timeout },
+            tags: alphabet::tag_filter(rng),
+            serving: blocking::serving(rng),
+        };
     }
     let owners = (0..rng.below(4)).map(|_| alphabet::owner(rng)).collect();
     SessionOp::Renew { owners, extend_for: alphabet::lease_for(rng), idle_timeout }

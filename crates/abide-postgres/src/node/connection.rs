@@ -84,6 +84,7 @@ pub(crate) const fn patience(sql: Sql) -> Duration {
         | Sql::ReleaseTombstones
         | Sql::RenewInstances
         | Sql::RenewSessions
+        | Sql::RenewServedSessions
         | Sql::RenewWork
         | Sql::ServerTime
         | Sql::SetMessagesAside

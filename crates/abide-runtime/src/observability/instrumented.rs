@@ -21,7 +21,8 @@ use abide_provider::{
     Abilities, Ability, BlockInstance, BlockedInstance, Changes, Committed, DispatcherCapabilityFilter,
     Enqueue, ExecutionMetadata, FinishedWork, HoldWork, InstanceLease, InstanceOverview, Lane,
     LeaseInstances, LeaseWork, Node, NodeAnnouncement, Operation, OrchestrationItem, Provider, ProviderAdmin,
-    ProviderError, SessionFetchConfig, Start, StolenLeases, StoreError, TagFilter, TurnCommit, WorkLease,
+    ProviderError, RenewSessions, SessionFetchConfig, Start, StolenLeases, StoreError, TagFilter, TurnCommit,
+    WorkLease,
 };
 use async_trait::async_trait;
 
@@ -371,6 +372,10 @@ impl Provider for InstrumentedProvider {
 
     async fn start_once(&self, request: Enqueue) -> Result<Start, StoreError> {
         self.timed(Operation::StartOnce, self.inner.start_once(request)).await
+    }
+
+    async fn renew_sessions(&self, request: RenewSessions) -> Result<usize, StoreError> {
+        self.timed(Operation::RenewSessionLock, self.inner.renew_sessions(request)).await
     }
 
     async fn enqueue_existing(&self, request: Enqueue) -> Result<(), StoreError> {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use abide_model::Clock;
-use abide_provider::{ErrorKind, Operation, Rejection, StoreError};
+use abide_provider::{ErrorKind, Operation, RenewSessions, StoreError};
 use futures_util::future::{Either, FutureExt, select};
 use tokio::sync::{Notify, oneshot};
 
@@ -302,15 +302,18 @@ async fn renew(worker: &Arc<Worker>) -> Result<usize, StoreError> {
     const RENEW: Operation = Operation::RenewSessionLock;
 
     let core = &worker.core;
-    let (store, owner) = (Arc::clone(&core.store), worker.owner().to_owned());
-    let (lasts, idle) = (core.settings.session_lock_timeout, core.settings.session_idle_timeout);
-    let call = async move { store.renew_session_lock(&[owner.as_str()], lasts, idle).await };
+    let store = Arc::clone(&core.store);
+    let lasts = core.settings.session_lock_timeout;
+    let request = RenewSessions {
+        owner: worker.owner().to_owned(),
+        extend_for: lasts,
+        idle_timeout: core.settings.session_idle_timeout,
+        tags: core.settings.worker_tag_filter.clone(),
+        serving: core.serving.request(),
+    };
+    let call = async move { store.renew_sessions(request).await };
     match core.caller.call(RENEW, lasts / 3, call.boxed()).await {
-        Called::Answered(Ok(renewed)) => Ok(renewed),
-        Called::Answered(Err(error)) if error.is_retryable() => {
-            Err(StoreError::unknown(RENEW, error.message))
-        }
-        Called::Answered(Err(error)) => Err(StoreError::rejected(RENEW, Rejection::Invalid, error.message)),
+        Called::Answered(answer) => answer,
         Called::Unanswered(error) => Err(error),
     }
 }

@@ -10,8 +10,8 @@ use abide_provider::{
     Abilities, Ability, Authority, BlockInstance, BlockedInstance, Changes, Committed,
     DispatcherCapabilityFilter, Enqueue, ExecutionMetadata, FinishedWork, HoldWork, InstanceLease,
     InstanceOverview, Lane, LeaseInstances, LeaseWork, Node, NodeAnnouncement, Operation, OrchestrationItem,
-    Provider, ProviderAdmin, ProviderError, SessionFetchConfig, Start, StolenLeases, StoreError, TagFilter,
-    TurnCommit, WorkLease,
+    Provider, ProviderAdmin, ProviderError, RenewSessions, SessionFetchConfig, Start, StolenLeases,
+    StoreError, TagFilter, TurnCommit, WorkLease,
 };
 use async_trait::async_trait;
 
@@ -246,6 +246,10 @@ impl Provider for FaultStore {
     async fn start_once(&self, request: Enqueue) -> Result<Start, StoreError> {
         let request = Enqueue { key: self.key(request.key), ..request };
         self.provided(Operation::StartOnce, &[], || self.inner.start_once(request)).await
+    }
+
+    async fn renew_sessions(&self, request: RenewSessions) -> Result<usize, StoreError> {
+        self.provided(Operation::RenewSessionLock, &[], || self.inner.renew_sessions(request)).await
     }
 
     async fn enqueue_existing(&self, request: Enqueue) -> Result<(), StoreError> {

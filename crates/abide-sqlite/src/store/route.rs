@@ -14,8 +14,8 @@ use std::ops::ControlFlow;
 use std::rc::Rc;
 
 use abide_provider::{
-    DispatcherCapabilityFilter, Handlers, InstanceRoute, LeaseInstances, LeaseWork, Refusals, Serving,
-    Suspicion, TagFilter,
+    DispatcherCapabilityFilter, Handlers, InstanceRoute, LeaseInstances, LeaseWork, Refusals, RenewSessions,
+    Serving, Suspicion, TagFilter,
 };
 use rusqlite::{Row, params};
 
@@ -371,6 +371,14 @@ impl Tx<'_, '_> {
         self.learn_work_routes()?;
         let admitted = self.routes.work.borrow_mut().admitted(filter);
         self.hop(ready, &admitted.routes)
+    }
+
+    /// The routes of all work that the owner of sessions can run. There is room for a suspect sooner or later.
+    pub(crate) fn served_work_routes(&self, request: &RenewSessions) -> rusqlite::Result<Vec<i64>> {
+        self.learn_work_routes()?;
+        let serving = request.serving.clone().map(|serving| Serving { takes_suspect: true, ..serving });
+        let filter = WorkFilter { tags: request.tags.clone(), serving };
+        Ok(self.routes.work.borrow_mut().admitted(&filter).routes.to_vec())
     }
 
     /// The admitted routes that may have something ready. Hops over what is ready, and stops when that has taken as many

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use abide_provider::SessionFetchConfig;
+use abide_provider::{RenewSessions, SessionFetchConfig};
 use rusqlite::params;
 
 use super::Tx;
@@ -86,6 +86,16 @@ impl Tx<'_, '_> {
             }
         }
         Ok(renewed)
+    }
+
+    /// Extends the sessions of an owner that are still its own and in use, except those that only hold up work of
+    /// other nodes.
+    pub(crate) fn renew_served_sessions(&self, request: &RenewSessions) -> rusqlite::Result<usize> {
+        let idle_since = column(self.time().saturating_sub(request.idle_timeout).as_millis());
+        let until = self.after(request.extend_for);
+        let routes = serde_json::Value::from(self.served_work_routes(request)?).to_string();
+        self.sql
+            .execute(Sql::RenewServedSessions, params![request.owner, until, self.now, idle_since, routes])
     }
 
     /// Forgets sessions that nobody owns and that have no work.

@@ -4,6 +4,7 @@ mod cancel;
 mod crashes;
 mod deploys;
 mod serving;
+mod sessions;
 
 use std::time::Duration;
 

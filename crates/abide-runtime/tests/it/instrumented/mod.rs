@@ -73,9 +73,11 @@ async fn call_everything(store: &dyn Provider, wait: Duration) -> Vec<String> {
         text(store.read_kv_snapshot(&lease).await),
         text(store.commit_turns(vec![commit("a"), commit("b")]).await),
         text(store.lease_work(samples::lease_work(wait)).await),
+        text(store.renew_sessions(samples::renew_sessions()).await),
         text(store.finish_work(vec![finished("a"), finished("b")]).await),
         text(store.enqueue_once(enqueue(1)).await),
         text(store.start_once(enqueue(2)).await),
+        text(store.enqueue_existing(enqueue(3)).await),
         text(store.read_status("i").await),
         text(store.changes("i").is_some()),
         text(store.next_due(Lane::Work).await),
@@ -164,6 +166,7 @@ fn calls_that_succeed_are_measured() {
         abide_provider_operation_duration_seconds{operation=block_instance, status=success} [1.0]
         abide_provider_operation_duration_seconds{operation=cleanup_orphaned_sessions, status=success} [1.0]
         abide_provider_operation_duration_seconds{operation=commit_turn, status=success} [1.0]
+        abide_provider_operation_duration_seconds{operation=enqueue_existing, status=success} [1.0]
         abide_provider_operation_duration_seconds{operation=enqueue_for_orchestrator, status=success} [1.0]
         abide_provider_operation_duration_seconds{operation=enqueue_for_worker, status=success} [1.0]
         abide_provider_operation_duration_seconds{operation=enqueue_once, status=success} [1.0]
@@ -188,7 +191,7 @@ fn calls_that_succeed_are_measured() {
         abide_provider_operation_duration_seconds{operation=read_status, status=success} [1.0]
         abide_provider_operation_duration_seconds{operation=read_with_execution, status=success} [1.0]
         abide_provider_operation_duration_seconds{operation=renew_orchestration_item_lock, status=success} [1.0]
-        abide_provider_operation_duration_seconds{operation=renew_session_lock, status=success} [1.0]
+        abide_provider_operation_duration_seconds{operation=renew_session_lock, status=success} [1.0, 1.0]
         abide_provider_operation_duration_seconds{operation=renew_work_item_lock, status=success} [1.0]
         abide_provider_operation_duration_seconds{operation=retry_blocked, status=success} [1.0]
         abide_provider_operation_duration_seconds{operation=start_once, status=success} [1.0]

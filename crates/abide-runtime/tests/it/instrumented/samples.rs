@@ -7,7 +7,7 @@ use abide_model::{Event, EventKind, StepTry, Timestamp, WorkItem};
 use abide_provider::{
     Authority, Block, BlockInstance, BlockKind, BlockedInstance, Consumed, Enqueue, FinishedWork, HoldWork,
     InstanceLease, LeaseInstances, LeaseWork, Node, NodeAnnouncement, OrchestrationItem, Position,
-    RequestKey, SessionFetchConfig, TagFilter, Turn, TurnCommit, WorkLease,
+    RenewSessions, RequestKey, SessionFetchConfig, TagFilter, Turn, TurnCommit, WorkLease,
 };
 
 pub(super) const fn seconds(count: u64) -> Duration {
@@ -110,6 +110,16 @@ pub(super) fn lease_work(wait: Duration) -> LeaseWork {
         lease_for: seconds(5),
         wait,
         session: Some(session()),
+        tags: TagFilter::Any,
+        serving: None,
+    }
+}
+
+pub(super) fn renew_sessions() -> RenewSessions {
+    RenewSessions {
+        owner: "w".to_owned(),
+        extend_for: seconds(5),
+        idle_timeout: seconds(6),
         tags: TagFilter::Any,
         serving: None,
     }

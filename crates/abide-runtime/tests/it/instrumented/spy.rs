@@ -13,8 +13,8 @@ use abide_provider::{
     Abilities, Ability, BlockInstance, BlockedInstance, Changes, Committed, DispatcherCapabilityFilter,
     Enqueue, ExecutionMetadata, FinishedWork, HoldWork, InstanceLease, InstanceOverview, Lane,
     LeaseInstances, LeaseWork, Node, NodeAnnouncement, Operation, OrchestrationItem, Provider, ProviderAdmin,
-    ProviderError, Rejection, SessionFetchConfig, Start, StolenLeases, StoreError, TagFilter, TurnCommit,
-    WorkLease,
+    ProviderError, Rejection, RenewSessions, SessionFetchConfig, Start, StolenLeases, StoreError, TagFilter,
+    TurnCommit, WorkLease,
 };
 use async_trait::async_trait;
 use futures::stream;
@@ -299,8 +299,18 @@ impl Provider for Spy {
         answers
     }
 
+    async fn renew_sessions(&self, request: RenewSessions) -> Result<usize, StoreError> {
+        self.called("renew_sessions", request);
+        self.store_answer(2, 0)
+    }
+
     async fn enqueue_once(&self, request: Enqueue) -> Result<(), StoreError> {
         self.called("enqueue_once", request);
+        self.store_answer((), ())
+    }
+
+    async fn enqueue_existing(&self, request: Enqueue) -> Result<(), StoreError> {
+        self.called("enqueue_existing", request);
         self.store_answer((), ())
     }
 

@@ -1,0 +1,1 @@
+SELECT abide.renew_served_sessions($1, $2, $3, $4, $5)
