@@ -153,7 +153,8 @@ impl Client {
 
 /// Removing.
 impl Client {
-    /// Deletes an instance with everything below it. With `force`, also if something of it runs.
+    /// Deletes an instance with everything below it. With `force`, also if something of it runs, or if its
+    /// start is queued and has not run yet.
     ///
     /// # Errors
     ///
@@ -170,9 +171,36 @@ impl Client {
         match self.ask_much(admin.delete_instance(instance_id, force)).await {
             Err(ClientError::Provider(refusal)) if !refusal.is_retryable() => {
                 let obstacle = self.ask_much(obstacle(admin, instance_id, force.into())).await;
-                Err(obstacle.ok().flatten().unwrap_or(ClientError::Provider(refusal)))
+                match obstacle.ok().flatten() {
+                    Some(ClientError::InstanceNotFound { .. }) => {
+                        self.delete_queued_start(admin, instance_id, force.into()).await
+                    }
+                    obstacle => Err(obstacle.unwrap_or(ClientError::Provider(refusal))),
+                }
             }
             answer => answer,
+        }
+    }
+
+    /// Deletes the start of an instance that has not run yet, with all messages for it. The parent of a child
+    /// waits for it, so a child goes only with its root.
+    async fn delete_queued_start(
+        &self,
+        admin: &dyn ProviderAdmin,
+        instance: &str,
+        force: Force,
+    ) -> Result<DeleteInstanceResult, ClientError> {
+        let instance_id = instance.to_owned();
+        let read = async { self.store().read_overview(instance).await.map_err(ProviderError::from) };
+        match self.ask(read).await? {
+            None => Err(ClientError::InstanceNotFound { instance_id }),
+            Some(start) if start.parent.is_some() => {
+                Err(ClientError::CannotDeleteSubOrchestration { instance_id })
+            }
+            Some(_) => match force {
+                Force::No => Err(ClientError::InstanceStillRunning { instance_id }),
+                Force::Yes => self.ask_much(admin.delete_instances_atomic(&[instance_id], true)).await,
+            },
         }
     }
 

@@ -27,6 +27,7 @@ mod ability;
 mod block;
 mod deadline;
 mod listeners;
+mod nearest;
 mod node;
 mod overview;
 mod serving;
@@ -69,6 +70,7 @@ pub use management::{
     DeleteInstanceResult, ExecutionInfo, InstanceFilter, InstanceInfo, InstanceTree, ManagementProvider,
     QueueDepths, SystemMetrics,
 };
+pub use nearest::nearest_name;
 pub use node::{Node, NodeAnnouncement, NodeOrchestration};
 pub use overview::{
     InstanceOverview, LeaseOverview, OVERVIEW_COUNT, OVERVIEW_OUTPUT, OVERVIEW_ROWS, WorkOverview, cut_output,

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::Node;
+use crate::{Node, nearest_name};
 
 /// Names of built-in activities begin with this. Every node has them.
 const BUILT_IN: &str = "__duroxide_syscall:";
@@ -94,7 +94,8 @@ impl Unserved {
 #[expect(clippy::fn_params_excessive_bools, reason = "one fact about the nodes")]
 fn missing<'a>(name: &str, has_nodes: bool, registered: impl Iterator<Item = &'a str>) -> UnservedReason {
     if has_nodes {
-        UnservedReason::NoHandler { did_you_mean: closest(name, registered).map(str::to_owned) }
+        let users = registered.filter(|each| !each.starts_with(BUILT_IN));
+        UnservedReason::NoHandler { did_you_mean: nearest_name(name, users).map(str::to_owned) }
     } else {
         UnservedReason::NoNode
     }
@@ -122,44 +123,6 @@ impl fmt::Display for Unserved {
             }
         }
     }
-}
-
-/// The registered name that is most like `name`, if one is like it: at most a third of its characters differ.
-/// Of equal ones the first in the order of the alphabet.
-fn closest<'a>(name: &str, registered: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let wanted: Vec<char> = name.chars().flat_map(char::to_lowercase).collect();
-    let limit = (wanted.len() / 3).max(1);
-    registered
-        .filter(|each| !each.starts_with(BUILT_IN))
-        .map(|each| (distance(&wanted, &each.chars().flat_map(char::to_lowercase).collect::<Vec<_>>()), each))
-        .filter(|(distance, _)| *distance <= limit)
-        .min()
-        .map(|(_, each)| each)
-}
-
-/// How many characters must be inserted, removed, replaced, or swapped with their neighbor to make one text
-/// of the other (optimal string alignment).
-fn distance(one: &[char], other: &[char]) -> usize {
-    let mut before_last: Vec<usize> = Vec::new();
-    let mut last: Vec<usize> = (0..=other.len()).collect();
-    for (row, from) in one.iter().enumerate() {
-        let mut current = vec![row + 1];
-        for (column, to) in other.iter().enumerate() {
-            let above = last.get(column + 1).map_or(usize::MAX, |cost| cost + 1);
-            let left = current.get(column).map_or(usize::MAX, |cost| cost + 1);
-            let diagonal = last.get(column).map_or(usize::MAX, |cost| cost + usize::from(from != to));
-            let is_swapped =
-                row > 0 && column > 0 && one.get(row - 1) == Some(to) && other.get(column - 1) == Some(from);
-            let swapped = if is_swapped {
-                before_last.get(column - 1).map_or(usize::MAX, |cost| cost + 1)
-            } else {
-                usize::MAX
-            };
-            current.push(above.min(left).min(diagonal).min(swapped));
-        }
-        before_last = std::mem::replace(&mut last, current);
-    }
-    last.last().copied().unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -240,22 +203,5 @@ mod tests {
         idle.announcement.orchestration_slots = 0;
         let none = "no live node serves orchestration 'Order' (no live node runs orchestrations)";
         assert_eq!(text(Unserved::orchestration("Order", None, &[idle])), none);
-    }
-
-    #[test]
-    fn neighbors_that_are_swapped_are_one_mistake() {
-        let distance = |one: &str, other: &str| {
-            super::distance(&one.chars().collect::<Vec<_>>(), &other.chars().collect::<Vec<_>>())
-        };
-        for (one, other, expected) in [
-            ("", "", 0),
-            ("", "abc", 3),
-            ("abc", "", 3),
-            ("abc", "acb", 1),
-            ("kitten", "sitting", 3),
-            ("ca", "abc", 3),
-        ] {
-            assert_eq!(distance(one, other), expected, "{one} {other}");
-        }
     }
 }

@@ -82,6 +82,35 @@ async fn who_is_not_there_is_not_found() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_start_that_has_not_run_is_deleted_by_force_only() {
+    let world = World::new();
+    world.client.start_orchestration("a", "Order", "").await.unwrap();
+
+    let refused = world.client.delete_instance("a", false).await;
+    assert!(matches!(refused, Err(ClientError::InstanceStillRunning { instance_id }) if instance_id == "a"));
+
+    let deleted = world.client.delete_instance("a", true).await.unwrap();
+    assert_eq!((deleted.instances_deleted, deleted.queue_messages_deleted), (0, 1));
+    let again = world.client.delete_instance("a", true).await;
+    assert!(matches!(again, Err(ClientError::InstanceNotFound { .. })), "{again:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_queued_start_of_a_child_goes_with_its_root() {
+    let world = World::new();
+    world.past().started("a").await;
+    world.past().queued_child("a::sub::2", "a").await;
+
+    for force in [false, true] {
+        let refused = world.client.delete_instance("a::sub::2", force).await;
+        assert!(
+            matches!(refused, Err(ClientError::CannotDeleteSubOrchestration { .. })),
+            "the parent waits for it: {refused:?}"
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_refusal_that_nothing_explains_is_passed_on_whatever_it_says() {
     for fault in [AdminFault::RefusesDeletion, AdminFault::RefusesDeletionAndLooking] {
         let world = World::with_admin(fault);

@@ -8,7 +8,6 @@
 
 mod activity;
 mod builder;
-mod nearest;
 mod orchestration;
 mod version;
 
@@ -17,7 +16,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use abide_engine::OrchestrationHandler;
-use abide_provider::NodeOrchestration;
+use abide_provider::{NodeOrchestration, nearest_name};
 use semver::Version;
 
 pub use builder::RegistryBuilder;
@@ -143,7 +142,7 @@ impl<H: ?Sized> Registry<H> {
 
     /// What whoever wrote `name` may have meant, for messages about names that are not registered.
     pub(crate) fn nearest_name(&self, name: &str) -> Option<String> {
-        nearest::nearest(name, self.handlers.keys().map(String::as_str)).map(str::to_owned)
+        nearest_name(name, self.handlers.keys().map(String::as_str)).map(str::to_owned)
     }
 
     /// Says what is not registered and what is: `Order 1.3.0 is not registered here; registered: 1.0.0,

@@ -103,6 +103,8 @@ fn a_start_that_no_node_serves_is_canceled_and_deleted() {
         cancel(&client, "canceled");
         assert_canceled(&client, "canceled");
         delete(&client, "canceled");
+        start(&client, "deleted", "Order", "");
+        delete(&client, "deleted");
         build.end();
     });
 }

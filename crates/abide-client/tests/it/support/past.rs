@@ -28,6 +28,11 @@ impl Past<'_> {
         self.turn(instance, vec![started(Some(parent))], None).await;
     }
 
+    /// The start of a child that no node has taken.
+    pub(crate) async fn queued_child(&self, instance: &str, parent: &str) {
+        self.0.enqueue_for_orchestrator(start(instance, Some(parent)), None).await.unwrap();
+    }
+
     pub(crate) async fn completed(&self, instance: &str, output: &str) {
         self.nudged(instance).await;
         let kind = EventKind::OrchestrationCompleted { output: output.to_owned() };

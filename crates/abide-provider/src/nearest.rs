@@ -1,23 +1,23 @@
-//! Did you mean …?
+//! Which registered name was meant by one that nobody registered.
 
 use strsim::osa_distance;
 
-/// Longer names are not compared: the cost grows with the square of the length, and nobody mistypes only a letter of them.
+/// Longer names are not compared: the cost grows with the square of the length.
 const LONGEST: usize = 64;
 
-/// The candidate that differs least from `name`, if it differs in no more than a third of the letters. Two neighbours that
-/// changed places are one difference.
-pub(super) fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+/// The candidate that is most like `name`, if at most a third of the letters differ; of equal ones, the first.
+/// Case does not count, and two neighbors that changed places are one difference.
+#[must_use]
+pub fn nearest_name<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let letters = letters_of(name)?;
-    let bearable = (letters.chars().count() / 3).max(1);
+    let limit = (letters.chars().count() / 3).max(1);
     candidates
         .filter_map(|candidate| Some((osa_distance(&letters, &letters_of(candidate)?), candidate)))
-        .filter(|(distance, _)| *distance <= bearable)
+        .filter(|(distance, _)| *distance <= limit)
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, candidate)| candidate)
 }
 
-/// Names that differ in case only are as good as the same.
 fn letters_of(name: &str) -> Option<String> {
     (name.len() <= LONGEST).then(|| name.to_lowercase())
 }
@@ -27,7 +27,7 @@ mod tests {
     use super::*;
 
     fn meant<'a>(name: &str, candidates: &[&'a str]) -> Option<&'a str> {
-        nearest(name, candidates.iter().copied())
+        nearest_name(name, candidates.iter().copied())
     }
 
     #[test]
