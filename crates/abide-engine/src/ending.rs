@@ -175,7 +175,7 @@ impl Execution {
     ///
     /// If history already says how it ended, that stands, and the fault is only remembered. Otherwise the
     /// rest of the history still counts for what is open: it must be cancelled.
-    pub(crate) fn fail(&mut self, Fault { details, event_id }: Fault) {
+    pub(crate) fn fail(&mut self, Fault { details, difference }: Fault) {
         self.put_program_away();
         self.pending.clear();
         let rest = self.journal.skip_rest();
@@ -194,7 +194,7 @@ impl Execution {
             self.mismatch.get_or_insert_with(|| Box::new(details.clone()));
         }
         if !self.ending.as_ref().is_some_and(Ending::stands) {
-            self.fault_event_id = event_id;
+            self.difference = difference;
         }
         self.overrule(Ending { verdict: Verdict::Failed(details), decided_by: DecidedBy::Engine });
     }

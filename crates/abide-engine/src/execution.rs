@@ -22,7 +22,7 @@ use abide_model::{ErrorDetails, Event, EventId, EventKind, KvEntry, PruneOptions
 
 use crate::effects::Effects;
 use crate::ending::{Ending, ParentLink};
-use crate::fault::{self, Fault};
+use crate::fault::{self, Difference, Fault};
 use crate::handler::OrchestrationHandlerRef;
 use crate::journal::{Entry, Journal};
 use crate::ledger::Ledger;
@@ -63,7 +63,7 @@ pub struct Execution {
     /// Why history and code do not fit, if they do not. Boxed: what sleeps is to be small.
     pub(crate) mismatch: Option<Box<ErrorDetails>>,
     /// The event at which history and code differ, if the execution ends for that.
-    pub(crate) fault_event_id: Option<u64>,
+    pub(crate) difference: Option<Box<Difference>>,
     pub(crate) notices: Vec<Notice>,
     /// Whether the last turn left it waiting for nothing: only the turn that enters this state says so.
     waited_for_nothing: bool,
@@ -166,7 +166,7 @@ impl Execution {
             ending: None,
             ended: None,
             mismatch: None,
-            fault_event_id: None,
+            difference: None,
             notices: Vec::new(),
             waited_for_nothing: false,
             live: None,
@@ -431,7 +431,8 @@ impl Execution {
         TurnOutput {
             outcome,
             waits_for_nothing,
-            fault_event_id: self.fault_event_id,
+            fault_event_id: self.difference.as_ref().map(|difference| difference.event_id),
+            fault_summary: self.difference.as_ref().map(|difference| difference.summary.clone()),
             waiting,
             events: self.journal.take_appended(),
             worker_items: items.worker,

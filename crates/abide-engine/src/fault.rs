@@ -9,6 +9,7 @@ use abide_model::{ConfigErrorKind, ErrorDetails, Event, EventId, EventKind};
 use crate::ask::compare::printed;
 use crate::ask::{Ask, Family};
 use crate::ledger::Standing;
+use crate::redacted::Payloads;
 use crate::role::{Role, role};
 use crate::turn::{Identity, Outcome};
 use crate::window::Foreign;
@@ -17,18 +18,26 @@ use crate::window::Foreign;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Fault {
     pub(crate) details: ErrorDetails,
-    /// The event at which history and code differ, if the fault is about one.
-    pub(crate) event_id: Option<u64>,
+    /// Where history and code differ, if the fault is about that.
+    pub(crate) difference: Option<Box<Difference>>,
+}
+
+/// Where history and code differ.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Difference {
+    pub(crate) event_id: u64,
+    /// The message of the fault without payloads.
+    pub(crate) summary: String,
 }
 
 impl Fault {
     /// A fault that is not about an event.
     pub(crate) const fn of(details: ErrorDetails) -> Self {
-        Self { details, event_id: None }
+        Self { details, difference: None }
     }
 
-    const fn at(mut self, event_id: u64) -> Self {
-        self.event_id = Some(event_id);
+    fn at(mut self, event_id: u64, summary: String) -> Self {
+        self.difference = Some(Box::new(Difference { event_id, summary }));
         self
     }
 }
@@ -42,39 +51,31 @@ const RESTORE: &str = "Rows of this history were lost, repeated, reordered or ed
 
 /// The code asks something else than history records.
 pub(crate) fn asks_differ(ask: &Ask, event: &Event, differences: &[&str]) -> Fault {
-    let action = printed(ask, event);
     let what = mismatch_of(&event.kind);
-    mismatch(
-        &format!("{what}: action={action:?} vs event={:?}", event.kind),
-        event,
-        &format!("what the code asks for differs in its {}", differences.join(", ")),
-        REDEPLOY,
-    )
+    let differs = format!("what the code asks for differs in its {}", differences.join(", "));
+    mismatch(event, REDEPLOY, |payloads| (both_sides(what, ask, event, payloads), differs.clone()))
 }
 
 /// History records an ask that the code does not make.
 pub(crate) fn not_asked(event: &Event) -> Fault {
-    not_asked_because(event, "the code asks for nothing here")
+    not_asked_because(event, |_| "the code asks for nothing here".to_owned())
 }
 
-fn not_asked_because(event: &Event, code: &str) -> Fault {
+fn not_asked_because(event: &Event, code: impl Fn(Payloads) -> String) -> Fault {
     let text = if matches!(event.kind, EventKind::OrchestrationChained { .. }) {
         "history OrchestrationChained but no emitted action"
     } else {
         "history schedule but no emitted action"
     };
-    mismatch(text, event, &history_holds(event, code), REDEPLOY)
+    contradiction(text, event, REDEPLOY, code)
 }
 
 /// The code asks something where history goes on with something else.
 pub(crate) fn additional_ask(ask: &Ask, event: &Event) -> Fault {
-    let action = printed(ask, event);
-    mismatch(
-        &format!("schedule mismatch: action={action:?} vs event={:?}", event.kind),
-        event,
-        "what the code asks for is not recorded before this event",
-        REDEPLOY,
-    )
+    let what = "what the code asks for is not recorded before this event";
+    mismatch(event, REDEPLOY, |payloads| {
+        (both_sides("schedule mismatch", ask, event, payloads), what.to_owned())
+    })
 }
 
 /// History records that the code dropped a future, and the code does not.
@@ -89,12 +90,7 @@ pub(crate) fn not_dropped(event: &Event, dropped: &[(EventId, Family)]) -> Fault
     } else {
         format!("the code drops {} instead", futures(&made))
     };
-    mismatch(
-        &cancellation_text(family, &recorded, &list(&made)),
-        event,
-        &history_holds(event, &code),
-        REDEPLOY,
-    )
+    contradiction(&cancellation_text(family, &recorded, &list(&made)), event, REDEPLOY, |_| code.clone())
 }
 
 /// The code drops futures that no event says were dropped.
@@ -102,25 +98,29 @@ pub(crate) fn additional_drop(dropped: &[(EventId, Family)], event: &Event) -> F
     let family = dropped.first().map_or(Family::Activity, |(_, family)| *family);
     let made = of_family(dropped, family);
     let code = format!("the code first drops {}, which is not recorded before this event", futures(&made));
-    mismatch(&cancellation_text(family, "", &list(&made)), event, &history_holds(event, &code), REDEPLOY)
+    contradiction(&cancellation_text(family, "", &list(&made)), event, REDEPLOY, |_| code.clone())
 }
 
 /// The code is done although history goes on, or ended in another way than history says.
 pub(crate) fn ended_differently(outcome: &Outcome, event: &Event) -> Fault {
-    let code = match outcome {
-        Outcome::Completed { output } => format!("the code returns Ok({output:?})"),
-        Outcome::Failed { details } => format!("the code fails with {:?}", details.display_message()),
-        Outcome::ContinuedAsNew { input, .. } => format!("the code continues as new with {input:?}"),
+    let code = |payloads: Payloads| match outcome {
+        Outcome::Completed { output } => format!("the code returns Ok({})", payloads.text(output)),
+        Outcome::Failed { details } => {
+            format!("the code fails with {}", payloads.text(&details.display_message()))
+        }
+        Outcome::ContinuedAsNew { input, .. } => {
+            format!("the code continues as new with {}", payloads.text(input))
+        }
         Outcome::Running => "the code is still waiting".to_owned(),
     };
     let text = match role(event) {
-        Role::Ask(_) | Role::Drop { .. } => return not_asked_because(event, &code),
+        Role::Ask(_) | Role::Drop { .. } => return not_asked_because(event, code),
         Role::Arrival(_) | Role::Cleanup { .. } => {
             "outcome mismatch: history goes on, but the code has ended"
         }
         Role::Terminal => "outcome mismatch: history ends in another way than the code",
     };
-    mismatch(text, event, &history_holds(event, &code), REDEPLOY)
+    contradiction(text, event, REDEPLOY, code)
 }
 
 /// An answer for something that is not open.
@@ -132,7 +132,7 @@ pub(crate) fn not_open(event: &Event, standing: Standing) -> Fault {
             format!("it answers event {source}, which asks for nothing")
         }
     };
-    mismatch("completion without open schedule", event, &history_holds(event, &why), RESTORE)
+    contradiction("completion without open schedule", event, RESTORE, |_| why.clone())
 }
 
 /// An answer of one kind to an ask of another.
@@ -140,7 +140,7 @@ pub(crate) fn wrong_kind(event: &Event, answered: Family, asked: Family) -> Faul
     let source = event.source_event_id.unwrap_or_default();
     let why = format!("it answers event {source}, which waits for another kind of answer ({})", asked.name());
     let text = format!("completion kind mismatch: expected {}", answered.name());
-    mismatch(&text, event, &history_holds(event, &why), RESTORE)
+    contradiction(&text, event, RESTORE, |_| why.clone())
 }
 
 /// A message answers something that was never asked.
@@ -158,50 +158,51 @@ pub(crate) fn no_schedule(family: Family, id: EventId) -> Fault {
 
 /// A message answers an ask with the wrong kind of answer.
 pub(crate) fn wrong_kind_of_message(id: EventId, expected: Family, got: Family) -> Fault {
-    nondeterminism(format!(
+    let fault = nondeterminism(format!(
         "completion kind mismatch for id={id}, expected '{}', got '{}'\n  A message answers event {id}, \
          which asks for another kind of answer.",
         expected.name(),
         got.name()
-    ))
-    .at(id.get())
+    ));
+    let summary = fault.details.display_message();
+    fault.at(id.get(), summary)
 }
 
 /// The history does not begin with the start.
 pub(crate) fn starts_wrongly(event: &Event) -> Fault {
     let text = "corrupted history: first event must be OrchestrationStarted";
-    mismatch(text, event, &history_holds(event, "an execution begins with OrchestrationStarted"), RESTORE)
+    contradiction(text, event, RESTORE, |_| "an execution begins with OrchestrationStarted".to_owned())
 }
 
 /// The history has a second start.
 pub(crate) fn starts_again(event: &Event) -> Fault {
     let text = "corrupted history: OrchestrationStarted in the middle";
-    mismatch(text, event, &history_holds(event, "an execution starts once"), RESTORE)
+    contradiction(text, event, RESTORE, |_| "an execution starts once".to_owned())
 }
 
 /// Event ids do not ascend.
 pub(crate) fn out_of_order(event: &Event, last: Option<EventId>) -> Fault {
     let last = last.map_or_else(String::new, |last| last.to_string());
     let why = format!("it follows event {last}");
-    mismatch("corrupted history: event ids must ascend", event, &history_holds(event, &why), RESTORE)
+    contradiction("corrupted history: event ids must ascend", event, RESTORE, |_| why.clone())
 }
 
 /// An event belongs to somebody else.
 pub(crate) fn of_another_execution(event: &Event, who: &Identity) -> Fault {
     let why = format!("this is execution {} of instance '{}'", who.execution_id, who.instance);
-    mismatch("corrupted history: event of another execution", event, &history_holds(event, &why), RESTORE)
+    contradiction("corrupted history: event of another execution", event, RESTORE, |_| why.clone())
 }
 
 /// An answer or a cancellation names nothing that it is about.
 pub(crate) fn no_source(event: &Event) -> Fault {
     let why = "an answer or a cancellation names the event it is about";
-    mismatch("corrupted history: event without a source", event, &history_holds(event, why), RESTORE)
+    contradiction("corrupted history: event without a source", event, RESTORE, |_| why.to_owned())
 }
 
 /// An event follows the end.
 pub(crate) fn after_the_end(event: &Event) -> Fault {
     let why = "the event before it ended the execution";
-    mismatch("corrupted history: event after the end", event, &history_holds(event, why), RESTORE)
+    contradiction("corrupted history: event after the end", event, RESTORE, |_| why.to_owned())
 }
 
 /// An ask exceeds a limit.
@@ -246,18 +247,30 @@ pub(crate) fn spinning() -> Fault {
 }
 
 /// Writes a mismatch: the documented text, where it is, what is wrong, and what to do.
-fn mismatch(text: &str, event: &Event, what: &str, advice: &str) -> Fault {
+fn mismatch(event: &Event, advice: &str, words: impl Fn(Payloads) -> (String, String)) -> Fault {
     let Event { event_id, execution_id, instance_id, duroxide_version, .. } = event;
-    nondeterminism(format!(
-        "{text}\n  at event {event_id} of execution {execution_id} of instance '{instance_id}', recorded by \
-         version {duroxide_version}\n  {what}\n  {advice}"
-    ))
-    .at(*event_id)
+    let message = |payloads| {
+        let (text, what) = words(payloads);
+        format!(
+            "{text}\n  at event {event_id} of execution {execution_id} of instance '{instance_id}', recorded \
+             by version {duroxide_version}\n  {what}\n  {advice}"
+        )
+    };
+    let summary = nondeterminism(message(Payloads::Hidden)).details.display_message();
+    nondeterminism(message(Payloads::Shown)).at(*event_id, summary)
 }
 
-/// Both sides, for texts that do not name them.
-fn history_holds(event: &Event, code: &str) -> String {
-    format!("history holds: {:?}\n  but {code}", event.kind)
+/// A mismatch whose documented text does not name both sides.
+fn contradiction(text: &str, event: &Event, advice: &str, code: impl Fn(Payloads) -> String) -> Fault {
+    mismatch(event, advice, |payloads| {
+        let history = payloads.event(&event.kind);
+        (text.to_owned(), format!("history holds: {history}\n  but {}", code(payloads)))
+    })
+}
+
+fn both_sides(what: &str, ask: &Ask, event: &Event, payloads: Payloads) -> String {
+    let (action, event) = (payloads.action(&printed(ask, event)), payloads.event(&event.kind));
+    format!("{what}: action={action} vs event={event}")
 }
 
 fn nondeterminism(message: String) -> Fault {

@@ -96,6 +96,7 @@ mod window;
 mod fault;
 mod notice;
 mod policy;
+mod redacted;
 
 mod context;
 mod future;

@@ -105,6 +105,8 @@ pub struct TurnOutput {
     pub waits_for_nothing: bool,
     /// The event at which history and code differ, if the execution failed for that.
     pub fault_event_id: Option<u64>,
+    /// Why the execution failed, without payloads, for log lines; `None` if the message of the failure has none.
+    pub fault_summary: Option<String>,
     /// What the execution waits for now, in the form of [`Waiting`](abide_model::Waiting); `None` if it
     /// ended.
     pub waiting: Option<String>,

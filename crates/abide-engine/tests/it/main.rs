@@ -28,6 +28,7 @@ mod models;
 mod panics;
 mod people;
 mod people_history;
+mod people_in_logs;
 mod people_state;
 mod resident;
 mod spinning;

@@ -50,7 +50,8 @@ impl Obstacle {
             | ErrorDetails::Infrastructure { .. }
             | ErrorDetails::Poison { .. } => return None,
         };
-        let obstacle = || Self { kind, detail: details.display_message(), event_id: output.fault_event_id };
+        let detail = || output.fault_summary.clone().unwrap_or_else(|| details.display_message());
+        let obstacle = || Self { kind, detail: detail(), event_id: output.fault_event_id };
         (policy == ProblemPolicy::Block).then(obstacle)
     }
 }
