@@ -1,6 +1,6 @@
 //! Nodes announce what they serve.
 
-use abide_provider::{Ability, Node, NodeAnnouncement, NodeOrchestration};
+use abide_provider::{Ability, Node, NodeAnnouncement, NodeOrchestration, PinRange};
 
 use crate::ProviderFactory;
 use crate::suite::area;
@@ -25,6 +25,7 @@ fn announcement(id: &str, build: &str) -> NodeAnnouncement {
         activities: vec!["Charge".to_owned(), "Ship ü".to_owned()],
         orchestration_slots: 4,
         worker_slots: 0,
+        pins: vec![PinRange { min: "0.1.0".to_owned(), max: "0.3.0".to_owned() }],
     }
 }
 

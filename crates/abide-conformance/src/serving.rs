@@ -1,5 +1,6 @@
 //! A node leases what it can run, and nothing else.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use abide_model::WorkItem;
@@ -12,7 +13,7 @@ use crate::batches::calls::{activities, commit, names, under};
 use crate::suite::area;
 use crate::support::{
     Ack, Subject, activity, activity_with, assert_left, announce, cancel, full_node, lease_as,
-    lease_one_as, lease_work_as, node, node_of_version, signal, start, start_of, without_suspects,
+    lease_one_as, lease_work_as, node, node_of_version, signal, start, start_of, supporting, without_suspects,
 };
 
 area! {
@@ -26,6 +27,7 @@ area! {
     test_unserved_instance_counts_no_attempt: Need::Ability(Ability::Serving);
     test_cancel_goes_to_any_node_if_none_has_the_code: Need::Ability(Ability::Serving);
     test_cancel_goes_to_a_node_that_has_the_code: Need::Ability(Ability::Nodes);
+    test_cancel_goes_to_any_node_if_none_replays_the_pin: Need::Ability(Ability::Nodes);
     test_one_call_is_granted_one_suspect: Need::Ability(Ability::Serving);
     test_suspect_is_left_by_a_call_that_takes_none: Need::Ability(Ability::Serving);
     test_lease_given_back_makes_no_suspect: Need::Ability(Ability::Serving);
@@ -139,6 +141,24 @@ pub async fn test_cancel_goes_to_any_node_if_none_has_the_code<F: ProviderFactor
     commit(&store, under(&lease, Ack::of("a", 1))).await;
     store.post(signal("a", "go on")).await;
     assert_left(&store, &stranger, "its cancel was consumed").await;
+}
+
+/// An execution that no live node can replay is canceled like one without code.
+pub async fn test_cancel_goes_to_any_node_if_none_replays_the_pin<F: ProviderFactory>(factory: &F) {
+    let store = Subject::new(factory).await;
+    store.begin(Ack::first("a").pinned("3.0.0")).await;
+    store.post(cancel("a")).await;
+    let owner_of = |build: &str, newest: &str| {
+        let mut serving = node(build, &["Order"], &[]);
+        Arc::make_mut(&mut serving.handlers).pins = Some(supporting("1.0.0", newest));
+        serving
+    };
+    let (old, new) = (owner_of("old", "2.0.0"), owner_of("new", "3.0.0"));
+    announce(&store, &old).await;
+    announce(&store, &new).await;
+    assert_left(&store, &old, "another live node can replay it").await;
+    store.forget_node("node of new").await.expect("the node is known");
+    lease_one_as(&store, &old, "a").await;
 }
 
 /// Code that compensates is waited for: a node without it leaves a cancel to one that has it.

@@ -71,7 +71,7 @@ pub use management::{
     QueueDepths, SystemMetrics,
 };
 pub use nearest::nearest_name;
-pub use node::{Node, NodeAnnouncement, NodeOrchestration};
+pub use node::{Node, NodeAnnouncement, NodeOrchestration, PinRange};
 pub use overview::{
     InstanceOverview, LeaseOverview, OVERVIEW_COUNT, OVERVIEW_OUTPUT, OVERVIEW_ROWS, WorkOverview, cut_output,
 };

@@ -1,9 +1,11 @@
 //! Nodes announce themselves, so that operators and other nodes know who serves what.
 
-use abide_model::Timestamp;
+use std::fmt;
+
+use abide_model::{SemverRange, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use crate::{Handlers, ServedVersions};
+use crate::{DispatcherCapabilityFilter, Handlers, ServedVersions};
 
 /// What a node says of itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,6 +22,36 @@ pub struct NodeAnnouncement {
     pub orchestration_slots: usize,
     /// How many activities it runs at once.
     pub worker_slots: usize,
+    /// Which executions it can replay, by the version they are pinned to; any, if it does not say.
+    #[serde(default)]
+    pub pins: Vec<PinRange>,
+}
+
+/// Versions from `min` to `max`, both included.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PinRange {
+    /// The oldest version.
+    pub min: String,
+    /// The newest version.
+    pub max: String,
+}
+
+impl PinRange {
+    /// A range as a node announces it.
+    #[must_use]
+    pub fn of(range: &SemverRange) -> Self {
+        Self { min: range.min.to_string(), max: range.max.to_string() }
+    }
+
+    fn parsed(&self) -> Option<SemverRange> {
+        Some(SemverRange::new(self.min.parse().ok()?, self.max.parse().ok()?))
+    }
+}
+
+impl fmt::Display for PinRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} to {}", self.min, self.max)
+    }
 }
 
 /// One orchestration of a node.
@@ -45,18 +77,22 @@ pub struct Node {
 }
 
 impl NodeAnnouncement {
-    /// What the node can run.
+    /// What the node can run. What it has no slots for it does not run.
     #[must_use]
     pub fn handlers(&self) -> Handlers {
         let versions = |orchestration: &NodeOrchestration| ServedVersions {
             exact: orchestration.versions.iter().filter_map(|version| version.parse().ok()).collect(),
             resolves_unversioned: orchestration.resolves_unversioned,
         };
-        let orchestrations = self.orchestrations.iter().map(|each| (each.name.clone(), versions(each)));
+        let orchestrations = self.orchestrations.iter().filter(|_| self.orchestration_slots > 0);
+        let activities = self.activities.iter().filter(|_| self.worker_slots > 0);
+        let ranges: Vec<_> = self.pins.iter().filter_map(PinRange::parsed).collect();
         Handlers {
             build: self.build.clone(),
-            orchestrations: Some(orchestrations.collect()),
-            activities: Some(self.activities.iter().cloned().collect()),
+            orchestrations: Some(orchestrations.map(|each| (each.name.clone(), versions(each))).collect()),
+            activities: Some(activities.cloned().collect()),
+            pins: (!self.pins.is_empty())
+                .then_some(DispatcherCapabilityFilter { supported_duroxide_versions: ranges }),
         }
     }
 }

@@ -91,6 +91,8 @@ pub struct Handlers {
     pub orchestrations: Option<BTreeMap<String, ServedVersions>>,
     /// The names of its activities; `None` means that the node takes every activity, registered or not.
     pub activities: Option<BTreeSet<String>>,
+    /// The executions that it can replay, by the version they are pinned to; `None` if it does not say.
+    pub pins: Option<DispatcherCapabilityFilter>,
 }
 
 /// Which versions of one orchestration a node can run.
@@ -186,11 +188,12 @@ impl Suspicion {
 }
 
 impl Handlers {
-    /// Whether the node has the code of a route, and its build has not refused it.
+    /// Whether the node has the code of a route and can replay its pin, and its build has not refused it.
     #[must_use]
     pub fn can_run(&self, route: &InstanceRoute) -> bool {
         self.have_orchestration(&route.orchestration, &route.version)
             && !route.refused_by.contain(&self.build)
+            && route.has_pin_among(self.pins.as_ref())
     }
 }
 
@@ -222,6 +225,8 @@ impl InstanceRoute {
 
 #[cfg(test)]
 mod tests {
+    use abide_model::SemverRange;
+
     use super::*;
 
     fn node(build: &str, name: &str, versions: &[&str]) -> Handlers {
@@ -231,6 +236,7 @@ mod tests {
             build: build.to_owned(),
             orchestrations: Some(BTreeMap::from([(name.to_owned(), served)])),
             activities: Some(BTreeSet::from(["Charge".to_owned()])),
+            pins: None,
         }
     }
 
@@ -292,6 +298,20 @@ mod tests {
         assert!(stranger.admits(&canceled, None, unserved), "no live node has the code");
         assert!(!stranger.admits(&canceled, None, is_served), "another node has it");
         assert!(stranger.admits(&blocked, None, is_served), "the code is refused");
+    }
+
+    #[test]
+    fn a_node_that_cannot_replay_the_pin_does_not_serve_the_execution() {
+        let range = |max| SemverRange::new(Version::new(0, 1, 0), Version::new(0, max, 0));
+        let filter = |max| DispatcherCapabilityFilter { supported_duroxide_versions: vec![range(max)] };
+        let old = Handlers { pins: Some(filter(2)), ..node("b1", "Order", &["1.0.0"]) };
+        let pinned = InstanceRoute { pin: "0.3.0".to_owned(), ..route("Order", "1.0.0") };
+        assert!(!old.can_run(&pinned));
+        assert!(Handlers { pins: Some(filter(3)), ..old.clone() }.can_run(&pinned));
+
+        let canceled = InstanceRoute { has_cancel: true, ..pinned };
+        let node = serving(old.clone());
+        assert!(node.admits(&canceled, Some(&filter(2)), |route| old.can_run(route)), "no node serves it");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{Node, nearest_name};
+use crate::{InstanceRoute, Node, PinRange, nearest_name};
 
 /// Names of built-in activities begin with this. Every node has them.
 const BUILT_IN: &str = "__duroxide_syscall:";
@@ -45,6 +45,13 @@ pub enum UnservedReason {
         version: String,
         /// The versions that live nodes have, ascending.
         registered: Vec<String>,
+    },
+    /// Live nodes have the code, but cannot replay what this version of abide recorded.
+    NoReplay {
+        /// The version that the execution is pinned to.
+        pin: String,
+        /// What the live nodes that have the code can replay.
+        supported: Vec<PinRange>,
     },
 }
 
@@ -89,6 +96,34 @@ impl Unserved {
         };
         Some(Self { kind: HandlerKind::Orchestration, name: name.to_owned(), reason })
     }
+
+    /// The same for an execution, which only nodes run that can replay the version it is pinned to.
+    #[must_use]
+    pub fn execution(name: &str, version: Option<&str>, pin: Option<&str>, nodes: &[Node]) -> Option<Self> {
+        if let Some(unserved) = Self::orchestration(name, version, nodes) {
+            return Some(unserved);
+        }
+        let pin = pin?;
+        let route = InstanceRoute {
+            orchestration: name.to_owned(),
+            version: version.unwrap_or("unknown").to_owned(),
+            pin: pin.to_owned(),
+            ..InstanceRoute::default()
+        };
+        let runners =
+            || nodes.iter().map(|node| &node.announcement).filter(|node| node.orchestration_slots > 0);
+        if runners().any(|node| node.handlers().can_run(&route)) {
+            return None;
+        }
+        let mut supported: Vec<PinRange> = Vec::new();
+        for range in runners().flat_map(|node| &node.pins) {
+            if !supported.contains(range) {
+                supported.push(range.clone());
+            }
+        }
+        let reason = UnservedReason::NoReplay { pin: pin.to_owned(), supported };
+        Some(Self { kind: HandlerKind::Orchestration, name: name.to_owned(), reason })
+    }
 }
 
 #[expect(clippy::fn_params_excessive_bools, reason = "one fact about the nodes")]
@@ -121,6 +156,10 @@ impl fmt::Display for Unserved {
             UnservedReason::NoBuild { version, registered } => {
                 write!(f, " {version} (registered: {})", registered.join(", "))
             }
+            UnservedReason::NoReplay { pin, supported } => {
+                let supported: Vec<String> = supported.iter().map(ToString::to_string).collect();
+                write!(f, " pinned to {pin} (they replay {})", supported.join(", "))
+            }
         }
     }
 }
@@ -146,6 +185,7 @@ mod tests {
                 activities: activities.iter().map(|name| (*name).to_owned()).collect(),
                 orchestration_slots: 1,
                 worker_slots: 1,
+                pins: vec![PinRange { min: "0.1.0".to_owned(), max: "0.2.9".to_owned() }],
             },
             started: Timestamp::EPOCH,
             last_seen: Timestamp::EPOCH,
@@ -192,6 +232,17 @@ mod tests {
         for (name, version, expected) in table {
             assert_eq!(text(Unserved::orchestration(name, version, &nodes)), expected);
         }
+    }
+
+    #[test]
+    fn a_pin_that_no_node_replays_is_told_with_those_that_they_do() {
+        let nodes = [node(&[("Order", &["1.0.0"])], &[])];
+        let text_of = |pin| text(Unserved::execution("Order", Some("1.0.0"), pin, &nodes));
+        assert_eq!(text_of(None), "served");
+        assert_eq!(text_of(Some("0.2.0")), "served");
+        let expected =
+            "no live node serves orchestration 'Order' pinned to 0.3.0 (they replay 0.1.0 to 0.2.9)";
+        assert_eq!(text_of(Some("0.3.0")), expected);
     }
 
     #[test]

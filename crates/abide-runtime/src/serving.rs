@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use abide_provider::{Abilities, Ability, Handlers, InstanceLease, NodeAnnouncement, Serving, Suspicion};
+use abide_provider::{
+    Abilities, Ability, Handlers, InstanceLease, NodeAnnouncement, PinRange, Serving, Suspicion,
+};
 
 use crate::problem_policy::{ProblemPolicies, ProblemPolicy};
 use crate::registry::{ActivityRegistry, OrchestrationRegistry};
@@ -36,6 +38,7 @@ impl NodeServing {
             activities: activities.served().into_iter().map(|served| served.name).collect(),
             orchestration_slots: settings.orchestration_concurrency,
             worker_slots: settings.worker_concurrency,
+            pins: vec![PinRange::of(&settings.supported_replay_versions)],
         };
         // A store that cannot tell nodes apart hands out everything, suspects included: there is nothing to choose.
         let is_heard = abilities.has(Ability::Serving);

@@ -33,6 +33,8 @@ bugs! {
     CancelNeedsCode => "serving::test_cancel_goes_to_any_node_if_none_has_the_code";
     /// A cancel goes to whoever comes first, also if another node has the code.
     CancelGoesAnywhere => "serving::test_cancel_goes_to_a_node_that_has_the_code";
+    /// What a node says of the pins that it can replay is forgotten.
+    PinsForgotten => "serving::test_cancel_goes_to_any_node_if_none_replays_the_pin";
     /// One call is granted two suspects.
     TwoSuspects => "serving::test_one_call_is_granted_one_suspect";
     /// One call is granted two suspect activities.
@@ -130,6 +132,13 @@ leases!(UnversionedWaits, |serving| {
         }
     })
 });
+#[async_trait]
+impl Bug for PinsForgotten {
+    async fn announce_node(&self, store: &Store, node: NodeAnnouncement) -> StoreAnswer<()> {
+        store.announce_node(NodeAnnouncement { pins: Vec::new(), ..node }).await
+    }
+}
+
 #[async_trait]
 impl Bug for CancelGoesAnywhere {
     async fn lease_instances(

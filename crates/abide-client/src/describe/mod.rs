@@ -155,10 +155,11 @@ impl Client {
             }
             Some(_) | None => None,
         };
+        let pin = overview.pin.clone();
         let mut description = self.assemble(instance, overview, blocks, details.as_ref());
         if abilities.has(Ability::Nodes) && !has_ended {
             let nodes = self.ask(async { self.store().nodes().await.map_err(ProviderError::from) }).await?;
-            description.find_unserved(&nodes);
+            description.find_unserved(pin.as_deref(), &nodes);
         }
         if abilities.has(Ability::Blocking) {
             self.ask_of_children(&mut description).await?;
@@ -238,10 +239,10 @@ impl Client {
 
 impl Description {
     /// Notes what no live node can run. What is leased is being run.
-    fn find_unserved(&mut self, nodes: &[Node]) {
+    fn find_unserved(&mut self, pin: Option<&str>, nodes: &[Node]) {
         if self.lease.is_none() && !self.orchestration_name.is_empty() {
             let version = Some(self.orchestration_version.as_str()).filter(|version| !version.is_empty());
-            self.unserved = Unserved::orchestration(&self.orchestration_name, version, nodes);
+            self.unserved = Unserved::execution(&self.orchestration_name, version, pin, nodes);
         }
         for OperationDescription { operation, work, unserved, .. } in &mut self.operations {
             let is_under_way = work.as_ref().is_some_and(|work| work.lease.is_some() || work.is_held);

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use abide_provider::{
     BlockInstance, BlockKind, Handlers, HoldWork, InstanceLease, LeaseInstances, LeaseWork, NodeAnnouncement,
-    NodeOrchestration, ServedVersions, Serving, StoreError, TagFilter, WorkLease,
+    NodeOrchestration, PinRange, ServedVersions, Serving, StoreError, TagFilter, WorkLease,
 };
 
 use super::Subject;
@@ -34,6 +34,7 @@ pub(crate) fn node_of_version(
         build: build.to_owned(),
         orchestrations: Some(orchestrations.collect::<BTreeMap<_, _>>()),
         activities: Some(activities.iter().map(|name| (*name).to_owned()).collect()),
+        pins: None,
     };
     Serving { handlers: Arc::new(handlers), takes_suspect: true }
 }
@@ -50,7 +51,7 @@ pub(crate) fn without_suspects(serving: Serving) -> Serving {
 
 /// Announces a node with these handlers.
 pub(crate) async fn announce(store: &Subject<'_>, serving: &Serving) {
-    let Handlers { build, orchestrations, activities } = &*serving.handlers;
+    let Handlers { build, orchestrations, activities, pins } = &*serving.handlers;
     let orchestration = |(name, served): (&String, &ServedVersions)| NodeOrchestration {
         name: name.clone(),
         versions: served.exact.iter().map(ToString::to_string).collect(),
@@ -63,6 +64,7 @@ pub(crate) async fn announce(store: &Subject<'_>, serving: &Serving) {
         activities: activities.iter().flatten().cloned().collect(),
         orchestration_slots: 1,
         worker_slots: 1,
+        pins: pins.iter().flat_map(|pins| &pins.supported_duroxide_versions).map(PinRange::of).collect(),
     };
     store.announce_node(node).await.unwrap_or_else(|error| panic!("a node cannot be announced: {error}"));
 }

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use abide_provider::{
-    BlockKind, Handlers, Lane, MAX_BLOCK_DETAIL, NodeAnnouncement, NodeOrchestration, ServedVersions, Serving,
+    BlockKind, Handlers, Lane, MAX_BLOCK_DETAIL, NodeAnnouncement, NodeOrchestration, PinRange,
+    ServedVersions, Serving,
 };
 
 use super::mail;
@@ -30,7 +31,8 @@ fn handlers(rng: &mut Rng) -> Handlers {
     let orchestrations = rng.maybe(75, |rng| {
         some_names(rng).into_iter().map(|name| (name, versions(rng))).collect::<BTreeMap<_, _>>()
     });
-    Handlers { build: alphabet::build(rng), orchestrations, activities: rng.maybe(75, some_names) }
+    let activities = rng.maybe(75, some_names);
+    Handlers { build: alphabet::build(rng), orchestrations, activities, pins: alphabet::capabilities(rng) }
 }
 
 fn node_id(rng: &mut Rng) -> String {
@@ -38,7 +40,7 @@ fn node_id(rng: &mut Rng) -> String {
 }
 
 fn announcement(rng: &mut Rng) -> NodeAnnouncement {
-    let Handlers { build, orchestrations, activities } = handlers(rng);
+    let Handlers { build, orchestrations, activities, pins } = handlers(rng);
     let orchestration = |(name, served): (String, ServedVersions)| NodeOrchestration {
         name,
         versions: served.exact.iter().map(ToString::to_string).collect(),
@@ -51,6 +53,7 @@ fn announcement(rng: &mut Rng) -> NodeAnnouncement {
         activities: activities.into_iter().flatten().collect(),
         orchestration_slots: 1,
         worker_slots: 0,
+        pins: pins.iter().flat_map(|pins| &pins.supported_duroxide_versions).map(PinRange::of).collect(),
     }
 }
 

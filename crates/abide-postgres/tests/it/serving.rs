@@ -30,6 +30,7 @@ fn serving(build: &str, orchestrations: &[&str], activities: &[&str]) -> Serving
         build: build.to_owned(),
         orchestrations: Some(orchestrations),
         activities: Some(activities.iter().map(|name| (*name).to_owned()).collect()),
+        pins: None,
     };
     Serving { handlers: Arc::new(handlers), takes_suspect: true }
 }
@@ -98,6 +99,7 @@ fn announcement(id: &str, orchestration: &str) -> NodeAnnouncement {
         activities: Vec::new(),
         orchestration_slots: 1,
         worker_slots: 1,
+        pins: Vec::new(),
     }
 }
 

@@ -160,6 +160,7 @@ pub(super) fn announcement() -> NodeAnnouncement {
         activities: vec!["Echo".to_owned()],
         orchestration_slots: 1,
         worker_slots: 2,
+        pins: Vec::new(),
     }
 }
 

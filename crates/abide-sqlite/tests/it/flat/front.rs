@@ -74,6 +74,7 @@ fn serving() -> Serving {
         build: "b1".to_owned(),
         orchestrations: Some(names.map(|name| (name, served.clone())).collect()),
         activities: Some(activities.collect()),
+        pins: None,
     };
     Serving { handlers: Arc::new(handlers), takes_suspect: true }
 }

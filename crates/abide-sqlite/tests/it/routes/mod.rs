@@ -20,6 +20,7 @@ fn node(build: &str, orchestrations: &[&str], activities: &[&str]) -> Serving {
             orchestrations.iter().map(|name| ((*name).to_owned(), served.clone())).collect(),
         ),
         activities: Some(activities.iter().map(|name| (*name).to_owned()).collect()),
+        pins: None,
     };
     Serving { handlers: Arc::new(handlers), takes_suspect: true }
 }

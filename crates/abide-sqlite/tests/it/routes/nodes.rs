@@ -15,6 +15,7 @@ fn announce(provider: &SqliteProvider, id: &str) {
         activities: Vec::new(),
         orchestration_slots: 1,
         worker_slots: 1,
+        pins: Vec::new(),
     };
     block_on(provider.announce_node(node)).unwrap();
 }
