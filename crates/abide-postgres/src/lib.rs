@@ -44,6 +44,7 @@ mod postgres_provider;
 mod prepare;
 mod provider;
 mod read;
+mod revoke;
 mod routes;
 mod rows;
 mod schema;

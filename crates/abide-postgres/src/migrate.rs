@@ -121,6 +121,7 @@ const SECOND: Migration = Migration {
         "block_instance",
         "hold_work",
         "retry_blocked",
+        "revoke_work",
         "listening",
         "announce_node",
         "is_finished",

@@ -80,6 +80,7 @@ statements! {
     RenewSessions = "renew_sessions",
     RenewWork = "renew_work",
     RetryBlocked = "retry_blocked",
+    RevokeWork = "revoke_work",
     ServerTime = "server_time",
     SetMessagesAside = "set_messages_aside",
     ParentsOfStarts = "parents_of_starts",

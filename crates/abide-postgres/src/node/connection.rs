@@ -52,7 +52,8 @@ pub(crate) const fn patience(sql: Sql) -> Duration {
         | Sql::ReadLeased
         | Sql::ReadBlocks
         | Sql::RemovePart
-        | Sql::RetryBlocked => MIDDLING,
+        | Sql::RetryBlocked
+        | Sql::RevokeWork => MIDDLING,
         Sql::AbandonInstances
         | Sql::AbandonWork
         | Sql::Alone
