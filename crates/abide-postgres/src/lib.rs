@@ -24,6 +24,7 @@ mod admin;
 mod blocked;
 mod bulk;
 mod connect;
+mod deletion;
 mod encode;
 mod error;
 mod hatch;

@@ -41,6 +41,7 @@ statements! {
     CountRunning = "count_running",
     CustomStatus = "custom_status",
     DeleteInstances = "delete_instances",
+    DeleteUnborn = "delete_unborn",
     EndedChildren = "ended_children",
     EndedRoots = "ended_roots",
     EnqueueMessages = "enqueue_messages",

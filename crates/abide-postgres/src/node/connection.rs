@@ -33,6 +33,7 @@ pub(crate) const fn patience(sql: Sql) -> Duration {
         | Sql::CountInstances
         | Sql::CountRunning
         | Sql::DeleteInstances
+        | Sql::DeleteUnborn
         | Sql::EndedChildren
         | Sql::EndedRoots
         | Sql::ListBlocked
