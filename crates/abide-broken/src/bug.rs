@@ -16,7 +16,8 @@ use abide_provider::{
     Enqueue, ErrorKind, ExecutionInfo, FinishedWork, HoldWork, InstanceFilter, InstanceInfo, InstanceLease,
     InstanceOverview, InstancePage, InstanceQuery, InstanceTree, Lane, LeaseInstances, LeaseWork, Node,
     NodeAnnouncement, Operation, OrchestrationItem, OrphanFilter, ProviderError, QueueDepths, Rejection,
-    RenewSessions, Retention, Start, StolenLeases, StoreError, SystemMetrics, TurnCommit, WorkLease,
+    RenewSessions, Retention, RevokeWork, RevokedWork, Start, StolenLeases, StoreError, SystemMetrics,
+    TurnCommit, WorkLease,
 };
 use async_trait::async_trait;
 
@@ -255,6 +256,10 @@ pub(crate) trait Bug: Send + Sync {
 
     async fn retry_blocked(&self, store: &Store, instance: &str) -> StoreAnswer<bool> {
         store.retry_blocked(instance).await
+    }
+
+    async fn revoke_work(&self, store: &Store, revoke: RevokeWork) -> StoreAnswer<RevokedWork> {
+        store.revoke_work(revoke).await
     }
 
     async fn read_blocks(&self, store: &Store, instance: &str) -> StoreAnswer<Vec<BlockedInstance>> {

@@ -14,8 +14,8 @@ use abide_provider::{
     FinishedWork, HoldWork, InstanceFilter, InstanceInfo, InstanceLease, InstanceOverview, InstancePage,
     InstanceQuery, InstanceTree, Lane, LeaseInstances, LeaseWork, Node, NodeAnnouncement, Operation,
     OrchestrationItem, OrphanFilter, Provider, ProviderAdmin, ProviderError, QueueDepths, RenewSessions,
-    Retention, SessionFetchConfig, Start, StolenLeases, StoreError, SystemMetrics, TagFilter, Turn,
-    TurnCommit, WorkLease,
+    Retention, RevokeWork, RevokedWork, SessionFetchConfig, Start, StolenLeases, StoreError, SystemMetrics,
+    TagFilter, Turn, TurnCommit, WorkLease,
 };
 use async_trait::async_trait;
 
@@ -289,6 +289,10 @@ impl Provider for Broken {
 
     async fn retry_blocked(&self, instance: &str) -> StoreAnswer<bool> {
         self.bug().retry_blocked(&self.store, instance).await
+    }
+
+    async fn revoke_work(&self, revoke: RevokeWork) -> StoreAnswer<RevokedWork> {
+        self.bug().revoke_work(&self.store, revoke).await
     }
 
     async fn read_blocks(&self, instance: &str) -> StoreAnswer<Vec<BlockedInstance>> {

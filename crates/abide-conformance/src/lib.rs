@@ -110,6 +110,8 @@ areas! {
     fused_steps;
     /// Which try of its step an activity is.
     step_tries;
+    /// Activities of an execution are taken back together, in parts.
+    revoked_executions;
     /// A lease call that finds nothing waits in the store, and is served when there is something.
     parking;
     /// When something becomes leasable by the passing of time alone.

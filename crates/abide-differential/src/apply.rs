@@ -8,7 +8,7 @@ use abide_model::WorkItem;
 use abide_provider::{
     Authority, BlockInstance, Enqueue, FinishedWork, HoldWork, InstanceLease, InstanceOverview, InstancePage,
     Lane, LeaseInstances, LeaseWork, OrchestrationItem, Provider, ProviderError, RenewSessions, RequestKey,
-    StoreError, TurnCommit, WorkLease,
+    RevokeWork, StolenBecause, StoreError, TurnCommit, WorkLease,
 };
 
 use crate::numbering::Numbering;
@@ -225,6 +225,13 @@ impl Caller<'_> {
             BlockOp::Hold { token, detail, build } => {
                 let token = self.world.token(self.side, &token);
                 Answer::of(self.provider.hold_work(HoldWork { token, detail, build }).await)
+            }
+            BlockOp::Revoke { token, execution_id, limit, status } => {
+                let token = self.world.token(self.side, &token);
+                let ended = |status| StolenBecause::OrchestrationEnded { status };
+                let because = status.map_or(StolenBecause::Dropped, ended);
+                let revoke = RevokeWork { token, execution_id, limit, because };
+                Answer::of(self.provider.revoke_work(revoke).await)
             }
             BlockOp::Retry { instance } => Answer::of(self.provider.retry_blocked(&instance).await),
             BlockOp::Read { instance } => Answer::of(self.provider.read_blocks(&instance).await),

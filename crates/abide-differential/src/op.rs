@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use abide_model::{Event, WorkItem};
+use abide_model::{Event, ExecutionStatus, WorkItem};
 use abide_provider::{
     BlockKind, Consumed, DispatcherCapabilityFilter, Lane, NodeAnnouncement, Position, Serving,
     SessionFetchConfig, TagFilter, Turn,
@@ -142,6 +142,13 @@ pub(crate) enum BlockOp {
         token: Token,
         detail: String,
         build: String,
+    },
+    /// The lease stays, so this is none of the steps that end one.
+    Revoke {
+        token: Token,
+        execution_id: u64,
+        limit: u32,
+        status: Option<ExecutionStatus>,
     },
     Retry {
         instance: String,

@@ -12,8 +12,8 @@ use abide_provider::{
     Abilities, Authority, BlockInstance, BlockedInstance, Changes, Committed, Consumed,
     DispatcherCapabilityFilter, Enqueue, ExecutionMetadata, FinishedWork, HoldWork, InstanceLease,
     InstanceOverview, Lane, LeaseInstances, LeaseWork, Node, NodeAnnouncement, Operation, OrchestrationItem,
-    Provider, ProviderAdmin, ProviderError, RenewSessions, SessionFetchConfig, Start, StolenLeases,
-    StoreError, TagFilter, Turn, TurnCommit, WorkLease,
+    Provider, ProviderAdmin, ProviderError, RenewSessions, RevokeWork, RevokedWork, SessionFetchConfig,
+    Start, StolenLeases, StoreError, TagFilter, Turn, TurnCommit, WorkLease,
 };
 use async_trait::async_trait;
 
@@ -337,6 +337,11 @@ impl Provider for InMemoryProvider {
 
     async fn retry_blocked(&self, instance: &str) -> Result<bool, StoreError> {
         Ok(self.change(|state, now| state.retry_blocked(instance, now)))
+    }
+
+    async fn revoke_work(&self, revoke: RevokeWork) -> Result<RevokedWork, StoreError> {
+        self.change(|state, now| state.revoke_work(&revoke, now))
+            .map_err(|refusal| refusal.of(Operation::RevokeWork))
     }
 
     async fn read_blocks(&self, instance: &str) -> Result<Vec<BlockedInstance>, StoreError> {

@@ -217,17 +217,19 @@ impl State {
         now: Timestamp,
         is_meant: impl Fn(&Work) -> bool,
     ) {
-        let News { stolen, .. } = &mut self.news;
-        self.work.retain(|_, work| {
-            let is_kept = !is_meant(work);
-            if let Some(lease) = &work.lease
-                && lease.is_valid(now)
-                && !is_kept
-            {
-                stolen.push(StolenLease { token: lease.token.clone(), because: because.clone() });
+        let meant = self.work.iter().filter(|(_, work)| is_meant(work));
+        let doomed = meant.map(|(number, _)| *number).collect();
+        self.steal_numbered(because, now, &doomed);
+    }
+
+    /// The same, by number.
+    pub(crate) fn steal_numbered(&mut self, because: &StolenBecause, now: Timestamp, doomed: &BTreeSet<u64>) {
+        for number in doomed {
+            let Some(work) = self.work.remove(number) else { continue };
+            if let Some(lease) = work.lease.filter(|lease| lease.is_valid(now)) {
+                self.news.stolen.push(StolenLease { token: lease.token, because: because.clone() });
             }
-            is_kept
-        });
+        }
     }
 
     /// Draws a token that no lease has.

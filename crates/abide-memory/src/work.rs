@@ -1,8 +1,10 @@
 //! Enqueueing work, and finishing it.
 
+use std::collections::BTreeSet;
+
 use abide_model::{StepTry, Timestamp, WorkItem};
-use abide_provider::FinishedWork;
 use abide_provider::rows::{MessageRow, WorkRow};
+use abide_provider::{FinishedWork, RevokeWork, RevokedWork};
 
 use crate::refusal::Refusal;
 use crate::state::{State, Work};
@@ -55,6 +57,26 @@ impl State {
     pub(crate) fn remove_finished(&mut self, number: u64, now: Timestamp) {
         self.use_session_of(number, now);
         self.work.remove(&number);
+    }
+
+    /// Takes back work of one execution of a leased instance, in the order of its events.
+    pub(crate) fn revoke_work(
+        &mut self,
+        revoke: &RevokeWork,
+        now: Timestamp,
+    ) -> Result<RevokedWork, Refusal> {
+        let name = self.leased_with(&revoke.token, now)?;
+        let is_meant =
+            |work: &Work| work.activity.instance == name && work.activity.execution_id == revoke.execution_id;
+        let meant = self.work.iter().filter(|(_, work)| is_meant(work));
+        let mut found: Vec<(u64, u64)> =
+            meant.map(|(number, work)| (work.activity.activity_id, *number)).collect();
+        found.sort_unstable();
+        let most = usize::try_from(revoke.at_most()).unwrap_or(usize::MAX);
+        let more = found.len() >= most;
+        let doomed: BTreeSet<u64> = found.into_iter().take(most).map(|(_, number)| number).collect();
+        self.steal_numbered(&revoke.because, now, &doomed);
+        Ok(RevokedWork { count: u32::try_from(doomed.len()).unwrap_or(u32::MAX), more })
     }
 
     /// Sends a completion to whoever waits for it.

@@ -11,11 +11,7 @@ CREATE FUNCTION abide.erase(
 DECLARE
     v_work bigint[] := ARRAY(SELECT w.no FROM abide.work AS w WHERE w.mailbox = ANY (p_mailboxes) ORDER BY w.no + 0 FOR UPDATE);
     v_sessions text[];
-    v_unborn bigint[];
-    v_cradles bigint[];    -- the mailboxes of the unborn
-    v_void bigint[];       -- those among them whose lease was to bring one to life
-    v_count bigint;
-    v_settled record;
+    v_dropped record;
     v_small bigint[];      -- those that this call removes with all they have
 BEGIN
     SELECT g.stolen, g.because, g.sessions INTO stolen, because, v_sessions
@@ -45,36 +41,7 @@ BEGIN
     DELETE FROM abide.instance WHERE no = ANY (p_mailboxes);
     DELETE FROM abide.dead_letter WHERE instance = ANY (p_ids);
 
-    SELECT coalesce(array_agg(u.no), '{}'), coalesce(array_agg(DISTINCT u.mailbox), '{}') INTO v_unborn, v_cradles
-    FROM abide.unborn(p_ids) AS u;
-    IF cardinality(v_unborn) = 0 THEN
-        RETURN;
-    END IF;
-    -- A turn that was to bring a child to life is not to be committed.
-    v_void := ARRAY(SELECT b.no FROM abide.mailbox AS b
-                    WHERE b.no = ANY (v_cradles) AND b.execution = 0 AND b.leased_until > p_now
-                      AND (SELECT true FROM abide.message AS m WHERE m.no = ANY (v_unborn) AND m.mailbox = b.no
-                                  AND (m.place <= b.batch_to OR m.place = b.batch_first) ORDER BY m.no LIMIT 1));
-    DELETE FROM abide.message WHERE no = ANY (v_unborn);
-    items := items + cardinality(v_unborn);
-    -- What only an instance can have asked for was kept because the child would start, and so was what
-    -- blocked it.
-    DELETE FROM abide.block AS k WHERE k.mailbox = ANY (v_cradles)
-        AND (SELECT b.execution FROM abide.mailbox AS b WHERE b.no = k.mailbox) = 0
-        AND (SELECT true FROM abide.message AS s WHERE s.mailbox = k.mailbox AND s.class IN (1, 2) ORDER BY s.place LIMIT 1) IS NULL;
-    WITH cradle AS MATERIALIZED (
-        SELECT b.no FROM abide.mailbox AS b WHERE b.no = ANY (v_cradles) AND b.execution = 0
-            AND (SELECT true FROM abide.message AS s WHERE s.mailbox = b.no AND s.class IN (1, 2) ORDER BY s.place LIMIT 1) IS NULL
-    ), visible AS (
-        DELETE FROM abide.message AS m USING cradle AS c
-        WHERE m.mailbox = ANY (ARRAY[c.no]) AND m.place IS NOT NULL AND m.class IN (3, 4, 6) RETURNING 1
-    ), hidden AS (
-        DELETE FROM abide.message AS m USING cradle AS c
-        WHERE m.mailbox = ANY (ARRAY[c.no]) AND m.visible_at IS NOT NULL AND m.class IN (3, 4, 6) RETURNING 1
-    )
-    SELECT (SELECT count(*) FROM visible) + (SELECT count(*) FROM hidden) INTO v_count;
-    items := items + v_count;
-    UPDATE abide.mailbox SET lease = NULL, leased_until = NULL, batch_to = NULL, batch_first = NULL WHERE no = ANY (v_void);
-    v_settled := abide.settle(v_cradles, NULL, p_now);
-    wakes := v_settled.wakes;    due_at := v_settled.due_at;
+    v_dropped := abide.drop_unborn(ARRAY(SELECT u.no FROM abide.unborn(p_ids) AS u), p_now);
+    items := items + v_dropped.items;
+    wakes := v_dropped.wakes;    due_at := v_dropped.due_at;
 END $$;

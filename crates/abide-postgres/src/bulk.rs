@@ -24,16 +24,18 @@ const PAGE: i64 = 1_024;
 pub(crate) enum Scope {
     Set { force: bool },
     Tree { force: bool },
+    Leaves { force: bool },
     Roots { before: Option<u64> },
     Orphans { ends: Vec<ExecutionStatus>, before: Option<u64> },
 }
 
 impl Scope {
     /// The values behind the names.
-    fn values(&self) -> (&'static str, bool, Option<Vec<&'static str>>, Option<i64>) {
+    pub(crate) fn values(&self) -> (&'static str, bool, Option<Vec<&'static str>>, Option<i64>) {
         match self {
             Self::Set { force } => ("set", *force, None, None),
             Self::Tree { force } => ("tree", *force, None, None),
+            Self::Leaves { force } => ("leaves", *force, None, None),
             Self::Roots { before } => ("roots", false, None, before.map(column)),
             Self::Orphans { ends, before } => {
                 let ends = ends.iter().map(|end| end.as_str()).collect();
@@ -135,44 +137,12 @@ impl Search {
 }
 
 impl PostgresProvider {
-    /// Deletes what the scope says; `None` if it was not meant.
-    pub(crate) async fn delete(
+    /// What a deletion deleted. The rows that are held for it are counted, and then given free.
+    pub(crate) async fn count(
         &self,
         operation: Operation,
-        ids: &[String],
-        scope: &Scope,
-    ) -> Result<Option<DeleteInstanceResult>, StoreError> {
-        let names: Vec<String> = ids.iter().map(|id| spelt(id)).collect();
-        let (word, force, ends, before) = scope.values();
-        let rows = i64::from(self.shared.settings.removal_rows);
-        let values: Values = vec![
-            Box::new(names),
-            Box::new(word),
-            Box::new(force),
-            Box::new(ends),
-            Box::new(before),
-            Box::new(rows),
-        ];
-        let row = self.one_row(operation, Sql::DeleteInstances, values).await?;
-        let text = |column: &str| row.get::<_, Option<String>>(column).map(unspell).unwrap_or_default();
-        let first = || ids.first().cloned().unwrap_or_default();
-        let refusal = match row.get::<_, &str>("outcome") {
-            "ok" => {
-                self.tell_of_deletion(&row);
-                return self.count(operation, &row).await.map(Some);
-            }
-            "spared" => return Ok(None),
-            "unknown" if matches!(scope, Scope::Roots { .. } | Scope::Orphans { .. }) => return Ok(None),
-            "unknown" => AdminRefusal::not_found(first()),
-            "child" => AdminRefusal::IsChild { instance: first() },
-            "running" => AdminRefusal::Running { instance: text("culprit") },
-            _ => AdminRefusal::ChildLeftBehind { parent: text("culprit"), child: text("child") },
-        };
-        Err(refusal.store_error(operation))
-    }
-
-    /// What a deletion deleted. The rows that are held for it are counted, and then given free.
-    async fn count(&self, operation: Operation, row: &Row) -> Result<DeleteInstanceResult, StoreError> {
+        row: &Row,
+    ) -> Result<DeleteInstanceResult, StoreError> {
         let mut result = deleted(row);
         let held: Vec<i64> = row.get("held");
         if !held.is_empty() {
@@ -185,7 +155,7 @@ impl PostgresProvider {
         Ok(result)
     }
 
-    fn tell_of_deletion(&self, row: &Row) {
+    pub(crate) fn tell_of_deletion(&self, row: &Row) {
         // What was kept for children that were not yet born may be leasable in other ways now.
         let mut news = News::of_instances(row.get("wakes"), row.get("due_at"));
         news.set_stolen(&row.get::<_, Vec<String>>("stolen"), &row.get::<_, Vec<String>>("because"));
@@ -333,7 +303,7 @@ fn uncounted(mut error: StoreError) -> StoreError {
 }
 
 /// An error behind parts that are done: what is done stays done.
-fn half_way(error: StoreError, done: u64, what: &str) -> StoreError {
+pub(crate) fn half_way(error: StoreError, done: u64, what: &str) -> StoreError {
     if done == 0 {
         return error;
     }

@@ -13,8 +13,8 @@ use abide_provider::{
     DispatcherCapabilityFilter, Enqueue, ExecutionMetadata, FinishedWork, HoldWork, InstanceLease,
     InstanceOverview, Lane, LeaseInstances, LeaseWork, Node, NodeAnnouncement, OVERVIEW_COUNT,
     OVERVIEW_OUTPUT, OVERVIEW_ROWS, Operation, OrchestrationItem, Provider, ProviderAdmin, ProviderError,
-    Rejection, RenewSessions, SessionFetchConfig, Start, StolenLeases, StoreError, TagFilter, Turn,
-    TurnCommit, WorkLease,
+    Rejection, RenewSessions, RevokeWork, RevokedWork, SessionFetchConfig, Start, StolenLeases, StoreError,
+    TagFilter, Turn, TurnCommit, WorkLease,
 };
 use async_trait::async_trait;
 use tokio_postgres::Row;
@@ -412,6 +412,10 @@ impl Provider for PostgresProvider {
 
     async fn retry_blocked(&self, instance: &str) -> Result<bool, StoreError> {
         self.retry(instance).await
+    }
+
+    async fn revoke_work(&self, revoke: RevokeWork) -> Result<RevokedWork, StoreError> {
+        self.revoke(revoke).await
     }
 
     async fn read_blocks(&self, instance: &str) -> Result<Vec<BlockedInstance>, StoreError> {

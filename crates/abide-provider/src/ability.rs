@@ -54,6 +54,9 @@ pub enum Ability {
     /// Work keeps which [try](abide_model::StepTry) of its step it is, and a lease tells it. Otherwise each
     /// retry of an activity is a step of its own, with its own idempotency key.
     StepTries,
+    /// [`Provider::revoke_work`](crate::Provider::revoke_work) takes back the activities of an execution,
+    /// whatever their ids are. Otherwise a commit must name each id that may be one.
+    RevokedExecutions,
 }
 
 impl Ability {
@@ -77,6 +80,7 @@ impl Ability {
             Self::Nodes => 1 << 15,
             Self::Overviews => 1 << 16,
             Self::StepTries => 1 << 17,
+            Self::RevokedExecutions => 1 << 18,
         }
     }
 }
@@ -109,7 +113,8 @@ impl Abilities {
         .with(Ability::Blocking)
         .with(Ability::Nodes)
         .with(Ability::Overviews)
-        .with(Ability::StepTries);
+        .with(Ability::StepTries)
+        .with(Ability::RevokedExecutions);
 
     /// The same, with one more.
     #[must_use]

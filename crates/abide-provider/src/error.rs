@@ -160,6 +160,7 @@ operations! {
     BlockInstance = "block_instance",
     HoldWork = "hold_work",
     RetryBlocked = "retry_blocked",
+    RevokeWork = "revoke_work",
     ReadBlocks = "read_blocks",
     ReadOverview = "read_overview",
     AnnounceNode = "announce_node",

@@ -83,6 +83,6 @@ pub use serving::{
 pub use turn::{AppendConflict, Authority, Committed, Consumed, PRUNE_BATCH, Position, Turn, TurnCommit};
 pub use unserved::{HandlerKind, Unserved, UnservedReason};
 pub use work::{
-    Changes, Enqueue, FinishedWork, Lane, LeaseWork, RenewSessions, RequestKey, Start, StolenBecause,
-    StolenLease, StolenLeases, WorkLease,
+    Changes, Enqueue, FinishedWork, Lane, LeaseWork, REVOKE_BATCH, RenewSessions, RequestKey, RevokeWork,
+    RevokedWork, Start, StolenBecause, StolenLease, StolenLeases, WorkLease,
 };

@@ -25,7 +25,8 @@ use crate::{
     Abilities, BlockInstance, BlockedInstance, Changes, Committed, DispatcherCapabilityFilter, Enqueue,
     ExecutionMetadata, FinishedWork, HoldWork, InstanceLease, InstanceOverview, Lane, LeaseInstances,
     LeaseWork, Node, NodeAnnouncement, OrchestrationItem, ProviderAdmin, ProviderError, RenewSessions,
-    SessionFetchConfig, Start, StolenLeases, StoreError, TagFilter, TurnCommit, WorkLease, provider_defaults,
+    RevokeWork, RevokedWork, SessionFetchConfig, Start, StolenLeases, StoreError, TagFilter, TurnCommit,
+    WorkLease, provider_defaults,
 };
 
 /// A store of histories and queues.
@@ -326,6 +327,17 @@ pub trait Provider: Any + Send + Sync {
     async fn retry_blocked(&self, instance: &str) -> Result<bool, StoreError> {
         let _ = instance;
         Ok(false)
+    }
+
+    /// Takes back queued activities of one execution, in the order of their events, and tells the holders of
+    /// leases on them. The lease on the instance must be valid and stays so. One call takes back at most
+    /// [`REVOKE_BATCH`](crate::REVOKE_BATCH) activities: the caller repeats it while there are
+    /// [more](crate::RevokedWork::more).
+    ///
+    /// The default cannot find them, and takes nothing back.
+    async fn revoke_work(&self, revoke: RevokeWork) -> Result<RevokedWork, StoreError> {
+        drop(revoke);
+        Ok(RevokedWork::default())
     }
 
     /// What blocks an instance: the instance itself first, then its held activities in the order of their events.

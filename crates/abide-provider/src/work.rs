@@ -113,6 +113,40 @@ impl fmt::Debug for RequestKey {
     }
 }
 
+/// One call of [`revoke_work`](crate::Provider::revoke_work) takes back at most this many activities.
+pub const REVOKE_BATCH: u32 = 256;
+
+/// Takes back queued activities of one execution, under the lease on its instance.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RevokeWork {
+    /// The token of the lease on the instance. The call does not end the lease.
+    pub token: String,
+    /// The execution whose activities are taken back.
+    pub execution_id: u64,
+    /// At most this many; a store takes back at most [`REVOKE_BATCH`] in one call.
+    pub limit: u32,
+    /// What the holders of leases on these activities are told.
+    pub because: StolenBecause,
+}
+
+impl RevokeWork {
+    /// How many activities this call may take back.
+    #[must_use]
+    pub const fn at_most(&self) -> u32 {
+        if self.limit < REVOKE_BATCH { self.limit } else { REVOKE_BATCH }
+    }
+}
+
+/// What one call of [`revoke_work`](crate::Provider::revoke_work) did.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RevokedWork {
+    /// How many activities were taken back.
+    pub count: u32,
+    /// Whether activities of the execution may be left, because as many as allowed were found: the call is to
+    /// be repeated.
+    pub more: bool,
+}
+
 /// A lease on an activity that was taken away.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StolenLease {

@@ -11,8 +11,8 @@ use abide_provider::{
     Abilities, Authority, BlockInstance, BlockedInstance, Changes, CommitRows, Committed, Consumed,
     DispatcherCapabilityFilter, Enqueue, ExecutionMetadata, FinishedWork, HoldWork, InstanceLease,
     InstanceOverview, Lane, LeaseInstances, LeaseWork, NewListener, Node, NodeAnnouncement, Operation,
-    OrchestrationItem, Provider, ProviderAdmin, ProviderError, Rejection, RenewSessions, SessionFetchConfig,
-    Start, StolenLeases, StoreError, TagFilter, Turn, TurnCommit, WorkLease,
+    OrchestrationItem, Provider, ProviderAdmin, ProviderError, Rejection, RenewSessions, RevokeWork,
+    RevokedWork, SessionFetchConfig, Start, StolenLeases, StoreError, TagFilter, Turn, TurnCommit, WorkLease,
 };
 use async_trait::async_trait;
 
@@ -410,6 +410,11 @@ impl Provider for SqliteProvider {
         let id = instance.to_owned();
         let kind = Kind::write(Operation::RetryBlocked, Phase::Commit);
         self.run(job(kind, move |tx| tx.retry_blocked(&id))).await
+    }
+
+    async fn revoke_work(&self, revoke: RevokeWork) -> Result<RevokedWork, StoreError> {
+        let kind = Kind::write(Operation::RevokeWork, Phase::Commit);
+        self.run(job(kind, move |tx| tx.revoke_execution(&revoke))).await
     }
 
     async fn read_blocks(&self, instance: &str) -> Result<Vec<BlockedInstance>, StoreError> {

@@ -105,6 +105,7 @@ statements! {
     LeaseOfWork = "lease_of_work",
     NextWorkDue = "next_work_due",
     RevokeWork = "revoke_work",
+    RevokeExecution = "revoke_execution",
     WorkOfExecutions = "work_of_executions",
     BuryWork = "bury_work",
     DeleteWork = "delete_work",

@@ -13,8 +13,8 @@ use durable::providers::{
     Abilities, BlockInstance, BlockedInstance, Changes, Committed, DispatcherCapabilityFilter, Enqueue,
     ExecutionMetadata, FinishedWork, HoldWork, InstanceLease, InstanceOverview, KvEntry, Lane,
     LeaseInstances, LeaseWork, Node, NodeAnnouncement, OrchestrationItem, Provider, ProviderAdmin,
-    ProviderError, RenewSessions, SessionFetchConfig, Start, StolenLeases, StoreError, TagFilter, TurnCommit,
-    WorkItem, WorkLease,
+    ProviderError, RenewSessions, RevokeWork, RevokedWork, SessionFetchConfig, Start, StolenLeases,
+    StoreError, TagFilter, TurnCommit, WorkItem, WorkLease,
 };
 use durable::seams::Timestamp;
 use durable::{Event, OrchestrationStatus, ScheduledActivityIdentifier, SystemStats};
@@ -294,6 +294,10 @@ impl Provider for CountedStore {
 
     async fn retry_blocked(&self, instance: &str) -> Result<bool, StoreError> {
         self.inner.retry_blocked(instance).await
+    }
+
+    async fn revoke_work(&self, revoke: RevokeWork) -> Result<RevokedWork, StoreError> {
+        self.inner.revoke_work(revoke).await
     }
 
     async fn read_blocks(&self, instance: &str) -> Result<Vec<BlockedInstance>, StoreError> {

@@ -14,6 +14,7 @@ mod odd_mail;
 mod overviews;
 mod provided;
 mod prune;
+mod revoking;
 mod sessions;
 mod starts;
 mod status;
@@ -54,6 +55,7 @@ pub fn all() -> Vec<&'static Planted> {
         waiting::BUGS,
         changes::BUGS,
         blocks::BUGS,
+        revoking::BUGS,
         overviews::BUGS,
     ];
     subjects.into_iter().flatten().collect()

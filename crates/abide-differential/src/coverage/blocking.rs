@@ -141,6 +141,7 @@ impl Coverage {
                 );
                 self.note("a hold without a lease was refused", scene.is_refused_as("LeaseLost"));
             }
+            BlockOp::Revoke { limit, .. } => self.revoked(*limit, scene),
             BlockOp::Retry { instance } => {
                 let was_held = before.work.values().any(|work| work.is_held && work.instance == *instance);
                 self.note("held work is tried again", was_held);
@@ -166,5 +167,24 @@ impl Coverage {
             }
             BlockOp::Announce { .. } | BlockOp::Forget { .. } => {}
         }
+    }
+
+    fn revoked(&mut self, limit: u32, scene: Scene<'_>) {
+        let Scene { before, after, .. } = scene;
+        let gone = || before.work.iter().filter(|(number, _)| !after.work.contains_key(number));
+        self.note("work of an execution was taken back", gone().count() > 1);
+        let is_leased = |work: &WorkDump| work.leased_until.is_some();
+        self.note("leased work of an execution was taken back", gone().any(|(_, work)| is_leased(work)));
+        let of_session = |work: &WorkDump| work.session.is_some();
+        self.note(
+            "work of a session was taken back with its execution",
+            gone().any(|(_, work)| of_session(work)),
+        );
+        let stays = |work: &WorkDump| gone().any(|(_, gone)| gone.instance == work.instance);
+        self.note(
+            "some work of an execution was left for the next call",
+            limit > 0 && after.work.values().any(stays),
+        );
+        self.note("taking work back without a lease was refused", scene.is_refused_as("LeaseLost"));
     }
 }

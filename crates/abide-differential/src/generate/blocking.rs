@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use abide_model::ExecutionStatus;
 use abide_provider::{
     BlockKind, Handlers, Lane, MAX_BLOCK_DETAIL, NodeAnnouncement, NodeOrchestration, PinRange,
     ServedVersions, Serving,
@@ -81,6 +82,15 @@ pub(super) fn block(rng: &mut Rng, world: &World) -> BlockOp {
 pub(super) fn hold(rng: &mut Rng, world: &World) -> BlockOp {
     let token = world.pick_token(rng, Lane::Work);
     BlockOp::Hold { token, detail: detail(rng), build: alphabet::build(rng) }
+}
+
+pub(super) fn revoke(rng: &mut Rng, world: &World) -> BlockOp {
+    BlockOp::Revoke {
+        token: world.pick_token(rng, Lane::Instances),
+        execution_id: 1 + rng.below(3),
+        limit: *rng.pick(&[0, 1, 2, 256, 1_000]),
+        status: rng.maybe(50, |_| ExecutionStatus::Failed),
+    }
 }
 
 pub(super) fn look(rng: &mut Rng, world: &World) -> BlockOp {

@@ -47,6 +47,7 @@ enum Kind {
     Session,
     Block,
     Hold,
+    Revoke,
     LookAtBlocks,
     Read,
     NextDue,
@@ -152,7 +153,7 @@ const KINDS_OF_DAMAGE: [(u64, Kind); 10] = [
 ];
 
 /// The same for sequences about nodes that serve and refuse.
-const KINDS_OF_BLOCKS: [(u64, Kind); 23] = [
+const KINDS_OF_BLOCKS: [(u64, Kind); 24] = [
     (16, Kind::Advance),
     (8, Kind::Start),
     (12, Kind::Enqueue),
@@ -168,6 +169,7 @@ const KINDS_OF_BLOCKS: [(u64, Kind); 23] = [
     (4, Kind::AbandonWork),
     (24, Kind::Block),
     (14, Kind::Hold),
+    (6, Kind::Revoke),
     (18, Kind::LookAtBlocks),
     (2, Kind::Read),
     (6, Kind::NextDue),
@@ -211,6 +213,7 @@ pub(crate) fn step(number: u64, habits: Habits, world: &World) -> Op {
         Kind::Session => Op::Session(session(rng, world)),
         Kind::Block => Op::Block(blocking::block(rng, world)),
         Kind::Hold => Op::Block(blocking::hold(rng, world)),
+        Kind::Revoke => Op::Block(blocking::revoke(rng, world)),
         Kind::LookAtBlocks => Op::Block(blocking::look(rng, world)),
         Kind::Read => Op::Read(reads::read(rng, world)),
         Kind::NextDue => Op::Read(reads::next_due(rng)),
@@ -245,9 +248,10 @@ fn sensible(kind: Kind, rng: &mut Rng, world: &World) -> Kind {
     let needs_work =
         matches!(kind, Kind::FinishWork | Kind::Fuse | Kind::RenewWork | Kind::AbandonWork | Kind::Hold)
             && !holds_work;
-    let needs_instance =
-        matches!(kind, Kind::Commit | Kind::RenewInstance | Kind::AbandonInstance | Kind::Block)
-            && !holds_instance;
+    let needs_instance = matches!(
+        kind,
+        Kind::Commit | Kind::RenewInstance | Kind::AbandonInstance | Kind::Block | Kind::Revoke
+    ) && !holds_instance;
     if needs_work && has_work {
         Kind::LeaseWork
     } else if needs_work || (matches!(kind, Kind::LeaseWork) && !has_work) {

@@ -33,6 +33,7 @@ pub(crate) const fn patience(sql: Sql) -> Duration {
         | Sql::CountInstances
         | Sql::CountRunning
         | Sql::DeleteInstances
+        | Sql::DeleteUnborn
         | Sql::EndedChildren
         | Sql::EndedRoots
         | Sql::ListBlocked
@@ -52,7 +53,8 @@ pub(crate) const fn patience(sql: Sql) -> Duration {
         | Sql::ReadLeased
         | Sql::ReadBlocks
         | Sql::RemovePart
-        | Sql::RetryBlocked => MIDDLING,
+        | Sql::RetryBlocked
+        | Sql::RevokeWork => MIDDLING,
         Sql::AbandonInstances
         | Sql::AbandonWork
         | Sql::Alone

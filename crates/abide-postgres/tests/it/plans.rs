@@ -26,6 +26,7 @@ const MAY_SCAN: &[(&str, &str)] = &[
 
 /// Statements that random calls do not send.
 const NOT_SENT: &[(&str, &str)] = &[
+    ("delete_unborn", "sent for trees that are too large for random calls; `removal.rs` has one"),
     ("alone", "only when the connection for notices is there, and now and then by a node that is not alone"),
     ("lost_work", "only after the connection for notices was lost"),
     ("table_sizes", "for people"),

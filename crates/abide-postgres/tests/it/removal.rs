@@ -1,7 +1,9 @@
 //! Deleting instances that have much: gone at once, removed in parts, by whichever node is there.
 
 use abide_provider::{Provider as _, ProviderAdmin as _};
+use futures::channel::oneshot;
 use futures::executor::block_on;
+use futures::future::{Either, select};
 
 use crate::support::database::{Database, wait_until};
 use crate::support::items::start;
@@ -93,4 +95,102 @@ fn rows_that_nobody_counted_stay_for_a_while() {
     database.run("UPDATE abide.tombstone SET held_until = abide.now()");
     assert_eq!(database.number("SELECT coalesce(abide.remove_part(10), -1)"), 0);
     assert_eq!(dead_rows(&database), rows - 10);
+}
+
+/// A finished instance with so many finished children, an execution and a turn of two events each.
+fn put_tree(database: &Database, children: u64) {
+    database.run(&format!(
+        "INSERT INTO abide.instance (no, id, name, status, created_at, completed_at, has_past, parent)
+             SELECT 1000000 + i, CASE i WHEN 0 THEN 'root' ELSE 'child ' || i END, 'Order', 'Completed', i, 1, false,
+                    CASE WHEN i > 0 THEN 'root' END
+             FROM generate_series(0, {children}) AS i;
+         INSERT INTO abide.mailbox (no, id, execution, last_event, status)
+             SELECT i.no, i.id, 1, 2, 'Completed' FROM abide.instance AS i WHERE i.no >= 1000000;
+         INSERT INTO abide.execution (mailbox, no, status, started_at, completed_at)
+             SELECT i.no, 1, 'Completed', 1, 1 FROM abide.instance AS i WHERE i.no >= 1000000;
+         INSERT INTO abide.turn (mailbox, execution, first_event, last_event, length, events)
+             SELECT i.no, 1, 1, 2, 2, '[]' FROM abide.instance AS i WHERE i.no >= 1000000;
+         ANALYZE abide.instance; ANALYZE abide.mailbox; ANALYZE abide.execution; ANALYZE abide.turn;"
+    ));
+}
+
+fn instances(database: &Database) -> i64 {
+    database.number("SELECT count(*) FROM abide.instance")
+}
+
+#[test]
+fn a_large_tree_is_deleted_from_its_leaves_up_in_parts() {
+    const CHILDREN: u64 = 20_000;
+    let Some(database) = Database::new() else { return };
+    let store = block_on(database.builder().open()).unwrap();
+    put_tree(&database, CHILDREN);
+
+    let deleted = block_on(store.delete_instance("root", false)).unwrap();
+
+    assert_eq!((deleted.instances_deleted, deleted.executions_deleted), (CHILDREN + 1, CHILDREN + 1));
+    assert_eq!((deleted.events_deleted, deleted.queue_messages_deleted), (2 * (CHILDREN + 1), 0));
+    assert_eq!((instances(&database), dead_rows(&database)), (0, 0));
+    let sent = store.statements_sent();
+    let parts = sent.iter().find(|(name, _)| *name == "delete_instances").map(|(_, sent)| *sent);
+    assert!(parts >= Some(CHILDREN / 256), "{CHILDREN} children went in {parts:?} transactions");
+}
+
+#[test]
+fn a_large_tree_of_which_something_runs_stays_as_it_is() {
+    let Some(database) = Database::new() else { return };
+    let store = block_on(database.builder().open()).unwrap();
+    put_tree(&database, 2_000);
+    database.run("UPDATE abide.instance SET status = 'Running' WHERE id = 'child 7'");
+    let refused = block_on(store.delete_instance("root", false)).unwrap_err();
+    assert!(refused.message.contains("child 7"), "{refused:?}");
+    assert_eq!(instances(&database), 2_001);
+    let forced = block_on(store.delete_instance("root", true)).unwrap();
+    assert_eq!((forced.instances_deleted, instances(&database)), (2_001, 0));
+}
+
+#[test]
+fn a_deletion_that_is_given_up_half_way_is_repeated() {
+    const CHILDREN: u64 = 5_000;
+    let Some(database) = Database::new() else { return };
+    let store = block_on(database.builder().open()).unwrap();
+    put_tree(&database, CHILDREN);
+    let all = instances(&database);
+    let (some_are_gone, half_way) = oneshot::channel();
+    let first = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            wait_until(|| instances(&database) < all);
+            some_are_gone.send(())
+        });
+        match block_on(select(store.delete_instance("root", false), half_way)) {
+            Either::Left(_) => panic!("{CHILDREN} children were deleted at once"),
+            Either::Right(_) => instances(&database),
+        }
+    });
+    assert!(first < all);
+    assert!(block_on(store.get_instance_info("root")).is_ok(), "the root goes last");
+    block_on(store.delete_instance("root", false)).unwrap();
+    assert_eq!((instances(&database), dead_rows(&database)), (0, 0));
+}
+
+#[test]
+fn many_children_that_are_not_yet_born_go_in_parts() {
+    const UNBORN: u64 = 2_000;
+    let Some(database) = Database::new() else { return };
+    let store = block_on(database.builder().open()).unwrap();
+    put_tree(&database, 1);
+    database.run(&format!(
+        "INSERT INTO abide.instance (no, id, name, status, created_at)
+             SELECT 2000000 + i, 'unborn ' || i, '', '', 0 FROM generate_series(1, {UNBORN}) AS i;
+         INSERT INTO abide.mailbox (no, id, execution, last_event, status)
+             SELECT i.no, i.id, 0, 0, '' FROM abide.instance AS i WHERE i.no >= 2000000;
+         INSERT INTO abide.message (mailbox, class, item, parent)
+             SELECT i.no, 1, '{{}}', 'root' FROM abide.instance AS i WHERE i.no >= 2000000;
+         ANALYZE abide.message; ANALYZE abide.mailbox; ANALYZE abide.instance;"
+    ));
+    let deleted = block_on(store.delete_instance("root", true)).unwrap();
+    assert_eq!((deleted.instances_deleted, deleted.queue_messages_deleted), (2, UNBORN));
+    assert_eq!(database.number("SELECT count(*) FROM abide.message"), 0);
+    let sent = store.statements_sent();
+    let parts = sent.iter().find(|(name, _)| *name == "delete_unborn").map(|(_, sent)| *sent);
+    assert!(parts >= Some(UNBORN / 256), "{UNBORN} starts went in {parts:?} transactions");
 }

@@ -21,8 +21,8 @@ use abide_provider::{
     Abilities, Ability, BlockInstance, BlockedInstance, Changes, Committed, DispatcherCapabilityFilter,
     Enqueue, ExecutionMetadata, FinishedWork, HoldWork, InstanceLease, InstanceOverview, Lane,
     LeaseInstances, LeaseWork, Node, NodeAnnouncement, Operation, OrchestrationItem, Provider, ProviderAdmin,
-    ProviderError, RenewSessions, SessionFetchConfig, Start, StolenLeases, StoreError, TagFilter, TurnCommit,
-    WorkLease,
+    ProviderError, RenewSessions, RevokeWork, RevokedWork, SessionFetchConfig, Start, StolenLeases,
+    StoreError, TagFilter, TurnCommit, WorkLease,
 };
 use async_trait::async_trait;
 
@@ -408,6 +408,10 @@ impl Provider for InstrumentedProvider {
 
     async fn retry_blocked(&self, instance: &str) -> Result<bool, StoreError> {
         self.timed(Operation::RetryBlocked, self.inner.retry_blocked(instance)).await
+    }
+
+    async fn revoke_work(&self, revoke: RevokeWork) -> Result<RevokedWork, StoreError> {
+        self.timed(Operation::RevokeWork, self.inner.revoke_work(revoke)).await
     }
 
     async fn read_blocks(&self, instance: &str) -> Result<Vec<BlockedInstance>, StoreError> {

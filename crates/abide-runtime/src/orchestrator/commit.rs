@@ -15,6 +15,7 @@ use abide_provider::{
 };
 use futures_util::FutureExt;
 
+use super::revoke::Revocation;
 use crate::core::Core;
 use crate::dispatch::with_its_poll;
 use crate::insist::Told;
@@ -22,12 +23,13 @@ use crate::payload_size;
 use crate::store_call::PATIENCE;
 use crate::store_time::HandedOver;
 
-/// Every event of a history that cannot be read is taken for an activity that may be under way, which costs less than reading them
-/// would have. The number of the last is read from what is damaged: of absurdly many, only so many are.
+/// If the store cannot find the activities of an execution, every event of a history that cannot be read is
+/// taken for an activity that may be under way, which costs less than reading them would have. The number of
+/// the last is read from what is damaged: of absurdly many, only so many are.
 const PERHAPS_UNDER_WAY: u64 = 1_000_000;
 
 /// The event that ends an execution whose history cannot be read has at least this id.
-const UNREADABLE_END: u64 = 99_999;
+pub(crate) const UNREADABLE_END: u64 = 99_999;
 
 /// What to write for a turn under a lease. For the store it is not later than `at_most` now that the turn is over.
 pub(crate) fn commit_of(
@@ -116,12 +118,15 @@ pub(crate) struct Relatives {
 }
 
 /// What to write if the history cannot be read: the end, behind everything that may be there, a word to the parent, and an
-/// end to what is under way. Which activities that are nobody can tell; cancelling what is none does no harm.
+/// end to what is under way. Which activities that are nobody can tell. A store that finds them takes them
+/// back afterwards, for the cancel that the instance sends to itself (`revoke.rs`); to another, each id is
+/// named that may be one.
 pub(crate) fn unreadable_end(
     lease: &InstanceLease,
     relatives: Relatives,
     details: &ErrorDetails,
     now_ms: u64,
+    revocation: Revocation,
 ) -> TurnCommit {
     let Relatives { parent, children } = relatives;
     let last = lease.position.last_event_id;
@@ -150,14 +155,22 @@ pub(crate) fn unreadable_end(
     let reason = if is_canceled { "parent canceled" } else { "parent failed" };
     let cancelled = |child| WorkItem::CancelInstance { instance: child, reason: reason.to_owned() };
     turn.orchestrator_items.extend(children.into_iter().map(cancelled));
-    let ids = last.saturating_sub(PERHAPS_UNDER_WAY).saturating_add(1)..=last;
-    turn.cancelled_activities = ids
-        .map(|activity_id| ScheduledActivityIdentifier {
-            instance: lease.instance.clone(),
-            execution_id,
-            activity_id,
-        })
-        .collect();
+    match revocation {
+        Revocation::ByExecution => {
+            let reason = "its activities are to be taken back".to_owned();
+            let instance = lease.instance.clone();
+            turn.orchestrator_items.push(WorkItem::CancelInstance { instance, reason });
+        }
+        Revocation::ById => {
+            let ids = last.saturating_sub(PERHAPS_UNDER_WAY).saturating_add(1)..=last;
+            let activity = |activity_id| ScheduledActivityIdentifier {
+                instance: lease.instance.clone(),
+                execution_id,
+                activity_id,
+            };
+            turn.cancelled_activities = ids.map(activity).collect();
+        }
+    }
     TurnCommit {
         instance: lease.instance.clone(),
         authority: Authority::Lease { token: lease.token.clone() },

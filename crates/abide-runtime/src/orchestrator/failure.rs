@@ -157,9 +157,11 @@ impl Orchestrator {
             (Ok(parent), Ok(children)) => Relatives { parent, children },
             (Err(hindrance), _) | (_, Err(hindrance)) => return self.hindered(held, who, hindrance).await,
         };
-        let end = unreadable_end(lease, relatives, &details, self.now(held).as_millis());
+        let now_ms = self.now(held).as_millis();
+        let end = unreadable_end(lease, relatives, &details, now_ms, self.revocation(lease));
         let end = commit(&self.core, end).await;
         if self.settle(held, who, end).await.is_some() {
+            self.core.new_mail.notify_one();
             report::count_unreadable_end(&self.core, who, details);
         }
     }

@@ -2,7 +2,8 @@
 //!
 //! Start with [`Orchestrator::turn`]. What a lease is about is decided in `plan.rs`, how its execution is brought up to date
 //! in `load.rs`, what is written in `commit.rs`, turns that come with a finished activity in `fused.rs`, what is pruned in `prune.rs` and `prune_with_commit.rs`; ends that the code did not
-//! choose are in `failure.rs`, and whom to tell of them in `parent.rs`.
+//! choose are in `failure.rs`, whom to tell of them in `parent.rs`, and what is taken back after them in
+//! `revoke.rs`.
 //!
 //! What seldom happens is boxed where it is called: a task stays, and is as large as the largest thing it may wait for.
 //!
@@ -19,6 +20,7 @@ mod plan;
 mod prune;
 mod prune_with_commit;
 mod report;
+mod revoke;
 mod weight;
 
 use std::sync::Arc;
@@ -43,6 +45,7 @@ pub(crate) use self::fused::{FinishedStep, Fused};
 use self::load::Hindrance;
 use self::plan::{Stage, mail_of, resolve};
 use self::prune::Promises;
+use self::revoke::LateWork;
 use crate::OrchestrationHandler;
 use crate::chances::Verdict;
 use crate::core::Core;
@@ -321,6 +324,9 @@ impl Orchestrator {
     /// Mail for something that will not run any more is used up.
     async fn late_mail(&self, held: &Held, who: Identity, outcome: Outcome) {
         let lease = &held.lease;
+        if self.take_back_late_work(held, &who).await == LateWork::Left {
+            return;
+        }
         let execution_id = lease.position.execution_id.max(INITIAL_EXECUTION_ID);
         let mut output = answer_late_mail(who.clone(), outcome, mail_of(&lease.messages), self.now(held));
         if let Err(hindrance) = self.address_answers(&who.instance, &mut output).await {

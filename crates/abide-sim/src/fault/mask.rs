@@ -5,7 +5,7 @@ use abide_provider::{
 };
 
 /// What can be taken away. An ability that is not here yet is never left when something is.
-const KNOWN: [Ability; 18] = [
+const KNOWN: [Ability; 19] = [
     Ability::Parking,
     Ability::FusedSteps,
     Ability::PushedCancellations,
@@ -24,6 +24,7 @@ const KNOWN: [Ability; 18] = [
     Ability::Nodes,
     Ability::Overviews,
     Ability::StepTries,
+    Ability::RevokedExecutions,
 ];
 
 /// What is in both; everything there is if nothing is taken away.

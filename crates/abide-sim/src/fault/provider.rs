@@ -10,8 +10,8 @@ use abide_provider::{
     Abilities, Ability, Authority, BlockInstance, BlockedInstance, Changes, Committed,
     DispatcherCapabilityFilter, Enqueue, ExecutionMetadata, FinishedWork, HoldWork, InstanceLease,
     InstanceOverview, Lane, LeaseInstances, LeaseWork, Node, NodeAnnouncement, Operation, OrchestrationItem,
-    Provider, ProviderAdmin, ProviderError, RenewSessions, SessionFetchConfig, Start, StolenLeases,
-    StoreError, TagFilter, TurnCommit, WorkLease,
+    Provider, ProviderAdmin, ProviderError, RenewSessions, RevokeWork, RevokedWork, SessionFetchConfig,
+    Start, StolenLeases, StoreError, TagFilter, TurnCommit, WorkLease,
 };
 use async_trait::async_trait;
 
@@ -289,6 +289,12 @@ impl Provider for FaultStore {
 
     async fn retry_blocked(&self, instance: &str) -> Result<bool, StoreError> {
         self.provided(Operation::RetryBlocked, &[], || self.inner.retry_blocked(instance)).await
+    }
+
+    async fn revoke_work(&self, revoke: RevokeWork) -> Result<RevokedWork, StoreError> {
+        let token = revoke.token.clone();
+        let effect = || self.inner.revoke_work(revoke);
+        self.provided(Operation::RevokeWork, &[Held::Instance(&token)], effect).await
     }
 
     async fn read_blocks(&self, instance: &str) -> Result<Vec<BlockedInstance>, StoreError> {

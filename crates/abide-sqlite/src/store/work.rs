@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use abide_model::ScheduledActivityIdentifier;
-use abide_provider::{Operation, Rejection, StolenBecause, StolenLease, StoreError};
+use abide_provider::{Operation, Rejection, RevokeWork, RevokedWork, StolenBecause, StolenLease, StoreError};
 use rusqlite::{Row, params};
 
 use super::Tx;
@@ -210,6 +210,18 @@ impl Tx<'_, '_> {
         Ok(())
     }
 
+    /// Takes back some work of one execution of a leased instance.
+    pub(crate) fn revoke_execution(&self, revoke: &RevokeWork) -> Result<RevokedWork, Failure> {
+        let mailbox = self.leased_mailbox(&revoke.token, Operation::RevokeWork)?;
+        let (at, most) = ((mailbox.no, column(revoke.execution_id)), revoke.at_most());
+        let removed = self
+            .sql
+            .rows(Sql::RevokeExecution, params![at.0, at.1, most], |row| RemovedWork::read(row, at))?;
+        self.tell_removed(&removed, |_| revoke.because.clone())?;
+        let count = u32::try_from(removed.len()).unwrap_or(u32::MAX);
+        Ok(RevokedWork { count, more: count >= most })
+    }
+
     /// Tells the holders of removed work, and mends the lanes it was in.
     pub(crate) fn tell_removed(
         &self,
@@ -247,7 +259,8 @@ impl RemovedWork {
         self.key
     }
 
-    /// Reads what `revoke_work`, `work_of_executions`, `delete_all_work` and `remove_work` return.
+    /// Reads what `revoke_work`, `revoke_execution`, `work_of_executions`, `delete_all_work` and
+    /// `remove_work` return.
     pub(crate) fn read(row: &Row<'_>, (mailbox, execution): (i64, i64)) -> rusqlite::Result<Self> {
         Ok(Self {
             key: WorkKey { mailbox, execution, activity: row.get(0)?, no: row.get(1)? },

@@ -3,6 +3,7 @@
 mod cancel;
 mod crashes;
 mod deploys;
+mod revoke;
 mod serving;
 mod sessions;
 

@@ -86,6 +86,7 @@ async fn call_everything(store: &dyn Provider, wait: Duration) -> Vec<String> {
     answers.extend([
         text(store.block_instance(samples::block()).await),
         text(store.hold_work(samples::hold()).await),
+        text(store.revoke_work(samples::revoke()).await),
         text(store.retry_blocked("i").await),
         text(store.read_blocks("i").await),
         text(store.read_overview("i").await),
@@ -194,6 +195,7 @@ fn calls_that_succeed_are_measured() {
         abide_provider_operation_duration_seconds{operation=renew_session_lock, status=success} [1.0, 1.0]
         abide_provider_operation_duration_seconds{operation=renew_work_item_lock, status=success} [1.0]
         abide_provider_operation_duration_seconds{operation=retry_blocked, status=success} [1.0]
+        abide_provider_operation_duration_seconds{operation=revoke_work, status=success} [1.0]
         abide_provider_operation_duration_seconds{operation=start_once, status=success} [1.0]
     "#]].assert_eq(&text);
     assert_eq!(snapshot, MetricsSnapshot::default());

@@ -7,7 +7,8 @@ use abide_model::{Event, EventKind, StepTry, Timestamp, WorkItem};
 use abide_provider::{
     Authority, Block, BlockInstance, BlockKind, BlockedInstance, Consumed, Enqueue, FinishedWork, HoldWork,
     InstanceLease, LeaseInstances, LeaseWork, Node, NodeAnnouncement, OrchestrationItem, Position,
-    RenewSessions, RequestKey, SessionFetchConfig, TagFilter, Turn, TurnCommit, WorkLease,
+    RenewSessions, RequestKey, RevokeWork, SessionFetchConfig, StolenBecause, TagFilter, Turn, TurnCommit,
+    WorkLease,
 };
 
 pub(super) const fn seconds(count: u64) -> Duration {
@@ -134,6 +135,11 @@ pub(super) fn block() -> BlockInstance {
         event_id: Some(3),
         retry_after: Some(seconds(60)),
     }
+}
+
+pub(super) fn revoke() -> RevokeWork {
+    let because = StolenBecause::Dropped;
+    RevokeWork { token: "token".to_owned(), execution_id: 3, limit: 2, because }
 }
 
 pub(super) fn hold() -> HoldWork {

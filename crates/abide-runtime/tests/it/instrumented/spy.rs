@@ -13,8 +13,8 @@ use abide_provider::{
     Abilities, Ability, BlockInstance, BlockedInstance, Changes, Committed, DispatcherCapabilityFilter,
     Enqueue, ExecutionMetadata, FinishedWork, HoldWork, InstanceLease, InstanceOverview, Lane,
     LeaseInstances, LeaseWork, Node, NodeAnnouncement, Operation, OrchestrationItem, Provider, ProviderAdmin,
-    ProviderError, Rejection, RenewSessions, SessionFetchConfig, Start, StolenLeases, StoreError, TagFilter,
-    TurnCommit, WorkLease,
+    ProviderError, Rejection, RenewSessions, RevokeWork, RevokedWork, SessionFetchConfig, Start,
+    StolenLeases, StoreError, TagFilter, TurnCommit, WorkLease,
 };
 use async_trait::async_trait;
 use futures::stream;
@@ -353,6 +353,11 @@ impl Provider for Spy {
     async fn retry_blocked(&self, instance: &str) -> Result<bool, StoreError> {
         self.called("retry_blocked", instance);
         self.store_answer(true, false)
+    }
+
+    async fn revoke_work(&self, revoke: RevokeWork) -> Result<RevokedWork, StoreError> {
+        self.called("revoke_work", revoke);
+        self.store_answer(RevokedWork { count: 2, more: true }, RevokedWork::default())
     }
 
     async fn read_blocks(&self, instance: &str) -> Result<Vec<BlockedInstance>, StoreError> {
