@@ -243,12 +243,10 @@ pub(crate) const PLANTED_BUGS: &[PlantedBug] = &[
         name: "dropped-dequeue-keeps-its-place",
         story: "A dequeue that lost a select still counts: the next message waits for a reader that is gone.",
         file: "crates/abide-engine/src/tape/user_side.rs",
-        edits: &[
-            Edit {
-                find: "                        woken = cell.queues.close(&slot.name, id).and_then(|next| cell.resolve(next));",
-                replace: "                        woken = cell.queues.close(&slot.name, EventId::new(id.get().saturating_add(1))).and_then(|next| cell.resolve(next));",
-            },
-        ],
+        edits: &[Edit {
+            find: "                        woken = cell.queues.close(&slot.name, id).and_then(|next| cell.resolve(next));",
+            replace: "                        woken = cell.queues.close(&slot.name, EventId::new(id.get().saturating_add(1))).and_then(|next| cell.resolve(next));",
+        }],
         caught_by: &["models::dequeues_dropped_in_any_order_follow_the_model"],
     },
     PlantedBug {

@@ -67,6 +67,7 @@ pub(crate) const DIRECT: &[CrateRows] = &[
             row("semver", "executions are pinned to versions"),
             row("serde", "what a node announces is stored as JSON"),
             row("thiserror", "error types without handwritten `Display`"),
+            without_defaults("tracing", "the warning of mail that waits for a start, one for all stores"),
         ],
     },
     CrateRows {

@@ -1,10 +1,10 @@
-//! Deleting instances that have much: gone at once, removed in parts, by whichever node is there.
+//! Deleting instances that have much: gone at once, removed in parts, by whichever node is there. Mail that waited for a start for too long.
 
 use abide_provider::{Provider as _, ProviderAdmin as _};
 use futures::executor::block_on;
 
 use crate::support::database::{Database, wait_until};
-use crate::support::items::start;
+use crate::support::items::{signal, start};
 
 /// How many rows one transaction removes here.
 const ROWS: u32 = 64;
@@ -93,4 +93,31 @@ fn rows_that_nobody_counted_stay_for_a_while() {
     database.run("UPDATE abide.tombstone SET held_until = abide.now()");
     assert_eq!(database.number("SELECT coalesce(abide.remove_part(10), -1)"), 0);
     assert_eq!(dead_rows(&database), rows - 10);
+}
+
+#[test]
+fn mail_that_waited_for_a_start_too_long_goes_in_parts_with_its_mailbox() {
+    let Some(database) = Database::new() else { return };
+    let store = database.open();
+    database.stop_clock(1_000_000);
+    for _ in 0..20 {
+        block_on(store.enqueue_for_orchestrator(signal("missing"), None)).unwrap();
+    }
+    block_on(store.enqueue_for_orchestrator(signal("late"), None)).unwrap();
+    database.set_clock(1_000_000 + 3_599_000);
+    block_on(store.enqueue_for_orchestrator(start("late"), None)).unwrap();
+    assert_eq!(database.number("SELECT abide.remove_part(3)"), 1_000, "it is removed when it is due");
+    database.set_clock(1_000_000 + 3_600_000);
+
+    let mut parts = 0;
+    while database.number("SELECT coalesce(abide.remove_part(3), -1)") == 0 {
+        parts += 1;
+    }
+
+    assert_eq!(parts, 7, "21 messages, three at a time");
+    assert_eq!(database.number("SELECT count(*) FROM abide.message"), 2, "what got its start in time stays");
+    assert_eq!(database.number("SELECT count(*) FROM abide.message WHERE expires_at IS NOT NULL"), 0);
+    assert_eq!(database.number("SELECT count(*) FROM abide.mailbox"), 1);
+    assert_eq!(database.number("SELECT count(*) FROM abide.instance"), 1);
+    assert_eq!(database.number("SELECT coalesce(abide.remove_part(3), -1)"), -1, "nothing is left");
 }
