@@ -6,7 +6,8 @@ use crate::start::encode;
 use crate::{Client, ClientError};
 
 impl Client {
-    /// Sends a signal. It is seen by the oldest wait for its name, or by nobody. Sent before the start, it waits for it.
+    /// Sends a signal. It is seen by the oldest wait for its name, or by nobody. Sent before the start, it waits for it, for
+    /// one hour; then the store deletes it. [`send_event`](Self::send_event) refuses it instead.
     ///
     /// # Errors
     ///
@@ -83,7 +84,8 @@ impl Client {
     }
 
     /// Asks for the end of an instance and everything below it. It then fails as cancelled, with this reason. Sent before the
-    /// start, it waits for it.
+    /// start, it waits for it, for one hour; then the store deletes it. [`cancel_existing`](Self::cancel_existing) refuses it
+    /// instead.
     ///
     /// # Errors
     ///

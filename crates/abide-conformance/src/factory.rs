@@ -143,8 +143,11 @@ impl Hooks {
     pub const NONE: Self = Self(0);
 
     /// All.
-    pub const ALL: Self =
-        Self::NONE.with(Hook::CorruptHistory).with(Hook::CountAttempts).with(Hook::CorruptQueues);
+    pub const ALL: Self = Self::NONE
+        .with(Hook::CorruptHistory)
+        .with(Hook::CountAttempts)
+        .with(Hook::CorruptQueues)
+        .with(Hook::MoveTime);
 
     /// The same, with one more.
     #[must_use]
@@ -169,6 +172,8 @@ pub enum Hook {
     CountAttempts,
     /// [`ProviderFactory::corrupt_queued_messages`] and [`ProviderFactory::corrupt_queued_work`].
     CorruptQueues,
+    /// [`ProviderFactory::pass_time`] moves a clock, so that hours pass in a moment.
+    MoveTime,
 }
 
 impl Hook {
@@ -177,6 +182,7 @@ impl Hook {
             Self::CorruptHistory => 1 << 0,
             Self::CountAttempts => 1 << 1,
             Self::CorruptQueues => 1 << 2,
+            Self::MoveTime => 1 << 3,
         }
     }
 }

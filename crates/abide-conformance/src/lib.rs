@@ -134,6 +134,8 @@ areas! {
     lost_starts;
     /// Mail for instances that do not exist harms nobody.
     orphan_mail;
+    /// Mail that waits for a start does so for an hour, and then it is gone.
+    waiting_mail;
     /// Instances page by page: filtered, in order, with what a person wants to see.
     listing;
     /// Finished children that nobody waits for are removed.

@@ -35,6 +35,7 @@ impl State {
             self.post(row, now);
         }
         self.remove_timers(name, execution_id, &timers);
+        self.settle_waiting(name, now);
         prune.map(|options| self.prune(name, &options, PRUNE_BATCH, now))
     }
 

@@ -94,6 +94,7 @@ impl State {
         let mut result = DeleteInstanceResult::default();
         for id in doomed {
             let mailbox = self.mailboxes.remove(id);
+            self.waiting_for_start.remove(id);
             if let Some(instance) = mailbox.and_then(|mailbox| mailbox.instance) {
                 self.has_changed(id);
                 result.instances_deleted += 1;
@@ -109,7 +110,7 @@ impl State {
             unborn.iter().filter_map(|number| Some(self.messages.get(number)?.mailbox.clone())).collect();
         self.messages
             .retain(|number, message| !doomed.contains(&message.mailbox) && !unborn.contains(number));
-        self.drop_unread(&bereft);
+        self.drop_unread(&bereft, now);
         self.end_turns_of(&unborn, now);
         self.steal_work(&StolenBecause::InstanceDeleted, now, |work| {
             doomed.contains(&work.activity.instance)
@@ -127,15 +128,13 @@ impl State {
     }
 
     /// What only an instance can have asked for was kept because they would start, and so was what blocked
-    /// them.
-    fn drop_unread(&mut self, bereft: &BTreeSet<String>) {
+    /// them. The rest waits for another start.
+    fn drop_unread(&mut self, bereft: &BTreeSet<String>, now: Timestamp) {
         for name in bereft {
             if !self.is_instance(name) && !self.is_about_to_start(name) {
                 self.messages
                     .retain(|_, message| message.mailbox != *name || !message.class.needs_instance());
-                if let Some(mailbox) = self.mailboxes.get_mut(name) {
-                    mailbox.refused = None;
-                }
+                self.settle_waiting(name, now);
             }
         }
     }

@@ -5,6 +5,7 @@
 //!
 //! - a lease that ran out is none, and what it handed out has one more attempt;
 //! - a message or work whose time has come is visible;
+//! - mail that has waited for a start for too long is not there;
 //! - mail that became visible has started the clock of builds that may try again, and that time has come if it has;
 //! - a name that is no instance and holds nothing is not there;
 //! - a request key older than an hour is forgotten.
@@ -116,6 +117,8 @@ pub struct MessageDump {
     pub visible_at: Option<u64>,
     /// How often it was leased to no avail.
     pub attempts: u32,
+    /// When it is gone, in milliseconds since the epoch, if it waits for a start.
+    pub expires_at: Option<u64>,
     /// The message as JSON.
     pub json: String,
 }
@@ -300,6 +303,7 @@ impl MessageDump {
             class: class_text(message.class).to_owned(),
             visible_at: still_to_come(message.visible_at, now),
             attempts: message.attempts,
+            expires_at: message.expires_at.map(Timestamp::as_millis),
             json: message.item.text(),
         }
     }

@@ -42,6 +42,7 @@ mod delete;
 
 mod refusal;
 mod unreadable;
+mod waiting_mail;
 
 // Around it.
 mod admin;

@@ -9,6 +9,7 @@ use abide_provider::{AdminRefusal, Enqueue, Rejection, Start};
 use crate::refusal::Refusal;
 use crate::state::{Message, State};
 use crate::stored::Stored;
+use crate::waiting_mail::Waits;
 
 /// How long the key of a request is remembered.
 pub(crate) const KEY_LIFETIME: Duration = Duration::from_secs(3_600);
@@ -19,22 +20,24 @@ impl State {
         item: WorkItem,
         delay: Option<Duration>,
         now: Timestamp,
-    ) -> Result<(), Refusal> {
+    ) -> Result<Option<Waits>, Refusal> {
         let row = MessageRow::of(item).map_err(|error| Refusal::invalid(&error))?;
-        self.post(delayed(row, delay, now), now);
-        Ok(())
+        Ok(self.post(delayed(row, delay, now), now))
     }
 
-    pub(crate) fn enqueue_once(&mut self, request: Enqueue, now: Timestamp) -> Result<(), Refusal> {
+    pub(crate) fn enqueue_once(
+        &mut self,
+        request: Enqueue,
+        now: Timestamp,
+    ) -> Result<Option<Waits>, Refusal> {
         let Enqueue { item, delay, key } = request;
         let row = MessageRow::of(item).map_err(|error| Refusal::invalid(&error))?;
         self.requests.retain(|_, seen| is_remembered(*seen, now));
         if self.requests.contains_key(&key) {
-            return Ok(());
+            return Ok(None);
         }
         self.requests.insert(key, now);
-        self.post(delayed(row, delay, now), now);
-        Ok(())
+        Ok(self.post(delayed(row, delay, now), now))
     }
 
     /// Starts an instance, unless there is one, or one is about to be.
@@ -50,7 +53,7 @@ impl State {
         if self.is_instance(instance) || self.is_about_to_start(instance) {
             return Ok(Start::Exists);
         }
-        self.enqueue_once(request, now).map(|()| Start::Created)
+        self.enqueue_once(request, now).map(|_| Start::Created)
     }
 
     /// Enqueues a message if there is such an instance, or one is about to be.
@@ -62,23 +65,24 @@ impl State {
             let refusal = AdminRefusal::not_found(row.to);
             return Err(Refusal::Because(Rejection::NotFound, refusal.to_string()));
         }
-        self.enqueue_once(request, now)
+        self.enqueue_once(request, now).map(drop)
     }
 
     /// Keeps a message, or drops one that only an instance that exists can have asked for.
-    pub(crate) fn post(&mut self, row: MessageRow, now: Timestamp) {
+    pub(crate) fn post(&mut self, row: MessageRow, now: Timestamp) -> Option<Waits> {
         let is_dropped =
             row.class.needs_instance() && !self.is_instance(&row.to) && !self.is_about_to_start(&row.to);
-        if !is_dropped {
-            self.keep(row, now);
+        if is_dropped {
+            return None;
         }
+        self.keep(row, now)
     }
 
     pub(crate) fn is_about_to_start(&self, name: &str) -> bool {
         self.mail_of(name).any(|(_, message)| message.class.starts())
     }
 
-    fn keep(&mut self, row: MessageRow, now: Timestamp) {
+    fn keep(&mut self, row: MessageRow, now: Timestamp) -> Option<Waits> {
         let parent = row.parent_link();
         let MessageRow { to, visible_at, class, item } = row;
         self.mailbox_mut(&to);
@@ -88,8 +92,12 @@ impl State {
         }
         let number = self.next_number();
         let item = Stored::Readable(item);
-        self.messages.insert(number, Message { mailbox: to, class, visible_at, attempts: 0, parent, item });
+        let (mailbox, expires_at) = (to.clone(), None);
+        let message = Message { mailbox, class, visible_at, attempts: 0, expires_at, parent, item };
+        self.messages.insert(number, message);
         self.something_may_be_leasable();
+        self.settle_waiting(&to, now);
+        self.waiting_for_start.contains(&to).then_some(Waits { instance: to, class })
     }
 }
 

@@ -122,6 +122,7 @@ impl InMemoryProvider {
     ) -> Looked<T> {
         let mut inner = self.lock();
         let now = self.clock.wall();
+        inner.state.forget_expired(now);
         let taken = attempt(&mut inner.state, now, &*self.entropy);
         let calls = inner.take_calls();
         let looked = if !taken.is_empty() || self.clock.monotonic() >= deadline {

@@ -191,6 +191,7 @@ impl Provider for InMemoryProvider {
         delay: Option<Duration>,
     ) -> Result<(), ProviderError> {
         self.change(|state, now| state.enqueue(item, delay, now))
+            .map(|waits| self.warn_of(waits))
             .map_err(at(Operation::EnqueueForOrchestrator))
     }
 
@@ -292,6 +293,7 @@ impl Provider for InMemoryProvider {
 
     async fn enqueue_once(&self, request: Enqueue) -> Result<(), StoreError> {
         self.change(|state, now| state.enqueue_once(request, now))
+            .map(|waits| self.warn_of(waits))
             .map_err(|refusal| refusal.of(Operation::EnqueueOnce))
     }
 

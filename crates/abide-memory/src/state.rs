@@ -34,6 +34,8 @@ pub struct State {
     pub(crate) requests: BTreeMap<RequestKey, Timestamp>,
     pub(crate) dead_letters: Vec<DeadLetter>,
     pub(crate) nodes: BTreeMap<String, Node>,
+    /// Mailboxes whose mail waits for a start.
+    pub(crate) waiting_for_start: BTreeSet<String>,
     pub(crate) news: News,
 }
 
@@ -127,6 +129,8 @@ pub(crate) struct Message {
     /// `None` is visible, whatever the clock says.
     pub(crate) visible_at: Option<Timestamp>,
     pub(crate) attempts: u32,
+    /// When it is gone, while it waits for a start.
+    pub(crate) expires_at: Option<Timestamp>,
     /// Of the start of a child: known even if the item cannot be read.
     pub(crate) parent: Option<ParentLink>,
     pub(crate) item: Stored<WorkItem>,

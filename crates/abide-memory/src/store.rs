@@ -5,12 +5,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use abide_host::{SystemClock, SystemEntropy};
 use abide_model::{Clock, Entropy, Timestamp};
-use abide_provider::{ChangeListeners, StolenLeases};
+use abide_provider::{ChangeListeners, StolenLeases, WaitingMailWarnings};
 
 use crate::dump::Dump;
 use crate::parked::Waiting;
 use crate::state::State;
 use crate::stored::Stored;
+use crate::waiting_mail::Waits;
 
 /// A store that lives as long as this value.
 ///
@@ -21,6 +22,7 @@ pub struct InMemoryProvider {
     pub(crate) changes: ChangeListeners,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) entropy: Arc<dyn Entropy>,
+    warnings: WaitingMailWarnings,
 }
 
 #[derive(Debug, Default)]
@@ -39,7 +41,8 @@ impl InMemoryProvider {
     /// An empty store that is told the time and draws its tokens from `entropy`.
     #[must_use]
     pub fn with_seams(clock: Arc<dyn Clock>, entropy: Arc<dyn Entropy>) -> Self {
-        Self { inner: Mutex::default(), changes: ChangeListeners::default(), clock, entropy }
+        let warnings = WaitingMailWarnings::default();
+        Self { inner: Mutex::default(), changes: ChangeListeners::default(), clock, entropy, warnings }
     }
 
     /// Everything it holds.
@@ -84,6 +87,13 @@ impl InMemoryProvider {
         });
     }
 
+    /// Tells operators of a message that waits for a start.
+    pub(crate) fn warn_of(&self, waits: Option<Waits>) {
+        if let Some(Waits { instance, class }) = waits {
+            self.warnings.warn(&instance, class, self.clock.monotonic());
+        }
+    }
+
     /// Leases on activities that are taken away from now on.
     pub(crate) fn listen(&self) -> StolenLeases {
         self.lock().waiting.listen()
@@ -91,8 +101,10 @@ impl InMemoryProvider {
 
     /// Runs an operation that only reads.
     pub(crate) fn look<T>(&self, operation: impl FnOnce(&State, Timestamp) -> T) -> T {
-        let inner = self.lock();
-        operation(&inner.state, self.clock.wall())
+        let mut inner = self.lock();
+        let now = self.clock.wall();
+        inner.state.forget_expired(now);
+        operation(&inner.state, now)
     }
 
     /// Runs an operation, alone, and then tells everyone who is concerned.
@@ -100,6 +112,7 @@ impl InMemoryProvider {
         let mut inner = self.lock();
         // Read when the store decides, not when the call was made.
         let now = self.clock.wall();
+        inner.state.forget_expired(now);
         let answer = operation(&mut inner.state, now);
         let calls = inner.take_calls();
         // Wakers are other people's code: they must find the store unlocked.

@@ -19,6 +19,7 @@ impl State {
             Next::PutAside => {
                 let Some(message) = self.messages.remove(&number) else { return };
                 self.tell_parent_of(&message, now);
+                self.settle_waiting(&message.mailbox, now);
                 let (mailbox, text) = (message.mailbox, message.item.text());
                 self.dead_letters.push(DeadLetter { lane: Lane::Instances, number, mailbox, text });
             }

@@ -28,6 +28,10 @@ BEGIN
         FROM abide.work AS w WHERE w.no = p_turn.work FOR UPDATE;
     END IF;
     now := abide.now();
+    IF v_box.flags & 4 = 4 THEN
+        -- A fused step may make an instance of a name that has mail.
+        PERFORM abide.forget_expired(ARRAY[v_box.no], '{}', now);
+    END IF;
     outcome := abide.verdict(p_turn, v_box, v_lease, v_leased_until, v_of, now);
     instance := v_box.id;    was_running := coalesce(v_box.status IN ('Running', 'ContinuedAsNew'), false);
     routes := '{}';    wakes := '{}';
@@ -152,6 +156,11 @@ BEGIN
     -- Timers that nobody waits for.
     IF v_may_have_timers AND (p_turn.ends_timers OR cardinality(p_turn.timers) > 0) THEN
         v_looks_again := cardinality(abide.remove_timers(ARRAY[p_turn], ARRAY[v_box.no], '{}')) > 0 OR v_looks_again;
+    END IF;
+    IF NOT v_lives THEN
+        -- A turn that makes no instance may have used up the start.
+        PERFORM abide.await_start(ARRAY[v_box.no], now);
+        SELECT b.flags INTO v_box.flags FROM abide.mailbox AS b WHERE b.no = v_box.no;
     END IF;
     IF v_looks_again THEN
         v_unsettled := true;

@@ -32,6 +32,7 @@ DECLARE
     v_executions bigint[];
     v_sessions text[] := '{}';    v_session_routes bigint[] := '{}';
     v_turn integer;
+    v_waits boolean;
 BEGIN
     IF cardinality(p_outline.required) > 0 THEN
         v_made := abide.register(p_outline.required);
@@ -41,8 +42,13 @@ BEGIN
     IF cardinality(p_outline.required) > 0 OR cardinality(p_outline.optional) > 0 THEN
         v_locked := abide.lock_mailboxes(v_mailboxes, p_outline.required, p_outline.optional);
     ELSE
-        PERFORM FROM abide.mailbox AS b WHERE b.no = ANY (v_mailboxes) ORDER BY b.no FOR UPDATE;
+        SELECT bool_or(l.flags & 4 = 4) INTO v_waits
+        FROM (SELECT b.flags FROM abide.mailbox AS b WHERE b.no = ANY (v_mailboxes) ORDER BY b.no FOR UPDATE) AS l;
         v_locked := v_mailboxes;
+        IF v_waits THEN
+            -- A fused step may make an instance of a name that has mail.
+            PERFORM abide.forget_expired(v_mailboxes, '{}', abide.now());
+        END IF;
     END IF;
     IF p_outline.names THEN
         SELECT array_agg(CASE t.authority WHEN 'none' THEN (SELECT i.no FROM abide.instance AS i WHERE i.id = t.instance)
@@ -163,13 +169,18 @@ BEGIN
 
     -- Messages, in order; then timers that nobody waits for.
     IF cardinality(v_messages) > 0 THEN
-        v_mailed := abide.post(v_messages, v_locked, v_living, now);
+        SELECT p.mailed INTO v_mailed FROM abide.post(v_messages, v_locked, v_living, now) AS p;
         IF (v_mailed <@ v_unsettled) IS NOT TRUE THEN
             v_unsettled := ARRAY(SELECT unnest(v_unsettled) UNION SELECT unnest(v_mailed));
         END IF;
     END IF;
     IF p_outline.timers THEN
         v_unsettled := abide.remove_timers(p_turns, v_mailboxes, v_unsettled);
+    END IF;
+
+    IF v_living IS DISTINCT FROM v_mailboxes THEN
+        -- A turn that makes no instance may have used up the start.
+        PERFORM abide.await_start(v_mailboxes, now);
     END IF;
 
     IF p_outline.prunes THEN

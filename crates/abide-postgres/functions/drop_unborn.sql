@@ -19,11 +19,7 @@ BEGIN
                       AND (SELECT true FROM abide.message AS m WHERE m.no = ANY (p_unborn) AND m.mailbox = b.no
                                   AND (m.place <= b.batch_to OR m.place = b.batch_first) ORDER BY m.no LIMIT 1));
     DELETE FROM abide.message WHERE no = ANY (p_unborn);
-    -- What only an instance can have asked for was kept because the child would start, and so was what
-    -- blocked it.
-    DELETE FROM abide.block AS k WHERE k.mailbox = ANY (v_cradles)
-        AND (SELECT b.execution FROM abide.mailbox AS b WHERE b.no = k.mailbox) = 0
-        AND (SELECT true FROM abide.message AS s WHERE s.mailbox = k.mailbox AND s.class IN (1, 2) ORDER BY s.place LIMIT 1) IS NULL;
+    -- What only an instance can have asked for was kept because the child would start.
     WITH cradle AS MATERIALIZED (
         SELECT b.no FROM abide.mailbox AS b WHERE b.no = ANY (v_cradles) AND b.execution = 0
             AND (SELECT true FROM abide.message AS s WHERE s.mailbox = b.no AND s.class IN (1, 2) ORDER BY s.place LIMIT 1) IS NULL
@@ -36,6 +32,7 @@ BEGIN
     )
     SELECT cardinality(p_unborn) + (SELECT count(*) FROM visible) + (SELECT count(*) FROM hidden) INTO items;
     UPDATE abide.mailbox SET lease = NULL, leased_until = NULL, batch_to = NULL, batch_first = NULL WHERE no = ANY (v_void);
+    PERFORM abide.await_start(v_cradles, p_now);
     v_settled := abide.settle(v_cradles, NULL, p_now);
     wakes := v_settled.wakes;    due_at := v_settled.due_at;
 END $$;

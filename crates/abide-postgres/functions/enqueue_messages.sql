@@ -1,7 +1,7 @@
 -- Enqueues messages of clients. A key makes repeating the call safe: one that was seen within the hour does nothing. A start that is
 -- only_once is not sent if there is such an instance, or one is about to be; there is at most one of each
 -- name in a call. Anything else that is only_once is sent only if there is one, or one is about to be.
--- outcomes are 'ok', 'repeated', 'exists' or 'absent'. What calls that wait would take is leased to them at
+-- outcomes are 'ok', 'waits' (for a start), 'repeated', 'exists' or 'absent'. What calls that wait would take is leased to them at
 -- once. Keys come before mailboxes in the lock order; no other call takes one.
 CREATE FUNCTION abide.enqueue_messages(
     p_messages abide.new_message[], p_delays_ms bigint[], p_keys bytea[], p_only_once boolean[],
@@ -16,7 +16,7 @@ DECLARE
     v_required text[];
     v_made bigint[];
     v_locked bigint[];
-    v_settled record;
+    v_waiting bigint[];    v_settled record;
 BEGIN
     now := abide.now();
     v_hour_ago := now - 3600000;
@@ -60,11 +60,16 @@ BEGIN
     DELETE FROM abide.request WHERE key = ANY (ARRAY(
         SELECT k.key FROM unnest(p_keys, outcomes) AS k (key, outcome) WHERE k.outcome IN ('exists', 'absent')));
 
-    PERFORM abide.post(
+    SELECT p.unstarted INTO v_waiting FROM abide.post(
         ARRAY(SELECT ROW (m.turn, m.recipient, m.class, greatest(m.visible_at, abide.later(now, p_delays_ms[m.turn])),
                           m.execution, m.event, m.parent, m.item, m.orchestration, m.version)::abide.new_message
               FROM unnest(p_messages) AS m WHERE outcomes[m.turn] = 'ok' ORDER BY m.turn),
-        v_locked, '{}', now);
+        v_locked, '{}', now) AS p;
+    IF v_waiting IS NOT NULL THEN
+        SELECT array_agg(CASE WHEN outcomes[m.turn] = 'ok' AND m.class IN (0, 5) AND i.no = ANY (v_waiting) AND NOT abide.is_expected(i.no)
+                              THEN 'waits' ELSE outcomes[m.turn] END ORDER BY m.turn)
+        INTO outcomes FROM unnest(p_messages) AS m LEFT JOIN abide.instance AS i ON i.id = ANY (ARRAY[m.recipient]);
+    END IF;
     v_settled := abide.settle(v_locked, p_offer, now);
     wakes := v_settled.wakes;    due_at := v_settled.due_at;    instance_leases := v_settled.leases;    messages := v_settled.messages;
 END $$;

@@ -1,5 +1,5 @@
--- Removes up to p_rows rows of one deleted mailbox that no other node is at. after_ms says when to look again; null if nothing is left. Losing
--- it in a crash loses nothing: the tombstone is still there.
+-- Removes up to p_rows rows of one deleted mailbox that no other node is at; or, if there is none, messages that have waited for a start for
+-- too long. after_ms says when to look again; null if nothing is left. Losing it in a crash loses nothing: the tombstone is still there.
 CREATE FUNCTION abide.remove_part(p_rows bigint, OUT after_ms bigint) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
@@ -9,19 +9,25 @@ DECLARE
     v_gone bigint;
 BEGIN
     -- Mostly there is nothing, and then nothing else is asked.
-    IF (SELECT true FROM abide.tombstone AS t ORDER BY t.held_until LIMIT 1) IS NULL THEN
+    IF (SELECT true FROM abide.tombstone AS t ORDER BY t.held_until LIMIT 1) IS NULL
+       AND (SELECT true FROM abide.message AS m WHERE m.expires_at IS NOT NULL ORDER BY m.expires_at LIMIT 1) IS NULL THEN
         RETURN;
     END IF;
     v_now := abide.now();
     PERFORM set_config('synchronous_commit', 'off', true);
     SELECT t.mailbox INTO v_mailbox FROM abide.tombstone AS t WHERE t.held_until <= v_now
     ORDER BY t.held_until LIMIT 1 FOR UPDATE SKIP LOCKED;
-    IF v_mailbox IS NULL THEN
+    IF v_mailbox IS NULL AND abide.remove_expired(p_rows, v_now) = 0 THEN
         -- Another node may be at what is due.
-        SELECT greatest(t.held_until - v_now, 1000) INTO after_ms FROM abide.tombstone AS t ORDER BY t.held_until LIMIT 1;
+        after_ms := greatest(1000, least(
+            (SELECT t.held_until FROM abide.tombstone AS t ORDER BY t.held_until LIMIT 1),
+            (SELECT m.expires_at FROM abide.message AS m WHERE m.expires_at IS NOT NULL ORDER BY m.expires_at LIMIT 1)) - v_now);
         RETURN;
     END IF;
     after_ms := 0;
+    IF v_mailbox IS NULL THEN
+        RETURN;
+    END IF;
     DELETE FROM abide.message WHERE ctid = ANY (ARRAY(
         SELECT m.ctid FROM abide.message AS m WHERE m.mailbox = v_mailbox AND m.place IS NOT NULL ORDER BY m.place LIMIT v_left));
     GET DIAGNOSTICS v_gone = ROW_COUNT;    v_left := v_left - v_gone;

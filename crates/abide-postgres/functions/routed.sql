@@ -1,6 +1,6 @@
 -- The route of a mailbox that is not leased, for those that abide.settle cannot tell at a glance: from what it runs next, its pin, who
 -- refused it, the attempts of its first visible message (null if there is none), and whether a cancel is visible. Mail that is visible starts
--- the clock of builds that may try again; retry_at is when they may.
+-- the clock of builds that may try again; retry_at is when they may. Mail that waited for a start does so no more if there is one.
 CREATE FUNCTION abide.routed(p_mailbox abide.mailbox, p_attempts integer, p_now bigint) RETURNS abide.routing LANGUAGE plpgsql AS $$
 DECLARE
     v_routing abide.routing;
@@ -33,6 +33,10 @@ BEGIN
         ELSIF v_place IS NOT NULL THEN
             v_cancel := 1099511627776;
         END IF;
+    END IF;
+    IF p_mailbox.flags & 4 = 4 AND (p_mailbox.execution > 0 OR EXISTS (
+           SELECT FROM abide.message AS s WHERE s.mailbox = p_mailbox.no AND s.class IN (1, 2))) THEN
+        v_routing.flags := v_routing.flags - 4;
     END IF;
     IF p_mailbox.execution = 0 OR p_mailbox.status = 'ContinuedAsNew' THEN
         SELECT r.orchestration, r.version INTO v_orchestration, v_version FROM abide.route AS r

@@ -48,6 +48,9 @@ BEGIN
     WHERE m.no = ANY (p_messages) AND m.mailbox = p_mailbox;
 
     UPDATE abide.mailbox SET lease = NULL, leased_until = NULL, batch_to = NULL, batch_first = NULL WHERE no = p_mailbox;
+    IF cardinality(dead) > 0 THEN
+        PERFORM abide.await_start(ARRAY[p_mailbox], v_now);
+    END IF;
     v_settled := abide.settle(ARRAY[p_mailbox], NULL, v_now);
     due_at := v_settled.due_at;
     IF cardinality(v_settled.wakes) > 0 THEN

@@ -21,6 +21,8 @@ FROM (SELECT m.no, abide.part_of(m.item, '{StartOrchestration,parent_execution_i
       FROM abide.message AS m WHERE m.class = 1 AND m.parent IS NOT NULL) AS p
 WHERE p.no = m.no AND p.event ~ '^[0-9]{1,18}$' AND coalesce(p.execution, '0') ~ '^[0-9]{1,18}$';
 UPDATE abide.mailbox AS b SET flags = 2 WHERE b.no = ANY (ARRAY(SELECT m.mailbox FROM abide.message AS m WHERE m.class = 5));
+-- Mail that waits for a start does so for an hour from now on.
+SELECT abide.await_start(ARRAY(SELECT b.no FROM abide.mailbox AS b WHERE b.execution = 0), abide.now());
 SELECT abide.settle(ARRAY(SELECT b.no FROM abide.mailbox AS b WHERE b.ready IS NOT NULL ORDER BY b.no FOR UPDATE), NULL, abide.now());
 
 UPDATE abide.work AS w

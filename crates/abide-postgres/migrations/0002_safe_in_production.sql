@@ -72,10 +72,16 @@ CREATE INDEX message_cancel ON abide.message (mailbox, place) WHERE class = 5;
 -- The route of what a start runs, without a pin; null if the message cannot be read.
 ALTER TABLE abide.message ADD COLUMN code bigint;
 
--- route: zero until it is needed. flags: 1, it has a row in abide.block; 2, it may hold a cancel.
+-- route: zero until it is needed. flags: 1, it has a row in abide.block; 2, it may hold a cancel; 4, its mail waits for a start.
 ALTER TABLE abide.mailbox ADD COLUMN route bigint NOT NULL DEFAULT 0, ADD COLUMN flags smallint NOT NULL DEFAULT 0;
 DROP INDEX abide.mailbox_ready;
 CREATE INDEX mailbox_ready ON abide.mailbox (route, ready) WHERE ready IS NOT NULL;
+
+-- Mail that waits for a start is gone an hour after it became visible. The time means nothing once the mailbox does not wait any more: clearing
+-- it then would make a start cost the more, the more mail there is.
+ALTER TABLE abide.message ADD COLUMN expires_at bigint;
+CREATE INDEX message_waiting ON abide.message (mailbox, expires_at) WHERE expires_at IS NOT NULL;
+CREATE INDEX message_expiry  ON abide.message (expires_at)          WHERE expires_at IS NOT NULL;
 
 -- Work that is held is due at the end of time, and in no index of what is due. What was found to be unreadable is no suspect.
 ALTER TABLE abide.work

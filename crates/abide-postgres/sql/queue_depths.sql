@@ -5,6 +5,9 @@ SELECT (SELECT count(*) FROM abide.message AS m JOIN abide.mailbox AS b ON b.no 
        + (SELECT count(*) FROM abide.message AS m WHERE m.visible_at IS NOT NULL AND (m.class <> 4 OR m.visible_at <= now.now))
        -- Those of deleted mailboxes are still being removed.
        - (SELECT count(*) FROM abide.message AS m WHERE m.visible_at IS NOT NULL AND (m.class <> 4 OR m.visible_at <= now.now)
-            AND m.mailbox = ANY (ARRAY(SELECT t.mailbox FROM abide.tombstone AS t))),
+            AND m.mailbox = ANY (ARRAY(SELECT t.mailbox FROM abide.tombstone AS t)))
+       -- So is what has waited for a start for too long.
+       - (SELECT count(*) FROM abide.message AS m JOIN abide.mailbox AS b ON b.no = ANY (ARRAY[m.mailbox])
+          WHERE m.expires_at <= now.now AND b.flags & 4 = 4),
        (SELECT count(*) FROM abide.work AS w WHERE (w.leased_until > now.now) IS NOT TRUE)
 FROM (SELECT abide.now() AS now) AS now

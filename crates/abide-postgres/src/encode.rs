@@ -259,6 +259,9 @@ fn revoked(activity: &abide_model::ScheduledActivityIdentifier, because: &Stolen
 /// The class of messages that start an instance.
 pub(crate) const START: i16 = 1;
 
+/// The class of a cancel.
+pub(crate) const CANCEL: i16 = 5;
+
 const QUEUE_MESSAGE: i16 = 3;
 const TIMER: i16 = 4;
 const ANSWER: i16 = 6;
@@ -271,7 +274,7 @@ pub(crate) const fn needs_instance(class: i16) -> bool {
 fn class_columns(class: MessageClass) -> (i16, Option<i64>, Option<i64>) {
     match class {
         MessageClass::Other => (0, None, None),
-        MessageClass::Cancel => (5, None, None),
+        MessageClass::Cancel => (CANCEL, None, None),
         MessageClass::Start => (START, None, None),
         MessageClass::ContinueAsNew => (2, None, None),
         MessageClass::Queue => (QUEUE_MESSAGE, None, None),

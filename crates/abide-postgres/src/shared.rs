@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use abide_provider::{ChangeListeners, StolenBecause, StolenLease};
+use abide_provider::{ChangeListeners, StolenBecause, StolenLease, WaitingMailWarnings};
 
 use crate::encode::column;
 use crate::hatch::Hatch;
@@ -38,6 +38,7 @@ pub(crate) struct Shared {
     pub(crate) stolen: Listeners,
     pub(crate) changes: ChangeListeners,
     pub(crate) counts: Counts,
+    pub(crate) warnings: WaitingMailWarnings,
     pub(crate) sessions: Sessions,
     pub(crate) removals: Removals,
     pub(crate) is_unreachable: AtomicBool,
@@ -71,6 +72,7 @@ impl Shared {
             stolen: Listeners::default(),
             changes: ChangeListeners::default(),
             counts: Counts::default(),
+            warnings: WaitingMailWarnings::default(),
             sessions: Sessions::new(connections),
             removals: Removals::default(),
             is_unreachable: AtomicBool::new(false),

@@ -30,8 +30,10 @@ mod listeners;
 mod nearest;
 mod node;
 mod overview;
+mod reminders;
 mod serving;
 mod unserved;
+mod waiting_mail;
 
 mod admin;
 mod admin_defaults;
@@ -76,12 +78,14 @@ pub use overview::{
     InstanceOverview, LeaseOverview, OVERVIEW_COUNT, OVERVIEW_OUTPUT, OVERVIEW_ROWS, WorkOverview, cut_output,
 };
 pub use provider::Provider;
+pub use reminders::Reminders;
 pub use rows::{CommitRows, InvalidTurn};
 pub use serving::{
     Handlers, InstanceRoute, REMEMBERED_REFUSALS, Refusals, SUSPECT_AFTER, ServedVersions, Serving, Suspicion,
 };
 pub use turn::{AppendConflict, Authority, Committed, Consumed, PRUNE_BATCH, Position, Turn, TurnCommit};
 pub use unserved::{HandlerKind, Unserved, UnservedReason};
+pub use waiting_mail::{MAIL_WAITS_FOR_START, WaitingMailWarnings};
 pub use work::{
     Changes, Enqueue, FinishedWork, Lane, LeaseWork, REVOKE_BATCH, RenewSessions, RequestKey, RevokeWork,
     RevokedWork, Start, StolenBecause, StolenLease, StolenLeases, WorkLease,

@@ -58,7 +58,8 @@ WHERE class = 0 AND CASE WHEN json_valid(item) THEN
 CREATE INDEX message_cancel ON message (mailbox, visible_at) WHERE class = 5;
 
 ALTER TABLE mailbox ADD COLUMN route INTEGER NOT NULL DEFAULT 1;
-ALTER TABLE mailbox ADD COLUMN flags INTEGER NOT NULL DEFAULT 0; -- 1: it has a row in `block`, 2: it may hold a cancel
+-- 1: it has a row in `block`, 2: it may hold a cancel, 4: its mail waits for a start
+ALTER TABLE mailbox ADD COLUMN flags INTEGER NOT NULL DEFAULT 0;
 
 CREATE TABLE old_route (
     mailbox       INTEGER PRIMARY KEY,
@@ -99,6 +100,17 @@ UPDATE mailbox SET
              WHERE o.mailbox = mailbox.no AND r.refused = ''),
     flags = CASE WHEN EXISTS (SELECT 1 FROM message WHERE mailbox = mailbox.no AND class = 5) THEN 2 ELSE 0 END;
 DROP TABLE old_route;
+
+-- Mail that waits for a start is gone an hour after it became visible. That of version 1 waits from now on. The time means nothing once
+-- the mailbox does not wait any more: clearing it then would make a start cost the more, the more mail there is.
+ALTER TABLE message ADD COLUMN expires_at INTEGER;
+UPDATE message SET expires_at = max(visible_at, CAST(strftime('%s', 'now') AS INTEGER) * 1000) + 3600000
+WHERE mailbox IN (
+    SELECT m.no FROM mailbox AS m
+    WHERE m.execution = 0 AND NOT EXISTS (SELECT 1 FROM message AS s WHERE s.mailbox = m.no AND s.class IN (1, 2)));
+UPDATE mailbox SET flags = flags | 4 WHERE no IN (SELECT mailbox FROM message WHERE expires_at IS NOT NULL);
+CREATE INDEX message_waiting ON message (mailbox, expires_at) WHERE expires_at IS NOT NULL;
+CREATE INDEX message_expiry  ON message (expires_at)          WHERE expires_at IS NOT NULL;
 
 DROP INDEX mailbox_ready;
 CREATE INDEX mailbox_ready ON mailbox (route, ready) WHERE ready IS NOT NULL;

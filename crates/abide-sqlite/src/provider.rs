@@ -25,6 +25,7 @@ use crate::store::commit::Commit;
 use crate::store::lease::{Abandon, Attempt};
 use crate::store::read::{Leased, Standing, StoredHistory, StoredStats};
 use crate::store::status::{StoredStatus, Unreadable};
+use crate::store::waiting_mail::Waits;
 use crate::store::work::Finish;
 use crate::text::Text;
 use crate::writer::Request;
@@ -222,7 +223,9 @@ impl Provider for SqliteProvider {
         let row = MessageRow::of(item).map_err(|error| invalid(operation, &error))?;
         let message = EncodedMessage::of(row, operation)?;
         let kind = Kind::write(operation, Phase::Enqueue);
-        Ok(self.run(job(kind, move |tx| Ok(tx.enqueue_delayed(&message, delay)?))).await?)
+        let waits = self.run(job(kind, move |tx| Ok(tx.enqueue_delayed(&message, delay)?))).await?;
+        self.warn_of(waits);
+        Ok(())
     }
 
     fn as_management_capability(&self) -> Option<&dyn ProviderAdmin> {
@@ -328,7 +331,9 @@ impl Provider for SqliteProvider {
         let row = MessageRow::of(item).map_err(|error| invalid(operation, &error))?;
         let message = EncodedMessage::of(row, operation)?;
         let kind = Kind::write(operation, Phase::Enqueue);
-        self.run(job(kind, move |tx| tx.enqueue_once(&message, delay, key))).await
+        let waits = self.run(job(kind, move |tx| tx.enqueue_once(&message, delay, key))).await?;
+        self.warn_of(waits);
+        Ok(())
     }
 
     async fn start_once(&self, request: Enqueue) -> Result<Start, StoreError> {
@@ -453,6 +458,13 @@ impl Provider for SqliteProvider {
 }
 
 impl SqliteProvider {
+    /// Tells operators of a message that waits for a start.
+    fn warn_of(&self, waits: Option<Waits>) {
+        if let Some(Waits { instance, class }) = waits {
+            self.shared.warnings.warn(&instance, class, self.shared.clock.monotonic());
+        }
+    }
+
     /// Runs a job and waits for its answer.
     pub(crate) async fn run<T>(&self, submission: Submission<T>) -> Result<T, StoreError> {
         let Submission { operation, job, reply } = submission;

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use abide_model::{Clock, Entropy};
-use abide_provider::ChangeListeners;
+use abide_provider::{ChangeListeners, WaitingMailWarnings};
 
 use crate::connect::Location;
 use crate::identity::OpenedFiles;
@@ -26,6 +26,7 @@ pub(crate) struct Shared {
     pub(crate) stolen: Listeners,
     pub(crate) changes: ChangeListeners,
     pub(crate) counts: Counts,
+    pub(crate) warnings: WaitingMailWarnings,
     /// How many rows of deleted mailboxes one transaction removes.
     pub(crate) removal_rows: i64,
     owner: AtomicI64,
@@ -66,6 +67,7 @@ impl Shared {
             stolen: Listeners::default(),
             changes: ChangeListeners::default(),
             counts: Counts::default(),
+            warnings: WaitingMailWarnings::default(),
             removal_rows,
             owner: AtomicI64::new(0),
             lock: Mutex::default(),

@@ -68,6 +68,7 @@ pub(crate) const DIRECT: &[CrateRows] = &[
             row("serde", "what a node announces is stored as JSON"),
             row("strsim", "did you mean: the nearest registered name"),
             row("thiserror", "error types without handwritten `Display`"),
+            without_defaults("tracing", "the warning of mail that waits for a start, one for all stores"),
         ],
     },
     CrateRows {

@@ -4,9 +4,10 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use abide_model::{SystemStats, WorkItem};
+use abide_model::{SystemStats, Timestamp, WorkItem};
 use abide_provider::{
-    BATCH_BYTES, Committed, Consumed, InstanceLease, LeaseInstances, OrchestrationItem, TurnCommit,
+    BATCH_BYTES, Committed, Consumed, InstanceLease, LeaseInstances, MAIL_WAITS_FOR_START, OrchestrationItem,
+    TurnCommit,
 };
 use async_trait::async_trait;
 
@@ -51,6 +52,10 @@ bugs! {
     OrphanAnswersKept { kept: Mutex<Vec<WorkItem>> } => "orphan_mail::test_answers_for_nobody_are_dropped";
     /// All mail for what does not exist is dropped, signals and cancellations too.
     OrphanMailDropped => "orphan_mail::test_mail_for_nobody_waits_for_a_start";
+    /// Mail that waits for a start does so for ever.
+    WaitsForStartForEver { sent: Mutex<Vec<(Timestamp, WorkItem)>> } => "waiting_mail::test_mail_that_waited_too_long_does_not_reach_a_start";
+    /// Mail that waited for a start is gone after its time, although there is one.
+    ExpiresBehindAStart { sent: Mutex<Vec<(Timestamp, WorkItem)>> } => "waiting_mail::test_mail_that_has_a_start_stays";
     /// Mail for what does not exist can be leased, without a start.
     OrphanMailLeased => "orphan_mail::test_mail_for_nobody_is_never_fetched_alone";
     /// A message that is enqueued makes an instance.
@@ -401,6 +406,66 @@ impl Bug for OrphanAnswersKept {
             store.enqueue_for_orchestrator(item, None).await?;
         }
         Ok(())
+    }
+}
+
+/// Mail of this name that has waited for too long.
+fn expired(sent: &Mutex<Vec<(Timestamp, WorkItem)>>, name: &str, now: Timestamp) -> Vec<WorkItem> {
+    let is_over = |at: Timestamp| at.saturating_add(MAIL_WAITS_FOR_START) <= now;
+    let sent = sent.lock().unwrap();
+    let over = sent.iter().filter(|(at, item)| is_over(*at) && addressee(item) == name);
+    over.map(|(_, item)| item.clone()).collect()
+}
+
+fn is_signal_or_cancel(item: &WorkItem) -> bool {
+    matches!(item, WorkItem::ExternalRaised { .. } | WorkItem::CancelInstance { .. })
+}
+
+#[async_trait]
+impl Bug for WaitsForStartForEver {
+    async fn enqueue_for_orchestrator(
+        &self,
+        store: &Store,
+        item: WorkItem,
+        delay: Option<Duration>,
+    ) -> Answer<()> {
+        let name = addressee(&item).to_owned();
+        if matches!(item, WorkItem::StartOrchestration { .. }) {
+            for item in expired(&self.sent, &name, store.now()) {
+                store.enqueue_for_orchestrator(item, None).await?;
+            }
+        } else if is_signal_or_cancel(&item) && is_orphan(store, &name) {
+            self.sent.lock().unwrap().push((store.now(), item.clone()));
+        }
+        store.enqueue_for_orchestrator(item, delay).await
+    }
+}
+
+#[async_trait]
+impl Bug for ExpiresBehindAStart {
+    async fn enqueue_for_orchestrator(
+        &self,
+        store: &Store,
+        item: WorkItem,
+        delay: Option<Duration>,
+    ) -> Answer<()> {
+        if is_signal_or_cancel(&item) && is_orphan(store, addressee(&item)) {
+            self.sent.lock().unwrap().push((store.now(), item.clone()));
+        }
+        store.enqueue_for_orchestrator(item, delay).await
+    }
+
+    async fn lease_instances(
+        &self,
+        store: &Store,
+        request: LeaseInstances,
+    ) -> StoreAnswer<Vec<InstanceLease>> {
+        let mut leases = store.lease_instances(request).await?;
+        for lease in &mut leases {
+            let gone = expired(&self.sent, &lease.instance, store.now());
+            lease.messages.retain(|message| !gone.contains(&message.item));
+        }
+        Ok(leases)
     }
 }
 

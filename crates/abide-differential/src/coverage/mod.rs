@@ -9,6 +9,7 @@ mod deleting;
 mod leases;
 mod looking;
 mod outside;
+mod waiting_mail;
 
 use std::collections::BTreeMap;
 
@@ -50,6 +51,7 @@ impl Coverage {
             Op::Restart => self.restart(scene),
             Op::Damage(_) | Op::Listen => {}
         }
+        self.waiting_mail(op, scene);
         self.tokens(op, scene);
         self.told(scene);
     }

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use abide_provider::rows::MessageClass;
 use abide_provider::{AdminRefusal, Operation, RequestKey, Start, StoreError};
 
 use super::batch::{Answers, Batched, Key, Waiting};
 use super::connection::Connection;
-use crate::encode::START;
+use crate::encode::{CANCEL, START};
 use crate::error::CallError;
 use crate::hatch::{Handed, Promise};
 use crate::lease::Looked;
@@ -43,6 +44,13 @@ impl Enqueue {
     /// A start is then sent only if there is no such instance, anything else only if there is one.
     fn is_conditional(&self) -> bool {
         self.once != Once::Always
+    }
+
+    /// Tells operators that it waits for a start.
+    fn warn(&self, shared: &Shared) {
+        let class = if self.message.class == CANCEL { MessageClass::Cancel } else { MessageClass::Other };
+        let instance = unspell(self.message.recipient.clone());
+        shared.warnings.warn(&instance, class, shared.settings.clock.monotonic());
     }
 
     fn answer(&self, operation: Operation, outcome: &str) -> Result<Start, StoreError> {
@@ -105,7 +113,12 @@ impl Batched for Enqueue {
         let each = batch
             .iter()
             .zip(outcomes)
-            .map(|(waiting, outcome)| waiting.what.answer(waiting.operation, &outcome))
+            .map(|(waiting, outcome)| {
+                if outcome == "waits" {
+                    waiting.what.warn(shared);
+                }
+                waiting.what.answer(waiting.operation, &outcome)
+            })
             .collect();
         Ok(Answers { each, handed, news })
     }

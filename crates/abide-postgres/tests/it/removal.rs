@@ -1,4 +1,4 @@
-//! Deleting instances that have much: gone at once, removed in parts, by whichever node is there.
+//! Deleting instances that have much: gone at once, removed in parts, by whichever node is there. Mail that waited for a start for too long.
 
 use abide_provider::{Provider as _, ProviderAdmin as _};
 use futures::channel::oneshot;
@@ -6,7 +6,7 @@ use futures::executor::block_on;
 use futures::future::{Either, select};
 
 use crate::support::database::{Database, wait_until};
-use crate::support::items::start;
+use crate::support::items::{signal, start};
 
 /// How many rows one transaction removes here.
 const ROWS: u32 = 64;
@@ -193,4 +193,31 @@ fn many_children_that_are_not_yet_born_go_in_parts() {
     let sent = store.statements_sent();
     let parts = sent.iter().find(|(name, _)| *name == "delete_unborn").map(|(_, sent)| *sent);
     assert!(parts >= Some(UNBORN / 256), "{UNBORN} starts went in {parts:?} transactions");
+}
+
+#[test]
+fn mail_that_waited_for_a_start_too_long_goes_in_parts_with_its_mailbox() {
+    let Some(database) = Database::new() else { return };
+    let store = database.open();
+    database.stop_clock(1_000_000);
+    for _ in 0..20 {
+        block_on(store.enqueue_for_orchestrator(signal("missing"), None)).unwrap();
+    }
+    block_on(store.enqueue_for_orchestrator(signal("late"), None)).unwrap();
+    database.set_clock(1_000_000 + 3_599_000);
+    block_on(store.enqueue_for_orchestrator(start("late"), None)).unwrap();
+    assert_eq!(database.number("SELECT abide.remove_part(3)"), 1_000, "it is removed when it is due");
+    database.set_clock(1_000_000 + 3_600_000);
+
+    let mut parts = 0;
+    while database.number("SELECT coalesce(abide.remove_part(3), -1)") == 0 {
+        parts += 1;
+    }
+
+    assert_eq!(parts, 7, "21 messages, three at a time");
+    assert_eq!(database.number("SELECT count(*) FROM abide.message"), 2, "what got its start in time stays");
+    assert_eq!(database.number("SELECT count(*) FROM abide.message WHERE expires_at IS NOT NULL"), 0);
+    assert_eq!(database.number("SELECT count(*) FROM abide.mailbox"), 1);
+    assert_eq!(database.number("SELECT count(*) FROM abide.instance"), 1);
+    assert_eq!(database.number("SELECT coalesce(abide.remove_part(3), -1)"), -1, "nothing is left");
 }

@@ -95,6 +95,9 @@ impl Tx<'_, '_> {
         if position_of(&mailbox) != expected {
             return Err(busy("the instance has moved on: finish the activity, and read what is new"));
         }
+        if mailbox.flags.waits_for_start {
+            self.delete_expired(mailbox.no)?;
+        }
         if mailbox.ready || self.has_due_mail(&mailbox)? {
             return Err(busy("the instance has mail: finish the activity, and take both in"));
         }
@@ -150,6 +153,9 @@ impl Tx<'_, '_> {
         self.change_kv(mailbox.no, &rows.kv)?;
         let successor = self.enqueue_all(&mut mailbox, turn)?;
         self.remove_timers(mailbox.no, execution, &rows.timers)?;
+        if mailbox.execution == 0 || mailbox.flags.waits_for_start {
+            self.settle_waiting(&mut mailbox)?;
+        }
         let prune = |options| self.prune(mailbox.no, mailbox.execution, options, PRUNE_BATCH);
         let pruned = rows.prune.as_ref().map(prune).transpose()?;
         let readiness = match known {

@@ -7,7 +7,7 @@ use abide_provider::{Operation, ParentLink};
 use rusqlite::params;
 
 use super::Tx;
-use super::mailbox::{ANY_START as START, CONTINUE, MailboxRow, Parent};
+use super::mailbox::{ANY_START as START, CONTINUE, Existence, MailboxRow, Parent};
 use super::work_queue::WorkRow;
 use crate::encode::{EncodedMessage, number};
 use crate::statements::Sql;
@@ -32,6 +32,12 @@ impl Tx<'_, '_> {
             let parent = self.parent_of_lost_start(mailbox, no)?;
             self.sql.execute(Sql::BuryMessage, params![mailbox, no, instance, self.now])?;
             self.sql.execute(Sql::DeleteMessage, [mailbox, no])?;
+            if let Some(mut held) =
+                self.held(mailbox)?.filter(|held| held.existence() == Existence::MailboxOnly)
+                && !self.has_start(mailbox)?
+            {
+                self.start_waiting(&mut held)?;
+            }
             if let Some((link, current)) = parent
                 && let Some(told) = lost_start(instance, &link, current, count(attempts))
             {

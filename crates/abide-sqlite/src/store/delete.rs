@@ -112,6 +112,9 @@ impl Tx<'_, '_> {
             if let Some(mailbox) = self.mailbox_by_id(id)?
                 && seen.insert(mailbox.no)
             {
+                if mailbox.flags.waits_for_start {
+                    self.delete_expired(mailbox.no)?;
+                }
                 found.push(mailbox);
             }
         }
@@ -325,11 +328,11 @@ impl Tx<'_, '_> {
         for at @ [mailbox, _, number] in &unborn {
             self.sql.execute(Sql::DeleteMessageAt, *at)?;
             let Some(mut mailbox) = self.held(*mailbox)? else { continue };
-            // What was kept for its queues was kept because it would start, and so was what blocked it.
+            // What was kept for its queues was kept because it would start, and so was what blocked it. The rest waits
+            // for another start.
             if mailbox.existence() == Existence::MailboxOnly && !self.has_start(mailbox.no)? {
                 deleted += count(self.sql.execute(Sql::DeleteUnreadMail, [mailbox.no])?);
-                self.sql.execute(Sql::DeleteBlock, [mailbox.no])?;
-                mailbox.flags.has_block = false;
+                self.start_waiting(&mut mailbox)?;
             }
             self.miss_message(&mailbox, *number)?;
         }

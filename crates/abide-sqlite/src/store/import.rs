@@ -229,7 +229,7 @@ impl Tx<'_, '_> {
             Some(mailbox) => mailbox,
         };
         let before = self.counter.get().number;
-        self.deliver(mailbox, message, 0)?;
+        let _waits = self.deliver(mailbox, message, 0)?;
         let number = self.counter.get().number;
         if number == before {
             return Ok(()); // a queue message that nothing will ever read: it was dropped

@@ -9,6 +9,7 @@ use rusqlite::params;
 
 use super::Tx;
 use super::mailbox::{Brief, Existence};
+use super::waiting_mail::Waits;
 use crate::encode::{EncodedMessage, column, visible_column};
 use crate::error::Failure;
 use crate::statements::Sql;
@@ -22,39 +23,46 @@ impl Tx<'_, '_> {
         &self,
         message: &EncodedMessage,
         delay: Option<Duration>,
-    ) -> rusqlite::Result<()> {
+    ) -> rusqlite::Result<Option<Waits>> {
         let shown_at = delay.filter(|delay| !delay.is_zero()).map(|delay| self.time().saturating_add(delay));
         self.enqueue_at(message, message.visible_at.max(shown_at))
     }
 
     /// Enqueues a message for an instance, which need not exist.
     pub(crate) fn enqueue(&self, message: &EncodedMessage) -> rusqlite::Result<()> {
-        self.enqueue_at(message, message.visible_at)
+        self.enqueue_at(message, message.visible_at).map(drop)
     }
 
-    fn enqueue_at(&self, message: &EncodedMessage, visible_at: Option<Timestamp>) -> rusqlite::Result<()> {
+    fn enqueue_at(
+        &self,
+        message: &EncodedMessage,
+        visible_at: Option<Timestamp>,
+    ) -> rusqlite::Result<Option<Waits>> {
         let mailbox = match self.brief_by_id(&message.to)? {
-            None if message.class.needs_instance() => return Ok(()), // nobody can have asked for it
+            None if message.class.needs_instance() => return Ok(None), // nobody can have asked for it
             None => self.brief_or_new(&message.to)?,
             Some(mailbox) => mailbox,
         };
         self.deliver(mailbox, message, visible_column(visible_at))
     }
 
-    /// Puts a message into a mailbox, unless only an instance can have asked for it, and there is none.
+    /// Puts a message into a mailbox, unless only an instance can have asked for it, and there is none. Says
+    /// whether it waits for a start.
     pub(crate) fn deliver(
         &self,
-        mailbox: Brief,
+        mut mailbox: Brief,
         message: &EncodedMessage,
         visible_at: i64,
-    ) -> rusqlite::Result<()> {
+    ) -> rusqlite::Result<Option<Waits>> {
         let exists = mailbox.existence == Existence::Instance;
         if message.class.needs_instance() && !exists && !self.has_start(mailbox.no)? {
-            return Ok(());
+            return Ok(None);
         }
         let visible_at = self.still_hidden(visible_at);
-        let number = self.insert_message_at(mailbox.no, message, visible_at)?;
-        self.after_enqueue(mailbox, message, Arrived { visible_at, number })
+        let expires_at = if exists { None } else { self.expiry_of(&mut mailbox, message, visible_at)? };
+        let number = self.insert_message_at(mailbox.no, message, visible_at, expires_at)?;
+        self.after_enqueue(mailbox, message, Arrived { visible_at, number })?;
+        Ok(expires_at.map(|_| Waits { instance: message.to.clone(), class: message.class }))
     }
 
     /// Enqueues a message unless the same request was seen before.
@@ -63,15 +71,15 @@ impl Tx<'_, '_> {
         message: &EncodedMessage,
         delay: Option<Duration>,
         key: RequestKey,
-    ) -> Result<(), Failure> {
+    ) -> Result<Option<Waits>, Failure> {
         let forgotten = self.forgotten_requests();
         if self.sql.row(Sql::AnyForgottenRequest, [forgotten], |_| Ok(()))?.is_some() {
             self.sql.execute(Sql::ForgetRequests, [forgotten])?;
         }
         if self.sql.execute(Sql::RememberRequest, params![key.0, self.now, forgotten])? > 0 {
-            self.enqueue_delayed(message, delay)?;
+            return Ok(self.enqueue_delayed(message, delay)?);
         }
-        Ok(())
+        Ok(None)
     }
 
     /// Enqueues what starts an instance, unless there is one, or one is about to be.
@@ -91,7 +99,7 @@ impl Tx<'_, '_> {
         {
             return Ok(Start::Exists);
         }
-        self.enqueue_once(message, delay, key).map(|()| Start::Created)
+        self.enqueue_once(message, delay, key).map(|_| Start::Created)
     }
 
     /// Enqueues a message if there is such an instance, or one is about to be.
@@ -112,7 +120,7 @@ impl Tx<'_, '_> {
             let refusal = AdminRefusal::not_found(message.to.as_str());
             return Err(Failure::Refused(refusal.store_error(Operation::EnqueueExisting)));
         }
-        self.enqueue_once(message, delay, key)
+        self.enqueue_once(message, delay, key).map(drop)
     }
 
     /// Requests that were seen then or earlier are not remembered any more.
@@ -123,7 +131,7 @@ impl Tx<'_, '_> {
 
     /// Writes the row, and nothing about readiness.
     pub(crate) fn insert_message(&self, mailbox: i64, message: &EncodedMessage) -> rusqlite::Result<i64> {
-        self.insert_message_at(mailbox, message, visible_column(message.visible_at))
+        self.insert_message_at(mailbox, message, visible_column(message.visible_at), None)
     }
 
     fn insert_message_at(
@@ -131,6 +139,7 @@ impl Tx<'_, '_> {
         mailbox: i64,
         message: &EncodedMessage,
         visible_at: i64,
+        expires_at: Option<i64>,
     ) -> rusqlite::Result<i64> {
         let visible_at = self.still_hidden(visible_at);
         let number = self.next_number();
@@ -142,7 +151,7 @@ impl Tx<'_, '_> {
         let parent = parent.map(|link| &link.instance);
         self.sql.execute(
             Sql::InsertMessage,
-            params![mailbox, visible_at, number, class, execution, event, parent, message.json],
+            params![mailbox, visible_at, number, class, execution, event, parent, message.json, expires_at],
         )?;
         Ok(number)
     }

@@ -37,23 +37,34 @@ pub(crate) struct Flags {
     pub(crate) has_block: bool,
     /// A cancel was sent to it, and may still be there.
     pub(crate) may_have_cancel: bool,
+    /// It is no instance, nothing in it starts one, and its messages expire.
+    pub(crate) waits_for_start: bool,
 }
 
 impl Flags {
     const BLOCK: i64 = 1;
     const CANCEL: i64 = 2;
+    const WAITS: i64 = 4;
 
     fn read(column: i64) -> Self {
-        Self { has_block: column & Self::BLOCK != 0, may_have_cancel: column & Self::CANCEL != 0 }
+        let has = |bit| column & bit != 0;
+        Self {
+            has_block: has(Self::BLOCK),
+            may_have_cancel: has(Self::CANCEL),
+            waits_for_start: has(Self::WAITS),
+        }
     }
 
     pub(crate) fn column(self) -> i64 {
         let bit = |is_set, bit| if is_set { bit } else { 0 };
-        bit(self.has_block, Self::BLOCK) | bit(self.may_have_cancel, Self::CANCEL)
+        bit(self.has_block, Self::BLOCK)
+            | bit(self.may_have_cancel, Self::CANCEL)
+            | bit(self.waits_for_start, Self::WAITS)
     }
 
+    /// Whether none of them has a say in who can lease the mailbox.
     pub(crate) fn are_none(self) -> bool {
-        self == Self::default()
+        !self.has_block && !self.may_have_cancel
     }
 }
 
@@ -93,7 +104,7 @@ impl Brief {
             ready: false,
             due_at: None,
             route: NO_ROUTE,
-            flags: Flags { has_block: false, may_have_cancel: false },
+            flags: Flags { has_block: false, may_have_cancel: false, waits_for_start: false },
         }
     }
 }
@@ -251,8 +262,12 @@ impl Tx<'_, '_> {
         self.sql.row(Sql::HeldMailbox, [no], Held::read)
     }
 
+    /// A mailbox by its name, without mail that has expired.
     pub(crate) fn brief_by_id(&self, id: &str) -> rusqlite::Result<Option<Brief>> {
-        self.sql.row(Sql::BriefById, [id], Brief::read)
+        match self.sql.row(Sql::BriefById, [id], Brief::read)? {
+            Some(brief) if brief.flags.waits_for_start => self.forget_expired(brief),
+            found => Ok(found),
+        }
     }
 
     /// The same by number, with its name.

@@ -27,6 +27,7 @@ pub(crate) mod route;
 pub(crate) mod routed;
 pub(crate) mod session;
 pub(crate) mod status;
+pub(crate) mod waiting_mail;
 pub(crate) mod work;
 pub(crate) mod work_queue;
 

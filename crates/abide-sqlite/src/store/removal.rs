@@ -1,4 +1,4 @@
-//! Removing the rows of deleted mailboxes, a few at a time.
+//! Removing the rows of deleted mailboxes, and mail that has waited for a start for too long, a few at a time.
 //!
 //! A deletion removes the rows of small mailboxes itself. Of a large one it removes the mailbox and what is leased, and leaves a
 //! tombstone: nothing reads the other rows any more, because everything is found through its mailbox, and the number of a mailbox
@@ -86,12 +86,22 @@ impl Tx<'_, '_> {
         Ok(())
     }
 
-    /// Removes rows of one deleted mailbox, until `is_over` says that this took long enough.
+    /// Removes rows of one deleted mailbox, or mail that has expired if there is none, until `is_over` says that
+    /// this took long enough.
     pub(crate) fn remove_part(&self, mut is_over: impl FnMut() -> bool) -> rusqlite::Result<()> {
         self.removal_changed();
         let mailbox = self.sql.row(Sql::DueTombstone, [self.now], |row| row.get::<_, i64>(0))?;
-        let Some(mailbox) = mailbox else { return Ok(()) };
         let mut left = self.removal_rows;
+        let Some(mailbox) = mailbox else {
+            loop {
+                let step = STEP.min(left);
+                let removed = self.remove_expired(step)?;
+                left -= removed;
+                if removed < step || left <= 0 || is_over() {
+                    return Ok(());
+                }
+            }
+        };
         for table in TABLES {
             loop {
                 let step = STEP.min(left);

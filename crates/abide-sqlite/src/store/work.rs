@@ -86,7 +86,7 @@ impl Tx<'_, '_> {
             return Err(StoreError::rejected(operation, Rejection::Invalid, message).into());
         }
         self.consume_work(token)?.ok_or_else(lost)?;
-        self.deliver(mailbox, completion, 0)?;
+        self.deliver(mailbox, completion, 0).map(drop)?;
         Ok(())
     }
 

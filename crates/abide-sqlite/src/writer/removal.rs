@@ -1,4 +1,5 @@
-//! When the writer removes rows of deleted mailboxes: a part now and then, more often while nobody asks for anything.
+//! When the writer removes rows of deleted mailboxes, and mail that has waited for a start for too long: a part now and then, more often
+//! while nobody asks for anything.
 //!
 //! A part is one more job of a group, and takes a few milliseconds. After it the writer is for others for at least twice as long.
 //! What is to be removed is in the file, so a removal goes on after a restart, and another process goes on with what a dead one left.
@@ -43,8 +44,8 @@ impl Removals {
 
     /// Reads again from when on there is something to remove.
     pub(crate) fn look(&mut self, ground: &WriterGround<'_, '_>) {
-        match ground.statements().row(Sql::NextRemoval, [], |row| row.get(0)) {
-            Ok(from) => self.from = from,
+        match ground.statements().row(Sql::NextRemoval, [], |row| row.get::<_, Option<i64>>(0)) {
+            Ok(from) => self.from = from.flatten(),
             Err(error) => {
                 tracing::warn!(target: "abide::sqlite", %error, "what is to be removed could not be read");
             }

@@ -1,4 +1,4 @@
-//! Deleting instances that have much: gone at once, removed in parts.
+//! Deleting instances that have much: gone at once, removed in parts. Mail that waited for a start for too long.
 
 use std::time::Duration;
 
@@ -36,6 +36,12 @@ fn wait_until_removed(store: &Store) {
         std::thread::yield_now();
     }
     assert_eq!(dead_rows(store), 0);
+}
+
+fn wait_until(store: &Store, is_so: impl Fn(&Store) -> bool) {
+    while !is_so(store) {
+        std::thread::yield_now();
+    }
 }
 
 /// The thread that copies the log may be at it.
@@ -267,4 +273,68 @@ fn nobody_waits_long_for_the_removal_of_300_000_executions() {
     );
     assert!(longest < Duration::from_millis(200), "two calls took {longest:?}");
     assert!(during < before * 3, "p99 {before:?} before, {during:?} beside");
+}
+
+/// Mail for what does not exist, and for what is started in time.
+fn wait_for_starts(store: &Store, messages: u64) {
+    for number in 0..messages {
+        store.enqueue(signal("missing", &number.to_string()));
+    }
+    store.enqueue(signal("late", "early"));
+}
+
+#[test]
+fn mail_that_waited_for_a_start_too_long_goes_in_parts_with_its_mailbox() {
+    for store in [Store::removing(2), Store::on_file_removing(2)] {
+        wait_for_starts(&store, 20);
+        store.advance(seconds(3_599));
+        store.enqueue(start("late"));
+        store.settle();
+        assert_eq!((store.count("message"), store.count("mailbox")), (22, 2));
+        let before = store.provider.transactions();
+        store.advance(seconds(1));
+        store.settle();
+
+        wait_until(&store, |store| store.count("message") == 2 && store.count("mailbox") == 1);
+
+        let parts = store.provider.transactions() - before;
+        assert!(parts >= 10, "20 messages, two at a time, went in {parts} transactions");
+        let unread = "SELECT count(*) FROM message WHERE expires_at IS NOT NULL";
+        wait_until(&store, |store| store.value::<i64>(unread) == 0);
+        assert_eq!(store.lease().messages.len(), 2, "what got its start in time stays");
+    }
+}
+
+#[test]
+fn mail_that_waited_for_a_start_too_long_goes_after_the_store_was_closed() {
+    let store = Store::on_file_removing(ROWS);
+    wait_for_starts(&store, 3);
+    let store = store.reopened();
+    store.advance(seconds(3_600));
+    store.settle();
+    wait_until(&store, |store| store.count("message") == 0 && store.count("mailbox") == 0);
+}
+
+#[test]
+fn a_start_is_not_held_up_by_much_mail_that_waited_too_long() {
+    let store = Store::removing(2);
+    wait_for_starts(&store, 50);
+    store.advance(seconds(3_600));
+    store.enqueue(start("missing"));
+    assert_eq!(store.lease().messages.len(), 1);
+    wait_until(&store, |store| store.count("message") == 1 && store.count("tombstone") == 0);
+}
+
+/// An idle store has nothing to do until mail expires.
+#[test]
+fn mail_that_waits_for_a_start_costs_an_idle_store_nothing() {
+    let store = Store::in_memory();
+    store.enqueue(signal("missing", ""));
+    store.settle();
+    let before = store.provider.transactions();
+    for _ in 0..59 {
+        store.advance(seconds(60));
+        store.enqueue(queue_message("missing", "dropped"));
+    }
+    assert_eq!(store.provider.transactions() - before, 59, "those of the callers alone");
 }

@@ -107,22 +107,30 @@ impl Reader<'_> {
     }
 
     fn messages(&self, mailboxes: &Mailboxes) -> BTreeMap<u64, MessageDump> {
-        let rows = self
-            .database
-            .rows(&alive("SELECT no, mailbox, class, visible_at, attempts, item FROM abide.message"), &[]);
+        let rows = self.database.rows(
+            &alive("SELECT no, mailbox, class, visible_at, attempts, item,
+                     (SELECT CASE WHEN b.flags & 4 = 4 THEN expires_at END FROM abide.mailbox AS b WHERE b.no = mailbox)
+                     FROM abide.message"),
+            &[],
+        );
         let message = |row: &Row| {
             let no = number(row, 0);
+            let expires_at = some_number(row, 6);
+            if expires_at.is_some_and(|time| time <= self.now) {
+                return None; // it is still to be removed
+            }
             let void_leases = u32::from(mailboxes.void.contains(&no));
             let message = MessageDump {
                 mailbox: mailboxes.names[&row.get::<_, i64>(1)].clone(),
                 class: class_text(row.get(2)).to_owned(),
                 visible_at: some_number(row, 3).filter(|time| *time > self.now),
                 attempts: u32::try_from(row.get::<_, i32>(4)).unwrap() + void_leases,
+                expires_at,
                 json: row.get(5),
             };
-            (no, message)
+            Some((no, message))
         };
-        rows.iter().map(message).collect()
+        rows.iter().filter_map(message).collect()
     }
 
     fn work(&self, mailboxes: &Mailboxes) -> BTreeMap<u64, WorkDump> {

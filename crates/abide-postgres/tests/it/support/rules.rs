@@ -3,7 +3,7 @@
 use super::database::Database;
 
 /// What must hold in the tables whatever the time is. Each query finds rows that break it; `$1` is now.
-const RULES: [(&str, &str); 15] = [
+const RULES: [(&str, &str); 16] = [
     (
         "a mailbox without a lease is ready exactly if it can be leased",
         "SELECT b.id FROM abide.mailbox AS b WHERE $1::bigint > 0 AND b.lease IS NULL AND b.ready IS DISTINCT FROM (
@@ -106,6 +106,14 @@ const RULES: [(&str, &str); 15] = [
          UNION ALL
          SELECT k.mailbox::text FROM abide.block AS k
          WHERE NOT EXISTS (SELECT FROM abide.mailbox AS b WHERE b.no = k.mailbox)",
+    ),
+    (
+        "a mailbox with mail knows whether it waits for a start, and then all its mail expires",
+        "SELECT b.id FROM abide.mailbox AS b JOIN abide.message AS m ON m.mailbox = b.no
+         WHERE $1::bigint > 0 AND (
+             (b.flags & 4 = 4) = (b.execution > 0 OR EXISTS (
+                 SELECT FROM abide.message AS s WHERE s.mailbox = b.no AND s.class IN (1, 2)))
+             OR b.flags & 4 = 4 AND m.expires_at IS NULL)",
     ),
     (
         "work has the route of its tag and its attempts, and is due at no time if it is held",

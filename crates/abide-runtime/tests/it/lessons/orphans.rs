@@ -4,10 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use abide_model::EventKind;
+use abide_model::{EventKind, OrchestrationStatus};
 use abide_provider::{Operation, Rejection};
 use abide_sim::{Fault, FaultPlan};
 
+use tracing::subscriber::set_default;
+
+use super::listener::Listener;
 use super::scene::{Code, Scene, Way, every_way, ways};
 
 /// A normal instance completes, and the store is not asked again and again about what cannot be run.
@@ -34,6 +37,35 @@ fn lesson_03_01b_cancelling_what_is_missing_stops_nobody() {
         scene.node(Code::new()).await;
         scene.client().cancel_instance("missing", "by mistake").await.unwrap();
         others_are_served(&scene).await;
+    });
+}
+
+#[test]
+fn mail_for_what_does_not_exist_is_told_of_once_a_minute_and_gone_after_an_hour() {
+    ways(&[Way::Fused, Way::Cold], |scene| async move {
+        let listener = Listener::of_warnings();
+        let hearing = set_default(listener.clone());
+        let warning = "a message was sent to an instance that does not exist";
+        scene.node(Code::new()).await;
+        for minute in 1..=2 {
+            for _ in 0..3 {
+                scene.client().raise_event("typo", "go", "a secret").await.unwrap();
+                scene.client().cancel_instance("typo", "a secret").await.unwrap();
+            }
+            assert_eq!(listener.count(warning), minute, "{:#?}", listener.lines());
+            scene.pass(Duration::from_secs(60)).await;
+        }
+        scene.start("exists", "Wait", "").await;
+        scene.client().raise_event("exists", "go", "").await.unwrap();
+        drop(hearing);
+        assert_eq!(listener.count(warning), 2, "{:#?}", listener.lines());
+        assert_eq!(listener.count("instance_id=typo kind=\"signal\""), 2, "{:#?}", listener.lines());
+        assert_eq!(listener.count("a secret"), 0, "{:#?}", listener.lines());
+        scene.pass(Duration::from_secs(3_600)).await;
+        scene.start("typo", "Wait", "").await;
+        scene.until_idle("typo").await;
+        let status = scene.client().get_orchestration_status("typo").await.unwrap();
+        assert!(matches!(status, OrchestrationStatus::Running { .. }), "{status:?}");
     });
 }
 

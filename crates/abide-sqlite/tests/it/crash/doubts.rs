@@ -45,7 +45,7 @@ fn damage_is_noticed() {
         "UPDATE mailbox SET status = 'Running' WHERE id = 'chain-7-1'",
         "UPDATE kv_store SET value = 3 WHERE mailbox = (SELECT no FROM mailbox WHERE id = 'chain-7-1')",
         "DELETE FROM kv_delta",
-        "INSERT INTO message SELECT mailbox, visible_at, no + 1000, class, execution, event, parent, attempts, item \
+        "INSERT INTO message SELECT mailbox, visible_at, no + 1000, class, execution, event, parent, attempts, item, expires_at \
          FROM message LIMIT 1",
         "INSERT INTO work (mailbox, execution, activity, no, tag, item) \
          SELECT no, 1, 3, 9999, '', '{}' FROM mailbox WHERE id = 'chain-7-1'",

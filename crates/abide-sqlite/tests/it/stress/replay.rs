@@ -43,8 +43,9 @@ pub(crate) struct Pruned {
 }
 
 impl<'a> Replay<'a> {
-    pub(crate) fn new(entries: &'a [Entry], steps: &'a [Step], windows: &'a Windows) -> Self {
-        let clock = ManualClock::at(0);
+    /// The model's time begins when that of the store did: mail that waits for a start does not wait for ever.
+    pub(crate) fn new(entries: &'a [Entry], steps: &'a [Step], windows: &'a Windows, begin: u64) -> Self {
+        let clock = ManualClock::at(begin);
         let model = InMemoryProvider::with_seams(Arc::new(clock.clone()), Arc::new(SeededEntropy::new(1)));
         let listener = model.stolen_leases().expect("the model tells");
         Self {

@@ -104,14 +104,21 @@ impl Reader<'_> {
 
     fn messages(&self, mailboxes: &Mailboxes) -> Result<BTreeMap<u64, MessageDump>> {
         let mut messages = BTreeMap::new();
-        self.each(&alive("SELECT no, mailbox, class, visible_at, attempts, item FROM message"), |row| {
+        let query = "SELECT no, mailbox, class, visible_at, attempts, item,
+                            iif((SELECT m.flags & 4 FROM mailbox AS m WHERE m.no = mailbox), expires_at, NULL) FROM message";
+        self.each(&alive(query), |row| {
             let no = number(row, 0)?;
+            let expires_at = some_number(row, 6)?;
+            if expires_at.is_some_and(|time| time <= self.now) {
+                return Ok(()); // it is still to be removed
+            }
             let void_leases = u32::from(mailboxes.void.contains(&no));
             let message = MessageDump {
                 mailbox: mailboxes.names[&row.get(1)?].clone(),
                 class: class_text(row.get(2)?).to_owned(),
                 visible_at: self.still_to_come(number(row, 3)?),
                 attempts: row.get::<_, u32>(4)? + void_leases,
+                expires_at,
                 json: row.get(5)?,
             };
             assert!(messages.insert(no, message).is_none(), "two messages have the number {no}");

@@ -3,7 +3,7 @@
 use rusqlite::{Connection, Result};
 
 /// What must hold in the tables whatever the time is. Each query finds rows that break it; `?1` is now.
-const RULES: [(&str, &str); 13] = [
+const RULES: [(&str, &str); 14] = [
     (
         "a mailbox without a lease is ready exactly if it can be leased",
         "SELECT m.id FROM mailbox AS m WHERE ?1 > 0 AND m.lease IS NULL AND m.ready IS NOT (
@@ -79,6 +79,14 @@ const RULES: [(&str, &str); 13] = [
         "SELECT w.no || '' FROM work AS w JOIN work_route AS r ON r.no = w.route
          WHERE ?1 > 0 AND w.lease IS NULL AND w.visible_at = 0 AND w.held_since IS NULL AND (
              r.tag <> w.tag OR r.activity <> '' AND r.is_suspect <> (w.attempts >= 3))",
+    ),
+    (
+        "a mailbox with mail knows whether it waits for a start, and then all its mail expires",
+        "SELECT m.id FROM mailbox AS m JOIN message AS w ON w.mailbox = m.no
+         WHERE ?1 > 0 AND (
+             (m.flags >> 2 & 1) = (m.execution > 0 OR EXISTS (
+                 SELECT 1 FROM message AS s WHERE s.mailbox = m.no AND s.class IN (1, 2)))
+             OR (m.flags >> 2 & 1) AND w.expires_at IS NULL)",
     ),
     ("a locked session is held", "SELECT name FROM session WHERE locked_until > ?1 AND held <> 1"),
 ];
