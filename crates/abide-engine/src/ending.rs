@@ -12,7 +12,7 @@ use abide_model::{AppErrorKind, ErrorDetails, Event, EventId, EventKind, INITIAL
 use crate::ask::{Family, payload};
 use crate::cancel::cancellation;
 use crate::execution::{Execution, Progress};
-use crate::fault::{self, Fault};
+use crate::fault::{self, Difference, Fault};
 use crate::journal::Entry;
 use crate::ledger::OpenAsk;
 use crate::policy::Leniency;
@@ -194,7 +194,9 @@ impl Execution {
             self.mismatch.get_or_insert_with(|| Box::new(details.clone()));
         }
         if !self.ending.as_ref().is_some_and(Ending::stands) {
-            self.difference = difference;
+            let without_payloads =
+                || Box::new(Difference { event_id: None, summary: details.display_message() });
+            self.difference = Some(difference.unwrap_or_else(without_payloads));
         }
         self.overrule(Ending { verdict: Verdict::Failed(details), decided_by: DecidedBy::Engine });
     }

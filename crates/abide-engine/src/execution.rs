@@ -431,7 +431,7 @@ impl Execution {
         TurnOutput {
             outcome,
             waits_for_nothing,
-            fault_event_id: self.difference.as_ref().map(|difference| difference.event_id),
+            fault_event_id: self.difference.as_ref().and_then(|difference| difference.event_id),
             fault_summary: self.difference.as_ref().map(|difference| difference.summary.clone()),
             waiting,
             events: self.journal.take_appended(),

@@ -22,10 +22,10 @@ pub(crate) struct Fault {
     pub(crate) difference: Option<Box<Difference>>,
 }
 
-/// Where history and code differ.
+/// Where history and code differ, and how.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Difference {
-    pub(crate) event_id: u64,
+    pub(crate) event_id: Option<u64>,
     /// The message of the fault without payloads.
     pub(crate) summary: String,
 }
@@ -37,7 +37,7 @@ impl Fault {
     }
 
     fn at(mut self, event_id: u64, summary: String) -> Self {
-        self.difference = Some(Box::new(Difference { event_id, summary }));
+        self.difference = Some(Box::new(Difference { event_id: Some(event_id), summary }));
         self
     }
 }

@@ -105,7 +105,8 @@ pub struct TurnOutput {
     pub waits_for_nothing: bool,
     /// The event at which history and code differ, if the execution failed for that.
     pub fault_event_id: Option<u64>,
-    /// Why the execution failed, without payloads, for log lines; `None` if the message of the failure has none.
+    /// Why the engine failed the execution, without payloads, for log lines; `None` if the code or a child
+    /// decided how it ends.
     pub fault_summary: Option<String>,
     /// What the execution waits for now, in the form of [`Waiting`](abide_model::Waiting); `None` if it
     /// ended.

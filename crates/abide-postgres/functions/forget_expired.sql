@@ -3,7 +3,10 @@
 -- in parts, like that of a deleted instance.
 CREATE FUNCTION abide.forget_expired(p_mailboxes bigint[], p_required text[], p_now bigint) RETURNS bigint[] LANGUAGE plpgsql AS $$
 DECLARE
-    v_waiting bigint[] := ARRAY(SELECT b.no FROM abide.mailbox AS b WHERE b.no = ANY (p_mailboxes) AND b.flags & 4 = 4);
+    -- The flag alone does not tell: it is cleared only when the mailbox is settled.
+    v_waiting bigint[] := ARRAY(
+        SELECT b.no FROM abide.mailbox AS b WHERE b.no = ANY (p_mailboxes) AND b.flags & 4 = 4 AND b.execution = 0
+            AND (SELECT true FROM abide.message AS s WHERE s.mailbox = b.no AND s.class IN (1, 2) ORDER BY s.place LIMIT 1) IS NULL);
     v_over bigint[] := ARRAY(
         SELECT w.no FROM unnest(v_waiting) AS w (no)
         WHERE (SELECT true FROM abide.message AS m WHERE m.mailbox = w.no AND m.expires_at > p_now

@@ -60,7 +60,7 @@ BEGIN
                                  CASE WHEN v_block.mailbox IS NOT NULL THEN v_block END)::abide.instance_lease;
         UPDATE abide.mailbox AS b
         SET lease = p_nonces[v_place], leased_until = p_until, ready = NULL, due_at = p_until, batch_to = coalesce(v_last, 0),
-            batch_first = v_first
+            batch_first = v_first, flags = b.flags & ~4
         WHERE b.no = v_box.no;
     END LOOP;
 END $$;

@@ -4,7 +4,9 @@ CREATE FUNCTION abide.remove_expired(p_rows bigint, p_now bigint) RETURNS bigint
 DECLARE
     v_found bigint[] := ARRAY(SELECT m.mailbox FROM abide.message AS m WHERE m.expires_at <= p_now ORDER BY m.expires_at LIMIT p_rows);
     v_locked bigint[] := ARRAY(SELECT b.no FROM abide.mailbox AS b WHERE b.no = ANY (v_found) ORDER BY b.no FOR UPDATE SKIP LOCKED);
-    v_waiting bigint[] := ARRAY(SELECT b.no FROM abide.mailbox AS b WHERE b.no = ANY (v_locked) AND b.flags & 4 = 4);
+    v_waiting bigint[] := ARRAY(
+        SELECT b.no FROM abide.mailbox AS b WHERE b.no = ANY (v_locked) AND b.flags & 4 = 4 AND b.execution = 0
+            AND (SELECT true FROM abide.message AS s WHERE s.mailbox = b.no AND s.class IN (1, 2) ORDER BY s.place LIMIT 1) IS NULL);
     v_empty bigint[];
     v_gone bigint;    v_kept bigint;
 BEGIN

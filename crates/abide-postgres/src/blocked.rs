@@ -19,7 +19,7 @@ use crate::statements::Sql;
 use crate::text::{spelt, unspell};
 use crate::token::{MailboxToken, WorkToken};
 
-/// The builds that refused an execution change only under a lease on it, so they are read once and then as they were.
+/// Refusals change under a lease, and when an operator retries. Each round starts from what the last one read.
 const ROUNDS: usize = 8;
 
 impl BlockRow {
@@ -86,10 +86,10 @@ impl PostgresProvider {
                     return Ok(());
                 }
                 "moved" => known = row.get("known"),
-                _ => break,
+                _ => return Err(lost()),
             }
         }
-        Err(lost())
+        Err(StoreError::not_applied(operation, "the refusals of the instance keep changing; block it again"))
     }
 
     pub(crate) async fn hold(&self, hold: HoldWork) -> Result<(), StoreError> {

@@ -149,8 +149,7 @@ impl Serving {
         if self.handlers.can_run(route) && route.has_pin_among(pins) {
             return true;
         }
-        let is_blocked = !route.refused_by.is_empty();
-        route.has_cancel && (is_blocked || !is_served(route))
+        route.has_cancel && !is_served(route)
     }
 
     /// Whether the node may lease an activity of this name.
@@ -199,7 +198,7 @@ impl Handlers {
 
 impl InstanceRoute {
     /// Whether a lease call may take an instance with this route. A call without a [`Serving`] takes everything that
-    /// not all builds have refused. `is_served` says whether any live node can run it; it is seldom asked.
+    /// not all builds have refused, or that is to be canceled. `is_served` says whether any live node can run it; it is seldom asked.
     #[must_use]
     pub fn is_admitted(
         &self,
@@ -212,12 +211,12 @@ impl InstanceRoute {
         }
         match serving {
             Some(serving) => serving.admits(self, pins, is_served),
-            None => self.refused_by != Refusals::All && self.has_pin_among(pins),
+            None => (self.refused_by != Refusals::All || self.has_cancel) && self.has_pin_among(pins),
         }
     }
 
     /// A pin that cannot be parsed passes: the node that replays the execution decides.
-    fn has_pin_among(&self, pins: Option<&DispatcherCapabilityFilter>) -> bool {
+    pub(crate) fn has_pin_among(&self, pins: Option<&DispatcherCapabilityFilter>) -> bool {
         let Some(filter) = pins else { return true };
         self.pin.is_empty() || Version::parse(&self.pin).map_or(true, |pin| filter.is_compatible(&pin))
     }
@@ -297,7 +296,11 @@ mod tests {
         let stranger = serving(stranger);
         assert!(stranger.admits(&canceled, None, unserved), "no live node has the code");
         assert!(!stranger.admits(&canceled, None, is_served), "another node has it");
-        assert!(stranger.admits(&blocked, None, is_served), "the code is refused");
+        assert!(stranger.admits(&blocked, None, is_served), "all builds that have the code refused it");
+        let healed = InstanceRoute { refused_by: refused(&["b1"]), ..canceled.clone() };
+        assert!(!stranger.admits(&healed, None, is_served), "another build can still compensate");
+        let given_up = InstanceRoute { refused_by: Refusals::All, ..canceled };
+        assert!(given_up.is_admitted(None, None, is_served), "a call that does not say what it serves");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{InstanceRoute, Node, PinRange, nearest_name};
+use crate::{InstanceRoute, Node, NodeAnnouncement, PinRange, nearest_name};
 
 /// Names of built-in activities begin with this. Every node has them.
 const BUILT_IN: &str = "__duroxide_syscall:";
@@ -75,8 +75,7 @@ impl Unserved {
     /// will do.
     #[must_use]
     pub fn orchestration(name: &str, version: Option<&str>, nodes: &[Node]) -> Option<Self> {
-        let runners =
-            || nodes.iter().map(|node| &node.announcement).filter(|node| node.orchestration_slots > 0);
+        let runners = || runners(nodes);
         let registered = || runners().flat_map(|node| &node.orchestrations);
         let mut versions: Vec<&str> = registered()
             .filter(|each| each.name == name)
@@ -104,19 +103,15 @@ impl Unserved {
             return Some(unserved);
         }
         let pin = pin?;
-        let route = InstanceRoute {
-            orchestration: name.to_owned(),
-            version: version.unwrap_or("unknown").to_owned(),
-            pin: pin.to_owned(),
-            ..InstanceRoute::default()
+        let replays = |node: &&NodeAnnouncement| {
+            let route = InstanceRoute { pin: pin.to_owned(), ..InstanceRoute::default() };
+            route.has_pin_among(node.handlers().pins.as_ref())
         };
-        let runners =
-            || nodes.iter().map(|node| &node.announcement).filter(|node| node.orchestration_slots > 0);
-        if runners().any(|node| node.handlers().can_run(&route)) {
+        if with_code(name, version, nodes).any(|node| replays(&node)) {
             return None;
         }
         let mut supported: Vec<PinRange> = Vec::new();
-        for range in runners().flat_map(|node| &node.pins) {
+        for range in with_code(name, version, nodes).flat_map(|node| &node.pins) {
             if !supported.contains(range) {
                 supported.push(range.clone());
             }
@@ -124,6 +119,23 @@ impl Unserved {
         let reason = UnservedReason::NoReplay { pin: pin.to_owned(), supported };
         Some(Self { kind: HandlerKind::Orchestration, name: name.to_owned(), reason })
     }
+}
+
+/// The nodes that run orchestrations.
+fn runners(nodes: &[Node]) -> impl Iterator<Item = &NodeAnnouncement> {
+    nodes.iter().map(|node| &node.announcement).filter(|node| node.orchestration_slots > 0)
+}
+
+/// Those that have this one; without a version, in any.
+fn with_code<'a>(
+    name: &str,
+    version: Option<&str>,
+    nodes: &'a [Node],
+) -> impl Iterator<Item = &'a NodeAnnouncement> {
+    runners(nodes).filter(move |node| match version {
+        Some(version) => node.handlers().have_orchestration(name, version),
+        None => node.orchestrations.iter().any(|each| each.name == name),
+    })
 }
 
 #[expect(clippy::fn_params_excessive_bools, reason = "one fact about the nodes")]

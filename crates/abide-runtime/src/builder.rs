@@ -246,7 +246,7 @@ fn introduce(core: &Core, handlers: &Handlers) {
     let range = &settings.supported_replay_versions;
     info!(target: "abide::runtime", service_name = %settings.observability.service_name,
         service_version = settings.observability.service_version.as_deref(),
-        node_id = settings.worker_node_id.as_deref().unwrap_or(&core.id),
+        node_id = settings.worker_node_id.as_deref().unwrap_or(&core.id), build = %settings.build_id,
         orchestrations = %handlers.orchestrations, activities = %handlers.activities,
         "abide runtime ({}) starting with provider {} ({})",
         abide_model::BUILD_VERSION, store.name(), store.version());
@@ -270,7 +270,9 @@ fn checked(
 
 /// Starts everything that runs for a runtime. What must be heard at once, whatever user code does, has threads of its own.
 fn start(core: &Arc<Core>, clock_of_client: Option<Arc<dyn Clock>>) {
-    let client = Client::builder(Arc::clone(&core.store)).entropy(Arc::clone(&core.entropy));
+    let client = Client::builder(Arc::clone(&core.store))
+        .entropy(Arc::clone(&core.entropy))
+        .max_payload_bytes(core.settings.max_payload_bytes);
     let client = match clock_of_client {
         Some(clock) => client.clock(clock),
         None => client,

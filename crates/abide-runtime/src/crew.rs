@@ -167,7 +167,7 @@ async fn end<L: Lane>(
         Err(payload) => {
             let _said = panic_text(payload);
             error!(target: "abide::runtime", lane = L::NAME, "work panicked outside of user code; it will be tried again");
-            give_back::<L>(core, token, GiveBack::tried(AFTER_PANIC)).await;
+            give_back::<L>(core, token, GiveBack::without_crash(&core.settings, AFTER_PANIC)).await;
             None
         }
     };

@@ -23,6 +23,9 @@ use crate::crew::Crew;
 use crate::crowd::Served;
 use crate::executor::Answer;
 use crate::pacing::Backoff;
+use crate::problem_policy::ProblemPolicy;
+use crate::serving::LeaseCall;
+use crate::settings::Settings;
 use crate::store_call::{Called, PATIENCE};
 use crate::store_time::HandedOver;
 use crate::suspects::Pending;
@@ -53,12 +56,8 @@ pub(crate) trait Lane: Send + Sync + 'static {
         free
     }
 
-    /// Leases up to `limit`, waiting up to `wait` for the first.
-    fn lease(
-        self: Arc<Self>,
-        limit: usize,
-        wait: Duration,
-    ) -> BoxFuture<'static, Result<Vec<Self::Lease>, StoreError>>;
+    /// Leases what a call asks for, and waits for the first as long as it says.
+    fn lease(self: Arc<Self>, call: LeaseCall) -> BoxFuture<'static, Result<Vec<Self::Lease>, StoreError>>;
 
     /// Takes a lease on: from here on it is renewed, and its session counts. The dispatcher does it before it asks for more, on a thread
     /// that user code cannot block; of a lease that came with a commit, the task that committed does.
@@ -137,6 +136,14 @@ impl fmt::Display for Prospect {
 }
 
 impl GiveBack {
+    /// After a problem that is neither a crash nor the fault of what was leased. Only the reference counts it.
+    pub(crate) fn without_crash(settings: &Settings, delay: Duration) -> Self {
+        match settings.problem_policies.crashes {
+            ProblemPolicy::Block => Self::untried(delay),
+            ProblemPolicy::Fail => Self::tried(delay),
+        }
+    }
+
     /// Nothing was tried: the runtime ends, or the store failed.
     pub(crate) const UNTRIED: Self = Self { delay: None, attempt: Attempt::DoesNotCount };
 
@@ -316,10 +323,11 @@ async fn lease<L: Lane>(
 ) -> Leased<L::Lease> {
     let wait = core.settings.dispatcher_long_poll_timeout;
     let of_late = Arc::clone(core);
+    let terms = core.serving.call(limit, wait, suspects);
     let call = core.caller.call_or(
         L::LEASE,
         wait.saturating_add(PATIENCE),
-        with_its_poll(Arc::clone(&core.clock), Arc::clone(lane).lease(limit, wait)),
+        with_its_poll(Arc::clone(&core.clock), Arc::clone(lane).lease(terms)),
         move |(late, _)| async move { give_all_back::<L>(&of_late, late).await }.boxed(),
     );
     let mut call = Box::pin(call);

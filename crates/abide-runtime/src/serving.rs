@@ -10,7 +10,17 @@ use abide_provider::{
 use crate::problem_policy::{ProblemPolicies, ProblemPolicy};
 use crate::registry::{ActivityRegistry, OrchestrationRegistry};
 use crate::settings::Settings;
-use crate::suspects::{ANOTHER_SUSPECT, SuspectAdmission, Suspects};
+use crate::suspects::{ANOTHER_SUSPECT, Pending, SuspectAdmission, Suspects};
+
+/// What one lease call asks for.
+#[derive(Debug, Clone)]
+pub(crate) struct LeaseCall {
+    pub(crate) limit: usize,
+    /// How long it waits in the store.
+    pub(crate) wait: Duration,
+    /// What it takes; everything, if that is not said.
+    pub(crate) serving: Option<Serving>,
+}
 
 /// What this node leases.
 #[derive(Debug)]
@@ -52,25 +62,21 @@ impl NodeServing {
         self.served.have_orchestration(name, version)
     }
 
-    /// What the next lease call takes.
-    pub(crate) fn request(&self) -> Option<Serving> {
-        let handlers = Arc::clone(self.handlers.as_ref()?);
-        Some(Serving { handlers, takes_suspect: self.has_room_for_suspect() })
+    /// A lease call for up to `limit`, which may wait in the store for `longest`. It takes a suspect if it is
+    /// pending as one that may bring one.
+    pub(crate) fn call(&self, limit: usize, longest: Duration, suspects: Option<&Pending>) -> LeaseCall {
+        let takes_suspect = suspects.is_some();
+        let serving =
+            self.handlers.as_ref().map(|handlers| Serving { handlers: Arc::clone(handlers), takes_suspect });
+        let notices_room = takes_suspect || serving.is_none();
+        let wait = if notices_room { longest } else { longest.min(ANOTHER_SUSPECT) };
+        LeaseCall { limit, wait, serving }
     }
 
-    /// The same for the lease that comes with a commit.
+    /// What the node can run, for calls that take no suspect.
     pub(crate) fn request_without_suspects(&self) -> Option<Serving> {
         let handlers = Arc::clone(self.handlers.as_ref()?);
         Some(Serving { handlers, takes_suspect: false })
-    }
-
-    fn has_room_for_suspect(&self) -> bool {
-        self.handlers.is_none() || self.suspects.has_room()
-    }
-
-    /// How long a lease call waits in the store that would wait for `long`.
-    pub(crate) fn patience(&self, long: Duration) -> Duration {
-        if self.has_room_for_suspect() { long } else { long.min(ANOTHER_SUSPECT) }
     }
 
     /// Whether the node may run a turn now.

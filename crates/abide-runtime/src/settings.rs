@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use abide_model::limits::{MAX_TAG_NAME_BYTES, MAX_WORKER_TAGS};
 use abide_model::{SemverRange, current_build_version};
-use abide_provider::{DispatcherCapabilityFilter, TagFilter};
+use abide_provider::{DispatcherCapabilityFilter, SUSPECT_AFTER, TagFilter};
 
 use crate::build_id;
 use crate::observability::ObservabilityConfig;
@@ -190,6 +190,15 @@ impl Settings {
     /// shortened, does not mean renewing all the time.
     pub(crate) fn renewal_interval(lease: Duration, buffer: Duration) -> Duration {
         lease.saturating_sub(buffer).clamp(lease / 6, lease / 3).max(Duration::from_millis(1))
+    }
+
+    /// So many attempts are made. Where crashes lead to a quarantine, one of them is made as a suspect, so that what
+    /// only ran beside the culprit is not quarantined with it.
+    pub(crate) fn most_attempts(&self) -> u32 {
+        match self.problem_policies.crashes {
+            ProblemPolicy::Block => self.max_attempts.max(SUSPECT_AFTER + 1),
+            ProblemPolicy::Fail => self.max_attempts,
+        }
     }
 
     /// What this node asks a store for.

@@ -1,7 +1,7 @@
 //! Telling operators of work that no live node serves.
 //!
 //! A turn that schedules something this node has no handler for looks at the announced nodes, at most once
-//! per name and minute. Nothing is polled: what is served elsewhere costs a lookup in the registries.
+//! per name and minute. Nothing is polled: what is served here costs a lookup in the registries.
 
 use std::sync::Arc;
 

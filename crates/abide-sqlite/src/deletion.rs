@@ -14,6 +14,9 @@ use crate::store::removal::Erased;
 use crate::text::Text;
 use crate::writer::Request;
 
+/// How often a tree that grows while it is deleted is looked at again.
+const LOOKS: usize = 64;
+
 /// How many leaves of a large tree one transaction deletes.
 const LEAVES: usize = 256;
 
@@ -26,13 +29,16 @@ impl SqliteProvider {
     ) -> Result<DeleteInstanceResult, StoreError> {
         let operation = Operation::DeleteInstance;
         let mut total = DeleteInstanceResult::default();
-        loop {
+        for _ in 0..LOOKS {
             match self.delete_small_tree(id, force, &mut total).await {
                 Ok(Tree::Deleted(_)) => return Ok(total),
                 Ok(Tree::TooLarge) => self.thin_out(operation, id, force, &mut total).await?,
                 Err(error) => return Err(half_deleted(error, &total)),
             }
         }
+        let error =
+            StoreError::not_applied(operation, "the tree grows as fast as it is deleted; cancel it first");
+        Err(half_deleted(error, &total))
     }
 
     async fn delete_small_tree(

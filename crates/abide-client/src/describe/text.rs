@@ -99,6 +99,9 @@ impl Description {
         }
         if let Some(block) = &first.child_block {
             let (since, detail) = (self.since(block.since), shown(&block.detail));
+            if block.holds_activity {
+                return Some(format!("An activity of the child is quarantined for {since}: {detail}."));
+            }
             return Some(format!("The child is blocked ({}) for {since}: {detail}.", at_event(block)));
         }
         let block = self.hold_of(first)?;
@@ -112,6 +115,9 @@ impl Description {
             return Some(self.repair());
         }
         let first = self.first()?;
+        if let (Some(_), Some(child)) = (&first.child_block, &first.child_id) {
+            return Some(format!("Repair it, then call client.retry(\"{child}\")."));
+        }
         if self.hold_of(first).is_some() {
             return Some(format!("Repair it, then call client.retry(\"{}\").", self.instance_id));
         }

@@ -159,6 +159,34 @@ fn a_commit_hands_nothing_to_a_call_that_does_not_serve_it() {
     assert_eq!(lease_work(&store, &orders).len(), 1);
 }
 
+/// A start that is handed to a waiting call is not settled: the mailbox must not count as one that waits for a start.
+#[test]
+fn mail_that_came_before_the_start_does_not_end_the_instance() {
+    let Some(database) = Database::new() else { return };
+    let store = listening(&database);
+    let orders = serving("b1", &["Order"], &[]);
+    send(&store, signal("o"));
+    let mut waiting = Box::pin(store.lease_instances(instances(&orders, 1, LONG)));
+    while !store.is_waiting() {
+        assert!((&mut waiting).now_or_never().is_none());
+        std::thread::yield_now();
+    }
+    send(&store, start_of("o", "Order"));
+    let held = block_on(waiting).unwrap().remove(0);
+    let is_marked = || database.number("SELECT (flags & 4)::bigint FROM abide.mailbox WHERE id = 'o'") > 0;
+    assert!(!is_marked());
+
+    // Whatever the mark says, an instance or its start is not forgotten.
+    let mark = || database.run("UPDATE abide.mailbox SET flags = flags | 4");
+    mark();
+    assert_eq!(database.number("SELECT cardinality(abide.forget_expired(ARRAY(SELECT no FROM abide.mailbox), '{}', 9e15::bigint))::bigint"), 1);
+    block_on(store.commit_turns(vec![commit(&held, first_turn("o", Vec::new()))])).remove(0).unwrap();
+    mark();
+    send(&store, signal("o"));
+    assert_eq!(names(&lease(&store, &orders)), ["o"]);
+    assert_eq!(database.number("SELECT count(*) FROM abide.instance WHERE status = 'Running'"), 1);
+}
+
 /// A route that is new costs a look more, once; then a call of a node that serves it is one statement.
 #[test]
 fn a_route_is_learnt_once() {

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use abide_engine::{Identity, Outcome, TurnOutput};
 use abide_model::{AppErrorKind, ConfigErrorKind, ErrorDetails, WorkItem};
-use abide_provider::{BlockInstance, BlockKind, InstanceLease, Operation};
+use abide_provider::{BlockInstance, BlockKind, InstanceLease, Operation, Rejection, cut_detail};
 use futures_util::FutureExt;
 use tracing::{debug, error};
 
@@ -30,7 +30,7 @@ const LONGEST_RETRY: Duration = Duration::from_secs(3_600);
 #[derive(Debug)]
 pub(super) struct Obstacle {
     pub(super) kind: BlockKind,
-    /// For people; never a payload.
+    /// For people, as long as stores keep it. Contains no payload, except what a panic message says.
     pub(super) detail: String,
     pub(super) event_id: Option<u64>,
 }
@@ -40,19 +40,28 @@ impl Obstacle {
     pub(super) fn of(output: &TurnOutput, policies: ProblemPolicies) -> Option<Self> {
         let Outcome::Failed { details } = &output.outcome else { return None };
         let (kind, policy) = match details {
-            ErrorDetails::Configuration { kind: ConfigErrorKind::Nondeterminism, .. } => {
+            // The failure of a child ends its parent with the same details: no build can repair that.
+            ErrorDetails::Configuration { kind: ConfigErrorKind::Nondeterminism, .. }
+                if output.fault_summary.is_some() =>
+            {
                 (BlockKind::Nondeterminism, policies.nondeterminism)
             }
             ErrorDetails::Application { kind: AppErrorKind::Panicked, .. } => {
                 (BlockKind::Panic, policies.panic)
             }
             ErrorDetails::Application { .. }
+            | ErrorDetails::Configuration { .. }
             | ErrorDetails::Infrastructure { .. }
             | ErrorDetails::Poison { .. } => return None,
         };
         let detail = || output.fault_summary.clone().unwrap_or_else(|| details.display_message());
-        let obstacle = || Self { kind, detail: detail(), event_id: output.fault_event_id };
+        let obstacle = || Self { event_id: output.fault_event_id, ..Self::new(kind, detail()) };
         (policy == ProblemPolicy::Block).then(obstacle)
+    }
+
+    /// An obstacle that is not about an event.
+    pub(super) fn new(kind: BlockKind, detail: String) -> Self {
+        Self { kind, detail: cut_detail(detail), event_id: None }
     }
 }
 
@@ -76,6 +85,13 @@ impl Orchestrator {
         };
         match self.core.insist(Operation::BlockInstance, call).await {
             Told::Done(()) => {
+                self.core.blocked.note();
+                self.tell_of_block(lease, who, &obstacle);
+            }
+            // A try whose answer was lost ended the lease.
+            Told::Refused { error, perhaps_applied: true }
+                if error.rejection() == Some(Rejection::LeaseLost) =>
+            {
                 self.core.blocked.note();
                 self.tell_of_block(lease, who, &obstacle);
             }
@@ -110,12 +126,12 @@ impl Orchestrator {
             Line::Say { withheld_before } => {
                 error!(target: "abide::runtime", instance_id = %who.instance, execution_id = who.execution_id,
                     orchestration_name = %who.orchestration, version = %who.version, build = %build, kind = %kind,
-                    event_id, withheld_before, "the instance is blocked and keeps everything it has: {detail}");
+                    event_id, withheld_before, "instance blocked; deploy a build that can run it, or call client.retry: {detail}");
             }
             Line::SayThatMoreAreCounted => {
                 debug!(target: "abide::runtime", instance_id = %who.instance, %kind, "blocked: {detail}");
                 error!(target: "abide::runtime", orchestration_name = %who.orchestration, build = %build, kind = %kind,
-                    "more instances are blocked; they are counted and told in a minute");
+                    "more blocks of this kind are not logged for a minute; a count follows");
             }
             Line::Withhold => {
                 debug!(target: "abide::runtime", instance_id = %who.instance, %kind, "blocked: {detail}");

@@ -57,7 +57,7 @@ impl Orchestrator {
             "a turn of execution {} was under way in {crashes} crashes; it is quarantined until it is retried or canceled",
             who.execution_id
         );
-        self.block(held, who, Obstacle { kind: BlockKind::Quarantine, detail, event_id: None }).await;
+        self.block(held, who, Obstacle::new(BlockKind::Quarantine, detail)).await;
     }
 
     /// Ends an instance that is to be canceled and whose code is missing or refuses it, ahead of its other mail.
@@ -184,7 +184,7 @@ impl Orchestrator {
                 // A store that cannot say that a lease is lost says this.
                 self.core.chances.spoiled(&who.instance);
                 error!(target: "abide::runtime", instance_id = %who.instance, %error, "the store refuses to write the end of it");
-                GiveBack::tried(LOOK_AGAIN)
+                GiveBack::without_crash(&self.core.settings, LOOK_AGAIN)
             }
             CommitEnd::GivenUp => GiveBack::UNTRIED,
         };
@@ -197,7 +197,7 @@ impl Orchestrator {
         let policies = self.core.settings.problem_policies;
         let back = match hindrance {
             Hindrance::Unreadable(detail) if policies.corrupt == ProblemPolicy::Block => {
-                let obstacle = Obstacle { kind: BlockKind::Corrupt, detail, event_id: None };
+                let obstacle = Obstacle::new(BlockKind::Corrupt, detail);
                 return self.block(held, who, obstacle).await;
             }
             Hindrance::Unreadable(problem) => {

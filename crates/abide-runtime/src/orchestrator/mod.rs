@@ -30,8 +30,8 @@ use std::time::Duration;
 use abide_engine::{HostCall, Identity, Outcome, Step, TurnOutput, answer_late_mail};
 use abide_model::{INITIAL_EXECUTION_ID, Timestamp};
 use abide_provider::{
-    Committed, InstanceLease, LeaseInstances, NextLease, Operation, Position, Provider, ProviderError,
-    StoreError,
+    Ability, Committed, InstanceLease, LeaseInstances, NextLease, Operation, Position, Provider,
+    ProviderError, StoreError,
 };
 use futures_util::future::{BoxFuture, FutureExt};
 use tokio::sync::Notify;
@@ -51,6 +51,7 @@ use crate::chances::Verdict;
 use crate::core::Core;
 use crate::dispatch::{Attempt, GiveBack, Lane, Next, Slot, give_back};
 use crate::renewal::{Lease, LeaseGuard, Leased, Subject};
+use crate::serving::LeaseCall;
 use crate::store_time::{HandedOver, StoreTime};
 use crate::suspects::{ANOTHER_SUSPECT, SuspectAdmission};
 use crate::tally::Tally;
@@ -162,7 +163,7 @@ impl Orchestrator {
             Box::pin(self.cancel_without_code(&held, stage, reason)).await;
             return None;
         }
-        let most = self.core.settings.max_attempts;
+        let most = self.core.settings.most_attempts();
         if self.core.chances.judge(&lease.instance, lease.attempt, most) == Verdict::Poison {
             Box::pin(self.poison(&held, stage)).await;
             return None;
@@ -186,7 +187,7 @@ impl Orchestrator {
             Stage::Gap { who } => {
                 debug!(target: "abide::runtime", instance_id = %who.instance, "its successor's start is not here yet");
                 let delay = self.core.settings.unregistered_backoff.delay(lease.attempt);
-                Box::pin(self.hand_back(lease, GiveBack::tried(delay))).await;
+                Box::pin(self.hand_back(lease, GiveBack::without_crash(&self.core.settings, delay))).await;
             }
             Stage::Over { who, outcome } => Box::pin(self.late_mail(&held, who, outcome)).await,
             Stage::Nothing { who } => {
@@ -242,13 +243,17 @@ impl Orchestrator {
                 }
                 Err(error) => {
                     warn!(target: "abide::runtime", instance_id = %who.instance, %error, "a turn could not be run");
-                    Box::pin(self.hand_back(lease, GiveBack::tried(LOOK_AGAIN))).await;
+                    Box::pin(self.hand_back(lease, GiveBack::without_crash(&self.core.settings, LOOK_AGAIN)))
+                        .await;
                     return None;
                 }
             }
         };
         if let Some(obstacle) = Obstacle::of(&output, self.core.settings.problem_policies) {
-            match cancel_reason(lease) {
+            // Another build may be able to compensate. Where blocks are kept, a cancel goes to a node that has
+            // such a build, and ends the instance without code only if there is none.
+            let keeps_blocks = self.core.abilities.has(Ability::Blocking);
+            match cancel_reason(lease).filter(|_| !keeps_blocks) {
                 Some(reason) => Box::pin(self.cancel_without_code(held, Stage::of(lease), reason)).await,
                 None => Box::pin(self.block(held, &who, obstacle)).await,
             }
@@ -381,15 +386,14 @@ impl Lane for Orchestrator {
 
     fn lease(
         self: Arc<Self>,
-        limit: usize,
-        wait: Duration,
+        LeaseCall { limit, wait, serving }: LeaseCall,
     ) -> BoxFuture<'static, Result<Vec<InstanceLease>, StoreError>> {
         let request = LeaseInstances {
             limit,
             lease_for: self.core.settings.orchestrator_lock_timeout,
-            wait: self.core.serving.patience(wait),
+            wait,
             capabilities: Some(self.core.settings.capabilities()),
-            serving: self.core.serving.request(),
+            serving,
         };
         let store = Arc::clone(&self.core.store);
         async move { store.lease_instances(request).await }.boxed()

@@ -40,6 +40,7 @@ use crate::crowd::Served;
 use crate::dispatch::{GiveBack, Lane, Next, Slot, give_back};
 use crate::orchestrator::Orchestrator;
 use crate::renewal::{Lease, LeaseGuard, Leased};
+use crate::serving::LeaseCall;
 use crate::suspects::{ANOTHER_SUSPECT, SuspectAdmission};
 use crate::tally::Tally;
 use crate::task_state::TaskState;
@@ -121,7 +122,7 @@ impl Worker {
                 return Box::pin(self.hand_back(&activity, GiveBack::untried(ANOTHER_SUSPECT))).await;
             }
         };
-        let verdict = self.core.chances.judge(activity.key(), activity.attempt, settings.max_attempts);
+        let verdict = self.core.chances.judge(activity.key(), activity.attempt, settings.most_attempts());
         let back = match admission {
             Admission::Now(ticket) => {
                 return self.admitted(activity, renewed, (slot, ticket), verdict).await;
@@ -213,8 +214,7 @@ impl Lane for Worker {
 
     fn lease(
         self: Arc<Self>,
-        limit: usize,
-        wait: Duration,
+        LeaseCall { limit, wait, serving }: LeaseCall,
     ) -> BoxFuture<'static, Result<Vec<WorkLease>, StoreError>> {
         let settings = &self.core.settings;
         let own =
@@ -229,10 +229,10 @@ impl Lane for Worker {
         let request = LeaseWork {
             limit,
             lease_for: settings.worker_lock_timeout,
-            wait: self.core.serving.patience(wait),
+            wait,
             session,
             tags: settings.worker_tag_filter.clone(),
-            serving: self.core.serving.request(),
+            serving,
         };
         let store = Arc::clone(&self.core.store);
         async move { store.lease_work(request).await }.boxed()

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use abide_provider::{BlockKind, HoldWork, Operation};
+use abide_provider::{BlockKind, HoldWork, Operation, Rejection};
 use futures_util::FutureExt;
 use tracing::{debug, error};
 
@@ -33,6 +33,13 @@ impl Worker {
                 self.core.blocked.note();
                 self.tell_of_quarantine(activity, &detail);
             }
+            // A try whose answer was lost ended the lease.
+            Told::Refused { error, perhaps_applied: true }
+                if error.rejection() == Some(Rejection::LeaseLost) =>
+            {
+                self.core.blocked.note();
+                self.tell_of_quarantine(activity, &detail);
+            }
             Told::Refused { error, .. } => {
                 debug!(target: "abide::runtime", instance_id = %activity.instance, %error, "the activity was not held");
             }
@@ -43,17 +50,22 @@ impl Worker {
     fn tell_of_quarantine(&self, activity: &Activity, detail: &str) {
         let build = &self.core.settings.build_id;
         let now = self.core.clock.monotonic();
-        match self.core.blocks.next(&activity.name, BlockKind::Quarantine, now) {
+        let orchestration = &activity.orchestration_name;
+        match self.core.blocks.next(orchestration, BlockKind::Quarantine, now) {
             Line::Say { withheld_before } => {
                 error!(target: "abide::runtime", instance_id = %activity.instance, activity_name = %activity.name,
-                    activity_id = activity.id, build = %build, withheld_before,
-                    "an activity is held, and its orchestration goes on: {detail}");
+                    activity_id = activity.id, orchestration_name = %orchestration,
+                    version = %activity.orchestration_version, build = %build, withheld_before,
+                    "activity quarantined; its orchestration continues: {detail}");
             }
             Line::SayThatMoreAreCounted => {
-                error!(target: "abide::runtime", activity_name = %activity.name, build = %build,
-                    "more activities are held; they are counted and told in a minute");
+                debug!(target: "abide::runtime", instance_id = %activity.instance, "quarantined: {detail}");
+                error!(target: "abide::runtime", orchestration_name = %orchestration, build = %build,
+                    "more blocks of this kind are not logged for a minute; a count follows");
             }
-            Line::Withhold => {}
+            Line::Withhold => {
+                debug!(target: "abide::runtime", instance_id = %activity.instance, "quarantined: {detail}");
+            }
         }
     }
 }

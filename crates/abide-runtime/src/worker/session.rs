@@ -309,7 +309,7 @@ async fn renew(worker: &Arc<Worker>) -> Result<usize, StoreError> {
         extend_for: lasts,
         idle_timeout: core.settings.session_idle_timeout,
         tags: core.settings.worker_tag_filter.clone(),
-        serving: core.serving.request(),
+        serving: core.serving.request_without_suspects(),
     };
     let call = async move { store.renew_sessions(request).await };
     match core.caller.call(RENEW, lasts / 3, call.boxed()).await {

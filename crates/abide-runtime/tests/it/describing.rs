@@ -255,6 +255,7 @@ fn a_blocked_instance_and_the_parent_that_waits_for_it() {
         expect![[r#"
             shop is waiting for child shop::sub::2 (orchestration Order, for 5 min).
             The child is blocked (nondeterminism at event 2) for 2 min: nondeterministic: schedule mismatch: action=WaitExternal { scheduling_event_id: 0, name: "go" } vs event=ActivityScheduled { name: "Echo", input: "<6 bytes>", session_id: None, tag: None }.
+            Repair it, then call client.retry("shop::sub::2").
             It runs Shop 1.0.0, execution 1, created 5 min ago.
             Its last turn was 5 min ago; it has 1 child."#]].assert_eq(&parent.to_string());
     });

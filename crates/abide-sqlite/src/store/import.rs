@@ -6,7 +6,6 @@
 
 use std::collections::BTreeSet;
 
-use abide_provider::rows::MessageClass;
 use rusqlite::{OptionalExtension, params};
 
 use super::Tx;
@@ -224,7 +223,7 @@ impl Tx<'_, '_> {
         }
         let visible_at = visible_column(message.visible_at);
         let mailbox = match self.brief_by_id(&message.to)? {
-            None if message.class == MessageClass::Queue => return Ok(()), // nothing will ever read it
+            None if message.class.needs_instance() => return Ok(()), // nothing will ever read it
             None => self.brief_or_new(&message.to)?,
             Some(mailbox) => mailbox,
         };

@@ -45,6 +45,7 @@ fn no_order_is_refused_twice_by_one_build_while_both_run() {
             assert!(refusals.values().all(|refusals| *refusals == 1), "{refusals:?}");
         }
         println!("{} orders, {} and {} refused", orders.len(), old.refusals().len(), new.refusals().len());
+        assert!(old.refusals().len() + new.refusals().len() > 0, "no build met an order of the other");
         assert_eq!(count_blocked(&client), 0);
         old.end();
         new.end();

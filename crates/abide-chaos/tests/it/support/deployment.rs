@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
+use abide::providers::BlockKind;
 use abide_chaos::deploy::{Code, READY};
 use serde_json::Value;
 
@@ -120,10 +121,8 @@ impl Build {
         let mut refusals = BTreeMap::new();
         let lines = ["ERROR", "DEBUG"].into_iter().flat_map(|level| self.lines(level));
         for line in lines {
-            let (fields, text) = (&line["fields"], line["fields"]["message"].as_str().unwrap_or_default());
-            let is_refusal = ["the instance is blocked", "blocked: ", "still blocked"]
-                .iter()
-                .any(|begin| text.starts_with(begin));
+            let fields = &line["fields"];
+            let is_refusal = fields["kind"].as_str().is_some_and(|kind| kind.parse::<BlockKind>().is_ok());
             if let Some(instance) = fields["instance_id"].as_str().filter(|_| is_refusal) {
                 *refusals.entry(instance.to_owned()).or_insert(0) += 1;
             }
