@@ -1,7 +1,7 @@
 //! What cannot run waits, says why, and goes on when it is repaired.
 
 use abide_provider::{
-    Ability, Authority, Block, BlockInstance, BlockKind, BlockedInstance, MAX_BLOCK_DETAIL,
+    Ability, Authority, BATCH_MESSAGES, Block, BlockInstance, BlockKind, BlockedInstance, MAX_BLOCK_DETAIL,
     REMEMBERED_REFUSALS, Refusals, Rejection, SUSPECT_AFTER,
 };
 
@@ -31,6 +31,7 @@ area! {
         Need::Ability(Ability::Blocking), Need::Ability(Ability::Serving);
     test_refusing_build_tries_again_after_a_while:
         Need::Ability(Ability::Blocking), Need::Ability(Ability::Serving);
+    test_cancel_comes_before_more_mail_than_one_lease_holds: Need::Ability(Ability::Blocking);
     test_next_block_closes_the_instance_again:
         Need::Ability(Ability::Blocking), Need::Ability(Ability::Serving);
     test_retry_clock_of_a_healed_instance_starts_with_its_mail:
@@ -206,13 +207,37 @@ pub async fn test_refusing_build_tries_again_after_a_while<F: ProviderFactory>(f
     assert!(lease.refused.is_some(), "it is still blocked");
 }
 
-/// A build that tries again and refuses again waits again, and so do the others that refused it.
+/// A lease holds so many messages. A cancel behind these comes first, so that it reaches an instance that is blocked.
+pub async fn test_cancel_comes_before_more_mail_than_one_lease_holds<F: ProviderFactory>(factory: &F) {
+    let store = Subject::new(factory).await;
+    blocked_start(&store).await;
+    let lease = lease_one_as(&store, &full_node("b2"), "a").await;
+    commit(&store, under(&lease, Ack::first("a"))).await;
+    for _ in 0..=BATCH_MESSAGES {
+        store.post(signal("a", "go")).await;
+    }
+    store.post(cancel("a")).await;
+    let lease = lease_one_as(&store, &full_node("b2"), "a").await;
+    assert_eq!(lease.messages.len(), BATCH_MESSAGES);
+    assert_eq!(lease.messages[0].item, cancel("a"));
+    assert!(lease.messages[1..].iter().all(|message| message.item == signal("a", "go")));
+    commit(&store, under(&lease, Ack::of("a", 1))).await;
+    let lease = lease_one_as(&store, &full_node("b2"), "a").await;
+    assert_eq!(lease.messages.len(), 2, "the rest, and no second cancel");
+}
+
+/// A build that tries again and refuses again waits again, and so do the others that refused it. The instance is
+/// blocked since the first refusal.
 pub async fn test_next_block_closes_the_instance_again<F: ProviderFactory>(factory: &F) {
     let store = Subject::new(factory).await;
     blocked_start(&store).await;
+    let first = store.read_blocks("a").await.expect("blocks can be read");
     store.pass(retry_after(&store) + store.lock()).await;
     let lease = lease_one_as(&store, &full_node("b2"), "a").await;
     block(&store, block_of(&store, &lease, "b2")).await;
+    let second = store.read_blocks("a").await.expect("blocks can be read");
+    assert_eq!(second[0].block.build, "b2");
+    assert_eq!(second[0].block.since, first[0].block.since, "it was blocked all the time");
     for build in ["b1", "b2"] {
         assert_left(&store, &full_node(build), "these builds refused it").await;
     }

@@ -44,13 +44,35 @@ impl State {
         let Some(opening) = self.mailboxes.get(name).map(Opening::of) else {
             return (Vec::new(), 0);
         };
-        let mut batch = Vec::new();
-        let mut bytes = 0;
         let first = self.first_readable(name, opening, now);
         match (opening, &first) {
-            (Opening::AnyStart, None) => return (batch, bytes),
+            (Opening::AnyStart, None) => return (Vec::new(), 0),
             (Opening::AnyStart, Some(_)) | (Opening::ContinueAsNew | Opening::None, _) => {}
         }
+        let (batch, bytes) = self.fill_batch(name, first, now);
+        match self.cancel_behind(name, &batch, now).filter(|_| first.is_none()) {
+            // It would wait until all mail before it was read, which a blocked instance never does.
+            Some(cancel) => self.fill_batch(name, Some(cancel), now),
+            None => (batch, bytes),
+        }
+    }
+
+    /// A cancel that is behind all messages of a batch.
+    fn cancel_behind(&mut self, name: &str, batch: &[Message], now: Timestamp) -> Option<u64> {
+        let last = batch.iter().map(|message| message.id.0).max()?;
+        let cancels: Vec<u64> = self
+            .mail_of(name)
+            .filter(|(number, message)| *number > last && message.is_visible(now))
+            .filter(|(_, message)| message.class == MessageClass::Cancel)
+            .map(|(number, _)| number)
+            .collect();
+        cancels.into_iter().find(|number| self.read_message(*number, now).is_some())
+    }
+
+    /// The messages to hand out, this one first, and their size.
+    fn fill_batch(&mut self, name: &str, first: Option<u64>, now: Timestamp) -> (Vec<Message>, usize) {
+        let mut batch = Vec::new();
+        let mut bytes = 0;
         let visible: Vec<u64> = self.visible_mail(name, now).collect();
         let others = visible.into_iter().filter(|number| Some(*number) != first);
         for number in first.into_iter().chain(others) {

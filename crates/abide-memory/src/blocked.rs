@@ -16,17 +16,22 @@ impl State {
         let name = self.leased_with(&token, now)?;
         self.release(&name);
         let mailbox = self.mailbox_mut(&name);
-        let by = mailbox.refused.take().map(|refused| refused.by).unwrap_or_default();
+        let execution = mailbox.next_execution();
+        let before = mailbox.refused.take();
+        // It is blocked since the first refusal, until it is healed.
+        let still_blocked = before.as_ref().filter(|refused| refused.execution == execution);
+        let since = still_blocked.and_then(|refused| Some(refused.block.as_ref()?.since)).unwrap_or(now);
+        let by = before.map(|refused| refused.by).unwrap_or_default();
         let by = if retry_after.is_some() { by.with(&build) } else { abide_provider::Refusals::All };
         mailbox.refused = Some(Refused {
-            execution: mailbox.next_execution(),
+            execution,
             by,
             retry_after,
             retry_at: retry_after.map(|pause| now.saturating_add(pause)),
             is_open: false,
             block: Some(Block {
                 kind,
-                since: now,
+                since,
                 detail: cut_detail(detail),
                 build,
                 event_id,

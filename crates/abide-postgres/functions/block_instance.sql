@@ -33,7 +33,10 @@ BEGIN
             p_refused, p_retry_ms, abide.later(v_now, p_retry_ms), p_kind, v_now, p_detail, p_build, p_event)
     ON CONFLICT (mailbox) DO UPDATE
     SET execution = excluded.execution, refused = excluded.refused, retry_after = excluded.retry_after, retry_at = excluded.retry_at,
-        is_open = false, kind = excluded.kind, since = excluded.since, detail = excluded.detail, build = excluded.build,
+        is_open = false, kind = excluded.kind,
+        -- It is blocked since the first refusal, until it is healed.
+        since = CASE WHEN block.kind IS NOT NULL AND block.execution = excluded.execution THEN block.since ELSE excluded.since END,
+        detail = excluded.detail, build = excluded.build,
         event = excluded.event;
     UPDATE abide.mailbox AS b
     SET lease = NULL, leased_until = NULL, batch_to = NULL, batch_first = NULL, flags = b.flags | 1 WHERE b.no = p_mailbox;

@@ -1,5 +1,5 @@
--- Leases mailboxes, which are locked and can be leased, with the messages that each hands out: what starts an execution first, then in
--- order; at most 1,000, and none behind the first 4 MB. A message is neither written nor locked: the batch is "what is visible up to here"
+-- Leases mailboxes, which are locked and can be leased, with the messages that each hands out: what starts an execution, or a cancel
+-- that would not be among them, first, then in order; at most 1,000, and none behind the first 4 MB. A message is neither written nor locked: the batch is "what is visible up to here"
 -- (abide.batch). Once they have handed out 16 MiB together (LEASE_BYTES), the rest is not leased.
 CREATE FUNCTION abide.hand_out(
     p_taken bigint[], p_nonces bigint[], p_until bigint, OUT leases abide.instance_lease[], OUT messages abide.leased_message[]
@@ -7,7 +7,7 @@ CREATE FUNCTION abide.hand_out(
 #variable_conflict use_column
 DECLARE
     v_box record;
-    v_first bigint;    v_attempts integer;    v_item text;    -- the message that starts an execution
+    v_first bigint;    v_attempts integer;    v_item text;    -- the message that starts an execution, or a cancel
     v_other record;    v_last bigint;                         -- those behind it
     v_bytes bigint;    v_bytes_of_others bigint;
     v_block abide.block;                                      -- what blocks it, and who refused it
@@ -19,27 +19,34 @@ BEGIN
         INTO v_box
         FROM abide.mailbox AS b JOIN abide.instance AS i ON i.no = b.no WHERE b.no = p_taken[v_place];
         CONTINUE WHEN NOT FOUND;
-        v_first := NULL;    v_bytes := 0;
+        v_first := NULL;
         IF v_box.execution = 0 OR v_box.status = 'ContinuedAsNew' THEN
             -- One that is hidden comes last, and has no place.
             SELECT m.place, m.attempts, m.item INTO v_first, v_attempts, v_item FROM abide.message AS m
             WHERE m.mailbox = v_box.no AND m.class IN (1, 2) AND (v_box.execution = 0 OR m.class = 2) ORDER BY m.place LIMIT 1;
         END IF;
-        IF v_first IS NOT NULL THEN
-            v_bytes := octet_length(v_item);
-            messages := messages || ROW (v_box.no, v_first, v_attempts + 1, v_item)::abide.leased_message;
-        END IF;
-        -- How far it goes is found by their lengths, without reading them.
-        SELECT max(m.no), sum(m.bytes) INTO v_last, v_bytes_of_others
-        FROM (SELECT m.no, octet_length(m.item) AS bytes FROM abide.message AS m
-              WHERE m.mailbox = v_box.no AND m.place IS NOT NULL AND m.place IS DISTINCT FROM v_first
-              ORDER BY m.place LIMIT CASE WHEN v_first IS NULL THEN 1000 ELSE 999 END) AS m;
-        IF v_bytes + v_bytes_of_others > 4194304 THEN
+        LOOP
+            v_bytes := CASE WHEN v_first IS NULL THEN 0 ELSE octet_length(v_item) END;
+            -- How far it goes is found by their lengths, without reading them.
             SELECT max(m.no), sum(m.bytes) INTO v_last, v_bytes_of_others
-            FROM (SELECT m.no, m.bytes, v_bytes + sum(m.bytes) OVER (ORDER BY m.no) - m.bytes AS before
-                  FROM (SELECT m.no, octet_length(m.item) AS bytes FROM abide.message AS m
-                        WHERE m.mailbox = v_box.no AND m.place <= v_last AND m.place IS DISTINCT FROM v_first) AS m) AS m
-            WHERE m.before < 4194304;
+            FROM (SELECT m.no, octet_length(m.item) AS bytes FROM abide.message AS m
+                  WHERE m.mailbox = v_box.no AND m.place IS NOT NULL AND m.place IS DISTINCT FROM v_first
+                  ORDER BY m.place LIMIT CASE WHEN v_first IS NULL THEN 1000 ELSE 999 END) AS m;
+            IF v_bytes + v_bytes_of_others > 4194304 THEN
+                SELECT max(m.no), sum(m.bytes) INTO v_last, v_bytes_of_others
+                FROM (SELECT m.no, m.bytes, v_bytes + sum(m.bytes) OVER (ORDER BY m.no) - m.bytes AS before
+                      FROM (SELECT m.no, octet_length(m.item) AS bytes FROM abide.message AS m
+                            WHERE m.mailbox = v_box.no AND m.place <= v_last AND m.place IS DISTINCT FROM v_first) AS m) AS m
+                WHERE m.before < 4194304;
+            END IF;
+            EXIT WHEN v_first IS NOT NULL OR v_box.flags & 2 = 0;
+            -- A cancel behind all of these would wait until they are read, which a blocked instance never does.
+            SELECT m.place, m.attempts, m.item INTO v_first, v_attempts, v_item FROM abide.message AS m
+            WHERE m.mailbox = v_box.no AND m.class = 5 AND m.place > v_last ORDER BY m.place LIMIT 1;
+            EXIT WHEN v_first IS NULL;
+        END LOOP;
+        IF v_first IS NOT NULL THEN
+            messages := messages || ROW (v_box.no, v_first, v_attempts + 1, v_item)::abide.leased_message;
         END IF;
         IF v_last IS NOT NULL THEN
             v_bytes := v_bytes + v_bytes_of_others;

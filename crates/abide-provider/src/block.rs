@@ -109,7 +109,7 @@ pub fn cut_detail(mut detail: String) -> String {
 pub struct Block {
     /// Why.
     pub kind: BlockKind,
-    /// Since when, by the store's clock.
+    /// Since when, by the store's clock: the first refusal that no build has healed.
     pub since: Timestamp,
     /// What an operator needs to know.
     pub detail: String,

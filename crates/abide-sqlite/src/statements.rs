@@ -74,6 +74,7 @@ statements! {
     FirstStart = "first_start",
     LinkOfMessage = "link_of_message",
     FirstCancel = "first_cancel",
+    CancelBehind = "cancel_behind",
     ForgetAttempts = "forget_attempts",
     VisibleMessages = "visible_messages",
     ShowMessages = "show_messages",

@@ -244,7 +244,7 @@ fn a_blocked_instance_and_the_parent_that_waits_for_it() {
         scene.pass(5 * MINUTE).await;
         let blocked = scene.describe("shop::sub::2").await;
         expect![[r#"
-            shop::sub::2 is blocked (nondeterminism at event 2) for 2 min.
+            shop::sub::2 is blocked (nondeterminism at event 2) for 5 min.
             Build bad could not run it: nondeterministic: schedule mismatch: action=WaitExternal { scheduling_event_id: 0, name: "go" } vs event=ActivityScheduled { name: "Echo", input: "<6 bytes>", session_id: None, tag: None }.
             It keeps everything it has. Deploy a build that can run it, or call client.retry("shop::sub::2") to have every build try again.
             It runs Order 1.0.0, execution 1, created 5 min ago.
@@ -254,7 +254,7 @@ fn a_blocked_instance_and_the_parent_that_waits_for_it() {
         let parent = scene.describe("shop").await;
         expect![[r#"
             shop is waiting for child shop::sub::2 (orchestration Order, for 5 min).
-            The child is blocked (nondeterminism at event 2) for 2 min: nondeterministic: schedule mismatch: action=WaitExternal { scheduling_event_id: 0, name: "go" } vs event=ActivityScheduled { name: "Echo", input: "<6 bytes>", session_id: None, tag: None }.
+            The child is blocked (nondeterminism at event 2) for 5 min: nondeterministic: schedule mismatch: action=WaitExternal { scheduling_event_id: 0, name: "go" } vs event=ActivityScheduled { name: "Echo", input: "<6 bytes>", session_id: None, tag: None }.
             Repair it, then call client.retry("shop::sub::2").
             It runs Shop 1.0.0, execution 1, created 5 min ago.
             Its last turn was 5 min ago; it has 1 child."#]].assert_eq(&parent.to_string());

@@ -190,6 +190,25 @@ impl Tx<'_, '_> {
         if start.is_none() && !mailbox.is_instance() {
             return Ok(None);
         }
+        let may_lack_cancel = start.is_none();
+        let (mut batch, mut size) = self.fill_batch(mailbox, start)?;
+        let is_cut = batch.len() >= BATCH_MESSAGES || size >= BATCH_BYTES;
+        if may_lack_cancel && is_cut {
+            let last = batch.iter().map(|message| message.id.0).max().unwrap_or_default();
+            // It would wait until all mail before it was read, which a blocked instance never does.
+            if let Some(cancel) = self.take_cancel_behind(mailbox, last)? {
+                (batch, size) = self.fill_batch(mailbox, Some(cancel))?;
+            }
+        }
+        Ok(if batch.is_empty() { None } else { Some((batch, size)) })
+    }
+
+    /// The messages to hand out, this one first, and their size. Unreadable ones are set aside.
+    fn fill_batch(
+        &self,
+        mailbox: &MailboxRow,
+        start: Option<StoredMessage>,
+    ) -> rusqlite::Result<(Vec<Message>, usize)> {
         let first = start.as_ref().map(|start| start.no);
         let mut size = start.as_ref().map_or(0, |start| start.size);
         let mut batch: Vec<Message> = start.and_then(StoredMessage::hand_out).into_iter().collect();
@@ -215,7 +234,21 @@ impl Tx<'_, '_> {
         for (no, attempts) in unreadable {
             self.set_message_aside((mailbox.no, &mailbox.id), no, attempts)?;
         }
-        Ok(if batch.is_empty() { None } else { Some((batch, size)) })
+        Ok((batch, size))
+    }
+
+    /// The lowest visible cancel behind a message that can be read.
+    fn take_cancel_behind(&self, mailbox: &MailboxRow, last: u64) -> rusqlite::Result<Option<StoredMessage>> {
+        loop {
+            let found =
+                self.sql.row(Sql::CancelBehind, params![mailbox.no, column(last)], StoredMessage::read)?;
+            match found {
+                Some(message) if message.item.is_none() => {
+                    self.set_message_aside((mailbox.no, &mailbox.id), message.no, message.attempts)?;
+                }
+                found => return Ok(found),
+            }
+        }
     }
 
     /// The lowest message of at least this class that starts an execution and can be read.

@@ -1,7 +1,7 @@
 //! Cancelling and deleting what is blocked or has no code.
 
 use abide_model::OrchestrationStatus;
-use abide_provider::ProviderAdmin as _;
+use abide_provider::{BATCH_MESSAGES, ProviderAdmin as _};
 
 use super::*;
 use crate::lessons::scene::ways;
@@ -25,6 +25,18 @@ fn a_blocked_instance_can_be_canceled_without_its_code() {
         let error = scene.end_of("order").await.unwrap_err();
         assert_eq!(error, "canceled: not needed");
         assert_eq!(scene.blocked().await, 0);
+    });
+}
+
+#[test]
+fn a_cancel_behind_more_mail_than_a_lease_holds_ends_it_too() {
+    ways(&REMEMBERING, async |scene| {
+        blocked_order(&scene).await;
+        for _ in 0..=BATCH_MESSAGES {
+            scene.signal("order").await;
+        }
+        scene.client().cancel_instance("order", "not needed").await.unwrap();
+        assert_eq!(scene.end_of("order").await.unwrap_err(), "canceled: not needed");
     });
 }
 
