@@ -511,14 +511,6 @@ impl SqliteProvider {
         taken(operation, reply).await
     }
 
-    /// What leases say for the time: that at which they are handed over, not that of the grant. The caller counts from here, and if its
-    /// thread was busy in between, its timers would be that much too early. And how far that is behind: it is rounded off.
-    fn handed_over_at(&self) -> (Option<Timestamp>, Duration) {
-        let clock = &self.shared.clock;
-        let time = clock.wall();
-        (Some(time), clock.wall_rounded_up().saturating_duration_since(time))
-    }
-
     async fn lease_some_work(
         &self,
         operation: Operation,

@@ -2,7 +2,9 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
+use abide_model::Timestamp;
 use abide_provider::{InstanceQuery, InvalidQuery, Operation, StoreError};
 use futures_channel::oneshot;
 
@@ -120,6 +122,14 @@ impl SqliteProvider {
             })
             .await;
         counted.unwrap_or_else(|error| error.to_string())
+    }
+
+    /// What leases say for the time: that at which they are handed over, not that of the grant. The caller counts from here, and if its
+    /// thread was busy in between, its timers would be that much too early. And how far that is behind: it is rounded off.
+    pub(crate) fn handed_over_at(&self) -> (Option<Timestamp>, Duration) {
+        let clock = &self.shared.clock;
+        let time = clock.wall();
+        (Some(time), clock.wall_rounded_up().saturating_duration_since(time))
     }
 
     /// How many write transactions this store has begun. For tests that pin costs.
