@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 use tracing::warn;
 
-const CHUNK: usize = 1 << 20;
+const CHUNK: u64 = 1 << 20;
 
 /// What the executable of this process is called on Linux. It opens the bytes that run, also if the file was replaced.
 const RUNNING: &str = "/proc/self/exe";
@@ -30,12 +30,12 @@ fn hash_executable() -> io::Result<String> {
     let mut file = File::open(RUNNING).or_else(|_| File::open(std::env::current_exe()?))?;
     // Its keys are fixed, so that the same bytes give the same hash. Another compiler makes another executable anyway.
     let mut hasher = DefaultHasher::new();
-    let mut chunk = Vec::with_capacity(CHUNK);
+    let mut chunk = Vec::new();
     loop {
         // A chunk is filled before it is hashed: two writes need not hash like one.
-        let length = (&mut file).take(CHUNK as u64).read_to_end(&mut chunk)?;
+        let length = (&mut file).take(CHUNK).read_to_end(&mut chunk)?;
         hasher.write(&chunk);
-        if length < CHUNK {
+        if length == 0 {
             return Ok(format!("{:016x}", hasher.finish()));
         }
         chunk.clear();
