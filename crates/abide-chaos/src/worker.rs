@@ -80,7 +80,9 @@ impl Options {
     }
 
     fn runtime_options(&self) -> RuntimeOptions {
-        let mut options = RuntimeOptions::default();
+        // A storm kills workers sooner than a crash suspect begins, and so would have innocent instances quarantined.
+        // What is quarantined, and when, is tried with the workers of `deploy`.
+        let mut options = RuntimeOptions { max_attempts: 1_000, ..RuntimeOptions::default() };
         if let Some(lease) = self.lease {
             options.orchestrator_lock_timeout = lease;
             options.worker_lock_timeout = lease;
