@@ -80,9 +80,7 @@ impl Options {
     }
 
     fn runtime_options(&self) -> RuntimeOptions {
-        // A storm kills workers sooner than a crash suspect begins, and so would have innocent instances quarantined.
-        // What is quarantined, and when, is tried with the workers of `deploy`.
-        let mut options = RuntimeOptions { max_attempts: 1_000, ..RuntimeOptions::default() };
+        let mut options = RuntimeOptions::default();
         if let Some(lease) = self.lease {
             options.orchestrator_lock_timeout = lease;
             options.worker_lock_timeout = lease;
