@@ -6,7 +6,7 @@ use crate::start::encode;
 use crate::{Client, ClientError};
 
 impl Client {
-    /// Sends a signal. It is seen by the oldest wait for its name, or by nobody. Sent before the start, it waits for it, for
+    /// Sends a signal. It is seen by the oldest wait for its name, if there is one. Sent before the start, it waits for it, for
     /// one hour; then the store deletes it. [`send_event`](Self::send_event) refuses it instead.
     ///
     /// # Errors

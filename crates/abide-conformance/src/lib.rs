@@ -130,7 +130,7 @@ areas! {
     incarnations;
     /// Rows that cannot be read harm nobody else.
     unreadable_rows;
-    /// Starts of children that cannot be read: whoever waits for the child is told.
+    /// Starts of children that cannot be read: the parent that waits for the child is told.
     lost_starts;
     /// Mail for instances that do not exist harms nobody.
     orphan_mail;

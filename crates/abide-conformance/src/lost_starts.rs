@@ -1,4 +1,4 @@
-//! Starts of children that cannot be read: whoever waits for the child is told.
+//! Starts of children that cannot be read: the parent that waits for the child is told.
 
 use std::time::Duration;
 
