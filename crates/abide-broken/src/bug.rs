@@ -12,12 +12,12 @@ use abide_model::{
     Event, KvEntry, OrchestrationStatus, PruneOptions, PruneResult, SystemStats, Timestamp, WorkItem,
 };
 use abide_provider::{
-    Abilities, BlockInstance, BlockedCounts, BlockedInstance, Changes, Committed, DeleteInstanceResult,
-    Enqueue, ErrorKind, ExecutionInfo, FinishedWork, HoldWork, InstanceFilter, InstanceInfo, InstanceLease,
-    InstanceOverview, InstancePage, InstanceQuery, InstanceTree, Lane, LeaseInstances, LeaseWork, Node,
-    NodeAnnouncement, Operation, OrchestrationItem, OrphanFilter, ProviderError, QueueDepths, Rejection,
-    RenewSessions, Retention, RevokeWork, RevokedWork, Start, StolenLeases, StoreError, SystemMetrics,
-    TurnCommit, WorkLease,
+    Abilities, BlockInstance, BlockedCounts, BlockedInstance, Changes, ChildOverview, Committed,
+    DeleteInstanceResult, Enqueue, ErrorKind, ExecutionInfo, FinishedWork, HoldWork, InstanceFilter,
+    InstanceInfo, InstanceLease, InstanceOverview, InstancePage, InstanceQuery, InstanceTree, Lane,
+    LeaseInstances, LeaseWork, Node, NodeAnnouncement, Operation, OrchestrationItem, OrphanFilter,
+    ProviderError, QueueDepths, Rejection, RenewSessions, Retention, RevokeWork, RevokedWork, Start,
+    StolenLeases, StoreError, SystemMetrics, TurnCommit, WorkLease,
 };
 use async_trait::async_trait;
 
@@ -268,6 +268,10 @@ pub(crate) trait Bug: Send + Sync {
 
     async fn read_overview(&self, store: &Store, instance: &str) -> StoreAnswer<Option<InstanceOverview>> {
         store.read_overview(instance).await
+    }
+
+    async fn read_children(&self, store: &Store, instances: &[String]) -> StoreAnswer<Vec<ChildOverview>> {
+        store.read_children(instances).await
     }
 
     async fn announce_node(&self, store: &Store, node: NodeAnnouncement) -> StoreAnswer<()> {

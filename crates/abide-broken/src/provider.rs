@@ -9,8 +9,8 @@ use abide_model::{
     Timestamp, WorkItem,
 };
 use abide_provider::{
-    Abilities, Authority, BlockInstance, BlockedCounts, BlockedInstance, Changes, Committed, Consumed,
-    DeleteInstanceResult, DispatcherCapabilityFilter, Enqueue, ExecutionInfo, ExecutionMetadata,
+    Abilities, Authority, BlockInstance, BlockedCounts, BlockedInstance, Changes, ChildOverview, Committed,
+    Consumed, DeleteInstanceResult, DispatcherCapabilityFilter, Enqueue, ExecutionInfo, ExecutionMetadata,
     FinishedWork, HoldWork, InstanceFilter, InstanceInfo, InstanceLease, InstanceOverview, InstancePage,
     InstanceQuery, InstanceTree, Lane, LeaseInstances, LeaseWork, Node, NodeAnnouncement, Operation,
     OrchestrationItem, OrphanFilter, Provider, ProviderAdmin, ProviderError, QueueDepths, RenewSessions,
@@ -301,6 +301,10 @@ impl Provider for Broken {
 
     async fn read_overview(&self, instance: &str) -> StoreAnswer<Option<InstanceOverview>> {
         self.bug().read_overview(&self.store, instance).await
+    }
+
+    async fn read_children(&self, instances: &[String]) -> StoreAnswer<Vec<ChildOverview>> {
+        self.bug().read_children(&self.store, instances).await
     }
 
     async fn announce_node(&self, node: NodeAnnouncement) -> StoreAnswer<()> {

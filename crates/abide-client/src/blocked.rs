@@ -1,6 +1,6 @@
 //! Blocked instances: what blocks them, and trying them again.
 
-use abide_provider::{Ability, BlockedInstance, ProviderError};
+use abide_provider::{Ability, BlockedCounts, BlockedInstance, ProviderError};
 
 use crate::{Client, ClientError};
 
@@ -17,8 +17,18 @@ impl Client {
         self.ask(async { self.store().read_blocks(instance).await.map_err(ProviderError::from) }).await
     }
 
+    /// How many instances and activities are blocked, by kind, and the one that has been for longest.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError::ManagementNotAvailable`]; if the store fails.
+    pub async fn count_blocked(&self) -> Result<BlockedCounts, ClientError> {
+        self.ask_much(self.admin()?.count_blocked()).await
+    }
+
     /// Up to `limit` blocked instances, those blocked first first. An instance with several quarantined activities is
-    /// listed once for each.
+    /// listed once for each. Starts that never ran are among them; [`Client::list_instances`] with
+    /// [`InstanceQuery::blocked`](abide_provider::InstanceQuery::blocked) has pages of instances only.
     ///
     /// # Errors
     ///

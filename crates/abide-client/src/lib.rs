@@ -49,7 +49,7 @@ mod manage;
 mod error;
 
 pub use client::{Client, ClientBuilder};
-pub use describe::{Description, InstanceState, OperationDescription};
+pub use describe::{ActivityDescription, Description, InstanceState, OperationDescription};
 pub use error::{ClientError, StartError};
 pub use manage::Instances;
 pub use start_request::{StartRequest, Started};

@@ -1,8 +1,9 @@
 //! What cannot run waits, says why, and goes on when it is repaired.
 
+use abide_model::WorkItem;
 use abide_provider::{
-    Ability, Authority, BATCH_MESSAGES, Block, BlockInstance, BlockKind, BlockedInstance, MAX_BLOCK_DETAIL,
-    REMEMBERED_REFUSALS, Refusals, Rejection, SUSPECT_AFTER,
+    Ability, Authority, BATCH_BYTES, BATCH_MESSAGES, Block, BlockInstance, BlockKind, BlockedInstance,
+    InstanceLease, MAX_BLOCK_DETAIL, REMEMBERED_REFUSALS, Refusals, Rejection, SUSPECT_AFTER,
 };
 
 use crate::ProviderFactory;
@@ -12,7 +13,7 @@ use crate::batches::calls::{
 use crate::suite::area;
 use crate::support::{
     Ack, ORCHESTRATION, Subject, activity, assert_left, block, block_of, cancel, completed,
-    full_node, hold, identifier, lease_as, lease_one_as, lease_work_as, node, retry_after, signal, start, try_hold,
+    full_node, hold, identifier, lease_as, lease_one_as, lease_work_as, node, retry_after, signal, start, start_with_input, try_hold,
     without_suspects,
 };
 
@@ -32,6 +33,7 @@ area! {
     test_refusing_build_tries_again_after_a_while:
         Need::Ability(Ability::Blocking), Need::Ability(Ability::Serving);
     test_cancel_comes_before_more_mail_than_one_lease_holds: Need::Ability(Ability::Blocking);
+    test_cancel_comes_right_behind_what_starts_an_execution: Need::Ability(Ability::Blocking);
     test_next_block_closes_the_instance_again:
         Need::Ability(Ability::Blocking), Need::Ability(Ability::Serving);
     test_retry_clock_of_a_healed_instance_starts_with_its_mail:
@@ -165,6 +167,7 @@ pub async fn test_lease_tells_the_block<F: ProviderFactory>(factory: &F) {
     let refused = lease.refused.expect("a build refused it");
     assert_eq!(refused.by, Refusals::default().with("b1"));
     assert_eq!(refused.retry_after, Some(retry_after(&store)));
+    assert!(!refused.is_retry_due, "its mail has just come");
     let block = refused.block.expect("it is blocked");
     assert_eq!((block.kind, block.build.as_str(), block.event_id), (BlockKind::Nondeterminism, "b1", Some(2)));
 }
@@ -204,7 +207,8 @@ pub async fn test_refusing_build_tries_again_after_a_while<F: ProviderFactory>(f
     assert_left(&store, &full_node("b1"), "this build refused it").await;
     store.pass(retry_after(&store)).await;
     let lease = lease_one_as(&store, &full_node("b1"), "a").await;
-    assert!(lease.refused.is_some(), "it is still blocked");
+    let refused = lease.refused.expect("it is still blocked");
+    assert!(refused.is_retry_due, "the build knows that it may try again");
 }
 
 /// A lease holds so many messages. A cancel behind these comes first, so that it reaches an instance that is blocked.
@@ -224,6 +228,66 @@ pub async fn test_cancel_comes_before_more_mail_than_one_lease_holds<F: Provider
     commit(&store, under(&lease, Ack::of("a", 1))).await;
     let lease = lease_one_as(&store, &full_node("b2"), "a").await;
     assert_eq!(lease.messages.len(), 2, "the rest, and no second cancel");
+}
+
+/// What starts an execution comes first, however large it is. A cancel for which no room is left comes right behind it.
+pub async fn test_cancel_comes_right_behind_what_starts_an_execution<F: ProviderFactory>(factory: &F) {
+    let large = "x".repeat(BATCH_BYTES);
+    // The start alone fills a batch.
+    let store = Subject::new(factory).await;
+    let first = start_with_input("a", &large);
+    let others = [signal("a", "go"), cancel("a"), cancel("a")];
+    for item in [&first].into_iter().chain(&others) {
+        store.post(item.clone()).await;
+    }
+    let lease = lease_one_as(&store, &full_node("b1"), "a").await;
+    assert_handed_out(&lease, &[&first, &cancel("a")]);
+    // Both are of the lease: both count the crash, and the commit consumes both.
+    store.expire_leases().await;
+    let lease = lease_one_as(&store, &full_node("b1"), "a").await;
+    assert_eq!(lease.messages.iter().map(|message| message.attempt).collect::<Vec<u32>>(), [2, 2]);
+    commit(&store, under(&lease, Ack::first("a"))).await;
+    let lease = lease_one_as(&store, &full_node("b1"), "a").await;
+    assert_handed_out(&lease, &[&signal("a", "go"), &cancel("a")]);
+
+    // So does a successor.
+    let store = Subject::new(factory).await;
+    let mut continuing = Ack::first("a").continuing(2);
+    for item in &mut continuing.orchestrator_items {
+        if let WorkItem::ContinueAsNew { input, .. } = item {
+            input.clone_from(&large);
+        }
+    }
+    let next = continuing.orchestrator_items[0].clone();
+    store.begin(continuing).await;
+    store.post(cancel("a")).await;
+    let lease = lease_one_as(&store, &full_node("b1"), "a").await;
+    assert_handed_out(&lease, &[&next, &cancel("a")]);
+
+    // The start comes behind more mail than a lease holds, and the cancel in the middle of it.
+    let store = Subject::new(factory).await;
+    for number in 0..=BATCH_MESSAGES {
+        store.post(signal("a", &number.to_string())).await;
+    }
+    for item in [cancel("a"), signal("a", "last"), start("a")] {
+        store.post(item).await;
+    }
+    let lease = lease_one_as(&store, &full_node("b1"), "a").await;
+    assert_eq!(lease.messages.len(), BATCH_MESSAGES);
+    assert_handed_out(&lease, &[&start("a"), &cancel("a"), &signal("a", "0"), &signal("a", "1")]);
+    commit(&store, under(&lease, Ack::first("a"))).await;
+    let lease = lease_one_as(&store, &full_node("b1"), "a").await;
+    assert_eq!(signals(&lease.messages), ["998", "999", "1000", "last"], "the rest, in order and once");
+    assert_eq!(lease.messages.len(), 4, "and no second cancel");
+}
+
+/// The messages of a lease begin with these.
+#[track_caller]
+fn assert_handed_out(lease: &InstanceLease, expected: &[&WorkItem]) {
+    let items: Vec<&WorkItem> = lease.messages.iter().map(|message| &message.item).take(expected.len()).collect();
+    // Not `assert_eq`: the message would have megabytes.
+    let kinds: Vec<&str> = lease.messages.iter().take(5).map(|message| abide_model::kind_of(&message.item)).collect();
+    assert!(items == expected, "the lease begins with {kinds:?}");
 }
 
 /// A build that tries again and refuses again waits again, and so do the others that refused it. The instance is
@@ -324,6 +388,7 @@ pub async fn test_cancel_reaches_a_blocked_instance<F: ProviderFactory>(factory:
     store.post(cancel("a")).await;
     for node in &nodes {
         let lease = lease_one_as(&store, node, "a").await;
+        assert!(lease.refused.as_ref().is_some_and(|refused| !refused.is_retry_due), "only to cancel it");
         let given = store.abandon_orchestration_item(&lease.token, None, true).await;
         given.expect("the lease is held");
     }

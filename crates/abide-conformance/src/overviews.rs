@@ -10,7 +10,9 @@ use abide_provider::{
 use crate::ProviderFactory;
 use crate::batches::calls::{commit, lease, lease_job, under};
 use crate::suite::area;
-use crate::support::{Ack, Subject, activity, continue_as_new, signal, start, start_child};
+use crate::support::{
+    Ack, Subject, activity, block, block_of, continue_as_new, hold, signal, start, start_child,
+};
 
 area! {
     overviews;
@@ -22,6 +24,7 @@ area! {
     test_overview_has_mail_and_leases: Need::Ability(Ability::Overviews);
     test_overview_has_activities_of_the_current_execution: Need::Ability(Ability::Overviews);
     test_overview_has_parent_and_children: Need::Ability(Ability::Overviews);
+    test_children_are_told_with_what_blocks_them: Need::Ability(Ability::Overviews), Need::Ability(Ability::Blocking);
 }
 
 async fn find(store: &Subject<'_>, instance: &str) -> Option<InstanceOverview> {
@@ -163,6 +166,7 @@ pub async fn test_overview_has_activities_of_the_current_execution<F: ProviderFa
     let told: Vec<_> = work.iter().map(|work| (work.attempts, work.lease.is_some(), work.is_held)).collect();
     assert_eq!(told.first(), Some(&(1, true, false)));
     assert_eq!(told.get(1), Some(&(0, false, false)));
+    assert!(work.iter().all(|work| work.name == "Charge"), "{work:?}");
     store.step(Ack::of("a", 1).continuing(22)).await;
     assert_eq!(overview(&store, "a").await.status, Some(ExecutionStatus::ContinuedAsNew));
     let next = lease(&store, "a").await;
@@ -192,4 +196,57 @@ pub async fn test_overview_has_parent_and_children<F: ProviderFactory>(factory: 
     let child = overview(&store, "child-03").await;
     assert_eq!(child.parent.map(|link| link.instance), Some("parent".to_owned()));
     assert_eq!((child.children, child.child_count), (Vec::new(), 0));
+}
+
+/// What the children of an instance run and what blocks them, in the order of the ids.
+pub async fn test_children_are_told_with_what_blocks_them<F: ProviderFactory>(factory: &F) {
+    let store = Subject::new(factory).await;
+    store.create("runs").await;
+    let two = Ack::first("held").scheduling(activity("held", 2)).scheduling(activity("held", 3));
+    store.begin(two).await;
+    for _ in 0..2 {
+        hold(&store, &lease_job(&store).await, "b1").await;
+    }
+    store.post(start("ended")).await;
+    let first = lease(&store, "ended").await;
+    commit(&store, under(&first, Ack::first("ended").ending(2, ExecutionStatus::Completed, "done"))).await;
+    for instance in ["leased", "blocked"] {
+        store.create(instance).await;
+    }
+    store.post(signal("leased", "one")).await;
+    let _turn = lease(&store, "leased").await;
+    store.post(signal("blocked", "one")).await;
+    let turn = lease(&store, "blocked").await;
+    block(&store, block_of(&store, &turn, "b1")).await;
+    store.post(start("queued")).await;
+    store.post(signal("mail", "early")).await;
+    let ids = ["queued", "unknown", "blocked", "mail", "held", "runs", "ended", "leased"].map(str::to_owned);
+    let read = store.read_children(&ids).await;
+    let found = read.unwrap_or_else(|error| panic!("children cannot be read: {error}"));
+    let running = Some(ExecutionStatus::Running);
+    let told: Vec<_> = found
+        .iter()
+        .map(|child| {
+            let about = child.block.as_ref().map(|block| (block.holds_activity, block.event_id));
+            (child.instance.as_str(), child.status, child.is_leased, about)
+        })
+        .collect();
+    let expected = [
+        ("queued", None, false, None),
+        ("blocked", running, false, Some((false, Some(2)))),
+        ("held", running, false, Some((true, Some(2)))),
+        ("runs", running, false, None),
+        ("ended", Some(ExecutionStatus::Completed), false, None),
+        ("leased", running, true, None),
+    ];
+    assert_eq!(told, expected);
+    for child in found {
+        let overview = overview(&store, &child.instance).await;
+        assert_eq!(child.orchestration_name, overview.orchestration_name, "{}", child.instance);
+        assert_eq!(child.orchestration_version, overview.orchestration_version, "{}", child.instance);
+        assert_eq!(child.pin, overview.pin, "{}", child.instance);
+    }
+    store.expire_leases().await;
+    let later = store.read_children(&["leased".to_owned()]).await.expect("children can be read");
+    assert_eq!(later.first().map(|child| child.is_leased), Some(false), "its lease ran out");
 }

@@ -263,6 +263,7 @@ impl Caller<'_> {
                 let overview = provider.read_overview(instance).await;
                 Answer::of(overview.map(|overview| overview.map(without_names_and_clock)))
             }
+            ReadOp::Children { instances } => Answer::of(provider.read_children(instances).await),
             ReadOp::CustomStatus { instance, last_seen } => {
                 Answer::of(provider.get_custom_status(instance, *last_seen).await)
             }

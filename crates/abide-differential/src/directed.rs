@@ -14,6 +14,9 @@ use crate::subject::{Damage, Subject};
 
 const LEASE: Duration = Duration::from_secs(30);
 
+/// Longer than what a store across a network adds for as much as a call brings.
+const LONG_LEASE: Duration = Duration::from_secs(60);
+
 /// Both stores, and how many leases they have handed out.
 struct Play<'a>(Pair<'a>);
 
@@ -141,6 +144,37 @@ pub fn a_batch_has_so_many_bytes_and_one_message_at_least(subject: &mut dyn Subj
     assert_eq!(play.lease(), 1);
 }
 
+/// A cancel for which a batch has no room comes right behind what starts an execution, or first.
+pub fn a_cancel_comes_ahead_of_mail_that_fills_a_batch(subject: &mut dyn Subject) {
+    let mut play = Play::new(subject);
+    let cancel = || WorkItem::CancelInstance { instance: "a".to_owned(), reason: "enough".to_owned() };
+    let mut large = start("a");
+    if let WorkItem::StartOrchestration { input, .. } = &mut large {
+        *input = "x".repeat(BATCH_BYTES);
+    }
+    for item in [signal("a", String::new()), cancel(), large, cancel()] {
+        play.enqueue(item);
+    }
+    assert_eq!(play.lease(), 2, "the start and the first cancel");
+    play.step(&Op::Advance(LEASE));
+    assert_eq!(play.lease(), 2, "the same after a crash");
+    let metadata = abide_provider::ExecutionMetadata {
+        orchestration_name: Some("Order".to_owned()),
+        ..abide_provider::ExecutionMetadata::default()
+    };
+    play.commit(Consumed::All, Turn { execution_id: 1, metadata, ..Turn::default() });
+    assert_eq!(play.lease(), 2, "the signal and the second cancel");
+    play.commit(Consumed::All, Turn { execution_id: 1, ..Turn::default() });
+    play.enqueue(signal("a", "x".repeat(BATCH_BYTES)));
+    play.enqueue(signal("a", String::new()));
+    play.enqueue(cancel());
+    assert_eq!(play.lease(), 2, "the cancel and the large signal");
+    play.commit(Consumed::These(Vec::new()), Turn { execution_id: 1, ..Turn::default() });
+    assert_eq!(play.lease(), 2, "the same again, because none was consumed");
+    play.commit(Consumed::All, Turn { execution_id: 1, ..Turn::default() });
+    assert_eq!(play.lease(), 1, "the rest");
+}
+
 /// A call for instances has so many bytes and one lease at least.
 pub fn a_call_for_instances_has_so_many_bytes_and_one_lease_at_least(subject: &mut dyn Subject) {
     let mut play = Play::new(subject);
@@ -148,8 +182,8 @@ pub fn a_call_for_instances_has_so_many_bytes_and_one_lease_at_least(subject: &m
         play.enqueue(start(instance));
         play.enqueue(signal(instance, "x".repeat(size)));
     }
-    let many =
-        Op::Instance(InstanceOp::Lease { limit: 5, lease_for: LEASE, capabilities: None, serving: None });
+    let many = InstanceOp::Lease { limit: 5, lease_for: LONG_LEASE, capabilities: None, serving: None };
+    let many = Op::Instance(many);
     assert_eq!(play.step(&many), 2, "two halves, with what is around them, are too much for a third");
     assert_eq!(play.step(&many), 1, "the rest stays queued");
 }
@@ -173,7 +207,7 @@ pub fn a_call_for_work_has_so_many_bytes_and_one_lease_at_least(subject: &mut dy
         play.step(&Op::Mail(MailOp::EnqueueWork { item }));
     }
     let config = SessionFetchConfig { owner_id: "me".to_owned(), lock_timeout: LEASE };
-    let (lease_for, session, tags) = (LEASE, Some(config), TagFilter::Any);
+    let (lease_for, session, tags) = (LONG_LEASE, Some(config), TagFilter::Any);
     let many = Op::Work(WorkOp::Lease { limit: 5, lease_for, session, tags, serving: None });
     assert_eq!(play.step(&many), 2, "two halves, with what is around them, are too much for a third");
     assert_eq!(play.step(&many), 2, "the rest stays queued");

@@ -213,6 +213,9 @@ pub(crate) enum ReadOp {
     Overview {
         instance: String,
     },
+    Children {
+        instances: Vec<String>,
+    },
     CustomStatus {
         instance: String,
         last_seen: u64,

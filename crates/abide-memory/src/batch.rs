@@ -49,17 +49,28 @@ impl State {
             (Opening::AnyStart, None) => return (Vec::new(), 0),
             (Opening::AnyStart, Some(_)) | (Opening::ContinueAsNew | Opening::None, _) => {}
         }
-        let (batch, bytes) = self.fill_batch(name, first, now);
-        match self.cancel_behind(name, &batch, now).filter(|_| first.is_none()) {
-            // It would wait until all mail before it was read, which a blocked instance never does.
-            Some(cancel) => self.fill_batch(name, Some(cancel), now),
+        let mut ahead: Vec<u64> = first.into_iter().collect();
+        let (batch, bytes) = self.fill_batch(name, &ahead, now);
+        match self.cancel_behind(name, first, &batch, now) {
+            // Without this the cancel waits until all mail before it is read, which a blocked instance never does.
+            Some(cancel) => {
+                ahead.push(cancel);
+                self.fill_batch(name, &ahead, now)
+            }
             None => (batch, bytes),
         }
     }
 
-    /// A cancel that is behind all messages of a batch.
-    fn cancel_behind(&mut self, name: &str, batch: &[Message], now: Timestamp) -> Option<u64> {
-        let last = batch.iter().map(|message| message.id.0).max()?;
+    /// The lowest cancel that a batch has no room for. What starts an execution may have a higher number.
+    fn cancel_behind(
+        &mut self,
+        name: &str,
+        first: Option<u64>,
+        batch: &[Message],
+        now: Timestamp,
+    ) -> Option<u64> {
+        let others = batch.iter().map(|message| message.id.0).filter(|number| Some(*number) != first);
+        let last = others.max().unwrap_or(0);
         let cancels: Vec<u64> = self
             .mail_of(name)
             .filter(|(number, message)| *number > last && message.is_visible(now))
@@ -69,14 +80,15 @@ impl State {
         cancels.into_iter().find(|number| self.read_message(*number, now).is_some())
     }
 
-    /// The messages to hand out, this one first, and their size.
-    fn fill_batch(&mut self, name: &str, first: Option<u64>, now: Timestamp) -> (Vec<Message>, usize) {
+    /// The messages to hand out, and their size. Those `ahead` come first, whatever their size.
+    fn fill_batch(&mut self, name: &str, ahead: &[u64], now: Timestamp) -> (Vec<Message>, usize) {
         let mut batch = Vec::new();
         let mut bytes = 0;
         let visible: Vec<u64> = self.visible_mail(name, now).collect();
-        let others = visible.into_iter().filter(|number| Some(*number) != first);
-        for number in first.into_iter().chain(others) {
-            if batch.len() >= BATCH_MESSAGES || bytes >= BATCH_BYTES {
+        let others = visible.into_iter().filter(|number| !ahead.contains(number));
+        for number in ahead.iter().copied().chain(others) {
+            let has_room = batch.len() < BATCH_MESSAGES && bytes < BATCH_BYTES;
+            if !has_room && !ahead.contains(&number) {
                 break;
             }
             if let Some(message) = self.read_message(number, now) {

@@ -176,7 +176,12 @@ impl Refused {
     }
 
     pub(crate) fn told(&self) -> RefusedExecution {
-        RefusedExecution { by: self.by.clone(), retry_after: self.retry_after, block: self.block.clone() }
+        RefusedExecution {
+            by: self.by.clone(),
+            retry_after: self.retry_after,
+            is_retry_due: self.is_open,
+            block: self.block.clone(),
+        }
     }
 }
 

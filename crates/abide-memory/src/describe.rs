@@ -1,9 +1,9 @@
 //! What is told of one instance.
 
-use abide_model::Timestamp;
+use abide_model::{Timestamp, WorkItem};
 use abide_provider::rows::{MessageClass, Starter};
 use abide_provider::{
-    InstanceOverview, LeaseOverview, OVERVIEW_COUNT, OVERVIEW_ROWS, WorkOverview, cut_output,
+    ChildOverview, InstanceOverview, LeaseOverview, OVERVIEW_COUNT, OVERVIEW_ROWS, WorkOverview, cut_output,
 };
 
 use crate::overview::count;
@@ -25,6 +25,20 @@ impl State {
             starts_at: start.and_then(|start| start.visible_at).filter(|time| *time > now),
             lease: lease_of(mailbox, now),
             ..begun
+        })
+    }
+
+    /// The same of an instance that another one waits for, in short.
+    pub(crate) fn child_of(&self, name: &str, now: Timestamp) -> Option<ChildOverview> {
+        let overview = self.overview_of(name, now)?;
+        Some(ChildOverview {
+            instance: name.to_owned(),
+            orchestration_name: overview.orchestration_name,
+            orchestration_version: overview.orchestration_version,
+            pin: overview.pin,
+            status: overview.status,
+            is_leased: overview.lease.is_some(),
+            block: self.blocks_of(name).into_iter().next().map(|blocked| blocked.block),
         })
     }
 
@@ -98,6 +112,10 @@ fn not_begun(start: &Message) -> InstanceOverview {
 fn work_overview(work: &Work, now: Timestamp) -> WorkOverview {
     WorkOverview {
         event_id: work.activity.activity_id,
+        name: match &work.item {
+            Stored::Readable(WorkItem::ActivityExecute { name, .. }) => name.clone(),
+            Stored::Readable(_) | Stored::Unreadable(_) => String::new(),
+        },
         attempts: work.attempts,
         visible_at: work.visible_at.filter(|time| *time > now),
         is_held: work.held.is_some(),

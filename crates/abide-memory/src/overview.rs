@@ -3,8 +3,8 @@
 use abide_model::{ExecutionStatus, Timestamp};
 use abide_provider::rows::MessageClass;
 use abide_provider::{
-    AdminRefusal, ExecutionInfo, InstanceInfo, InstanceOrder, InstancePage, InstanceQuery, InstanceSummary,
-    InvalidQuery, PageCursor, QueueDepths, SystemMetrics,
+    AdminRefusal, BlockSummary, ExecutionInfo, InstanceInfo, InstanceOrder, InstancePage, InstanceQuery,
+    InstanceSummary, InvalidQuery, PageCursor, QueueDepths, SystemMetrics,
 };
 
 use crate::state::{Instance, Mailbox, State};
@@ -110,11 +110,14 @@ impl State {
     pub(crate) fn page(&self, query: &InstanceQuery) -> Result<InstancePage, AdminRefusal> {
         let size = usize::try_from(query.page_size()?).unwrap_or(usize::MAX);
         let start = query.start()?.map(Key::of_cursor).transpose()?;
+        let blocked = self.list_blocked(usize::MAX);
         let mut found: Vec<(Key, InstanceSummary)> = self
             .mailboxes
             .iter()
             .filter_map(|(id, mailbox)| {
-                let summary = summary_of(id, mailbox.instance.as_ref()?);
+                let mut summary = summary_of(id, mailbox.instance.as_ref()?);
+                let blocks = blocked.iter().filter(|blocked| blocked.instance == *id);
+                summary.block = BlockSummary::first(blocks.map(|blocked| &blocked.block));
                 let key = Key::of(query.order, id, mailbox, &summary);
                 let is_behind = start.as_ref().is_none_or(|start| key > *start);
                 (is_behind && query.admits(&summary)).then_some((key, summary))
@@ -184,6 +187,7 @@ fn summary_of(id: &str, instance: &Instance) -> InstanceSummary {
         updated_at: instance.updated.as_millis(),
         completed_at: instance.ended().map(Timestamp::as_millis),
         parent_instance_id: instance.parent_id().map(str::to_owned),
+        block: None,
     }
 }
 

@@ -9,7 +9,7 @@ use abide_model::{
     Event, KvEntry, OrchestrationStatus, ScheduledActivityIdentifier, SystemStats, Timestamp, WorkItem,
 };
 use abide_provider::{
-    Abilities, Authority, BlockInstance, BlockedInstance, Changes, Committed, Consumed,
+    Abilities, Authority, BlockInstance, BlockedInstance, Changes, ChildOverview, Committed, Consumed,
     DispatcherCapabilityFilter, Enqueue, ExecutionMetadata, FinishedWork, HoldWork, InstanceLease,
     InstanceOverview, Lane, LeaseInstances, LeaseWork, Node, NodeAnnouncement, Operation, OrchestrationItem,
     Provider, ProviderAdmin, ProviderError, RenewSessions, RevokeWork, RevokedWork, SessionFetchConfig,
@@ -352,6 +352,10 @@ impl Provider for InMemoryProvider {
 
     async fn read_overview(&self, instance: &str) -> Result<Option<InstanceOverview>, StoreError> {
         Ok(self.look(|state, now| state.overview_of(instance, now)))
+    }
+
+    async fn read_children(&self, instances: &[String]) -> Result<Vec<ChildOverview>, StoreError> {
+        Ok(self.look(|state, now| instances.iter().filter_map(|name| state.child_of(name, now)).collect()))
     }
 
     async fn announce_node(&self, node: NodeAnnouncement) -> Result<(), StoreError> {

@@ -19,9 +19,9 @@ BEGIN
         visible_at = abide.later(v_now, a.delay)
     FROM unnest(p_mailboxes, p_delays_ms, p_ignored) AS a (no, delay, ignored)
     JOIN abide.mailbox AS b ON b.no = ANY (ARRAY[a.no])
-    CROSS JOIN LATERAL abide.batch(b.no, b.batch_to, b.batch_first) AS handed_out (no)
+    CROSS JOIN LATERAL abide.batch(b.no, b.batch_to, b.batch_first, b.batch_cancel) AS handed_out (no)
     WHERE b.no = ANY (v_held) AND m.no = ANY (ARRAY[handed_out.no]) AND (a.delay IS NOT NULL OR NOT a.ignored);
-    UPDATE abide.mailbox SET lease = NULL, leased_until = NULL, batch_to = NULL, batch_first = NULL WHERE no = ANY (v_held);
+    UPDATE abide.mailbox SET lease = NULL, leased_until = NULL, batch_to = NULL, batch_first = NULL, batch_cancel = NULL WHERE no = ANY (v_held);
     v_settled := abide.settle(v_held, NULL, v_now);
     wakes := v_settled.wakes;    due_at := v_settled.due_at;
     outcomes := ARRAY(SELECT CASE WHEN a.no = ANY (v_held) THEN 'ok' ELSE 'lost' END

@@ -39,7 +39,7 @@ BEGIN
         detail = excluded.detail, build = excluded.build,
         event = excluded.event;
     UPDATE abide.mailbox AS b
-    SET lease = NULL, leased_until = NULL, batch_to = NULL, batch_first = NULL, flags = b.flags | 1 WHERE b.no = p_mailbox;
+    SET lease = NULL, leased_until = NULL, batch_to = NULL, batch_first = NULL, batch_cancel = NULL, flags = b.flags | 1 WHERE b.no = p_mailbox;
     v_settled := abide.settle(ARRAY[p_mailbox], NULL, v_now);
     wakes := v_settled.wakes;    due_at := v_settled.due_at;
 END $$;

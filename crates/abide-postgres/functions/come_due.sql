@@ -10,9 +10,9 @@ BEGIN
         RETURN;
     END IF;
     UPDATE abide.message AS m SET attempts = m.attempts + 1
-    FROM abide.mailbox AS b CROSS JOIN LATERAL abide.batch(b.no, b.batch_to, b.batch_first) AS handed_out (no)
+    FROM abide.mailbox AS b CROSS JOIN LATERAL abide.batch(b.no, b.batch_to, b.batch_first, b.batch_cancel) AS handed_out (no)
     WHERE b.no = ANY (v_due) AND b.lease IS NOT NULL AND m.no = ANY (ARRAY[handed_out.no]);
-    UPDATE abide.mailbox SET lease = NULL, leased_until = NULL, batch_to = NULL, batch_first = NULL
+    UPDATE abide.mailbox SET lease = NULL, leased_until = NULL, batch_to = NULL, batch_first = NULL, batch_cancel = NULL
     WHERE no = ANY (v_due) AND lease IS NOT NULL;
     v_refused := ARRAY(SELECT b.no FROM abide.mailbox AS b WHERE b.no = ANY (v_due) AND b.flags & 1 = 1);
     IF cardinality(v_refused) > 0 THEN

@@ -1,6 +1,8 @@
 -- Commits a turn that concerns nobody but its own instance: it has a lease, what it makes and tells is its own, and it takes nothing back.
 -- That is what most turns are, and most calls of a node that is not busy have one of them: a statement for one row costs a third of one for
--- any number of them (docs/adr/0013-alone-and-in-a-backlog.md). Whatever is rare is done as for many. The results are
+-- any number of them
+-- (docs/adr/0013-commit-lone-turns-separately-and-batch-commits-in-a-backlog.md).
+-- Whatever is rare is done as for many. The results are
 -- those of abide.commit_turns, for one.
 CREATE FUNCTION abide.commit_one(
     p_turn abide.new_turn, p_work abide.new_work[], p_messages abide.new_message[], p_node bigint,
@@ -50,10 +52,13 @@ BEGIN
         IF v_box.batch_first > v_box.batch_to THEN
             DELETE FROM abide.message AS m WHERE m.mailbox = v_box.no AND m.place = v_box.batch_first;
         END IF;
+        IF v_box.batch_cancel IS NOT NULL THEN
+            DELETE FROM abide.message AS m WHERE m.mailbox = v_box.no AND m.place = v_box.batch_cancel;
+        END IF;
     ELSIF cardinality(p_turn.consumed) > 0 THEN
         DELETE FROM abide.message AS m
         WHERE m.no = ANY (p_turn.consumed) AND (m.mailbox = v_box.no) IS TRUE
-          AND (m.place <= v_box.batch_to OR m.place = v_box.batch_first) IS TRUE;
+          AND (m.place <= v_box.batch_to OR m.place IN (v_box.batch_first, v_box.batch_cancel)) IS TRUE;
     END IF;
 
     -- What it says about its instance and its execution, its events and its values.
@@ -185,6 +190,7 @@ BEGIN
         PERFORM abide.heal(v_box.no, p_turn.execution, v_box.status, now);
     END IF;
     v_box.lease := NULL;    v_box.leased_until := NULL;    v_box.batch_to := NULL;    v_box.batch_first := NULL;
+    v_box.batch_cancel := NULL;
     -- By whom it can be leased: mostly by those as before.
     IF v_box.flags > 0 OR v_ready IS NOT NULL AND (v_attempts >= 3 OR v_box.route = 0 OR v_box.status <> 'Running') THEN
         IF v_box.flags = 0 AND v_ready = v_sent AND v_message.class = 2 AND p_turn.status = 'ContinuedAsNew' THEN
@@ -219,7 +225,7 @@ BEGIN
     UPDATE abide.mailbox AS b
     SET execution = v_box.execution, last_event = v_box.last_event, status = v_box.status, pin = v_box.pin, updated_at = v_box.updated_at,
         unbroken = v_box.unbroken, lease = v_box.lease, leased_until = v_box.leased_until, batch_to = v_box.batch_to,
-        batch_first = v_box.batch_first, ready = v_box.ready, due_at = v_box.due_at, route = v_box.route, flags = v_box.flags,
+        batch_first = v_box.batch_first, batch_cancel = v_box.batch_cancel, ready = v_box.ready, due_at = v_box.due_at, route = v_box.route, flags = v_box.flags,
         waiting = v_box.waiting
     WHERE b.no = v_box.no;
     IF v_is_wanted AND v_is_known IS NOT TRUE THEN

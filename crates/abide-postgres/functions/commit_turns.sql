@@ -104,14 +104,14 @@ BEGIN
     -- What concerns each instance alone: what it used up, its execution, its events and its values, its position, and the end of its lease.
     IF v_verdict.emptied IS NOT NULL THEN
         DELETE FROM abide.message AS m
-        USING abide.mailbox AS b, LATERAL abide.batch(b.no, b.batch_to, b.batch_first) AS handed_out (no)
+        USING abide.mailbox AS b, LATERAL abide.batch(b.no, b.batch_to, b.batch_first, b.batch_cancel) AS handed_out (no)
         WHERE b.no = ANY (v_verdict.emptied) AND m.no = ANY (ARRAY[handed_out.no]);
     END IF;
     IF p_outline.consumes_some THEN
         -- Those that are of the lease. "Is true" keeps their mailbox from being looked up: it may have much mail.
         DELETE FROM abide.message AS m USING unnest(p_turns) AS t, abide.mailbox AS b
         WHERE t.authority = 'lease' AND b.no = ANY (ARRAY[v_mailboxes[t.turn]]) AND m.no = ANY (t.consumed)
-          AND (m.mailbox = b.no) IS TRUE AND (m.place <= b.batch_to OR m.place = b.batch_first) IS TRUE;
+          AND (m.mailbox = b.no) IS TRUE AND (m.place <= b.batch_to OR m.place IN (b.batch_first, b.batch_cancel)) IS TRUE;
     END IF;
     IF cardinality(v_telling) > 0 THEN
         PERFORM abide.write_executions(v_telling, v_living, v_verdict.begins, v_verdict.alters, now);
@@ -138,7 +138,8 @@ BEGIN
         lease = CASE WHEN n.authority = 'none' THEN b.lease END,
         leased_until = CASE WHEN n.authority = 'none' THEN b.leased_until END,
         batch_to = CASE WHEN n.authority = 'none' THEN b.batch_to END,
-        batch_first = CASE WHEN n.authority = 'none' THEN b.batch_first END
+        batch_first = CASE WHEN n.authority = 'none' THEN b.batch_first END,
+        batch_cancel = CASE WHEN n.authority = 'none' THEN b.batch_cancel END
     FROM (SELECT t.turn, t.execution, t.last_event, t.status, t.pin, t.authority, t.waiting, v_living[t.turn] IS NOT NULL AS lives,
                  coalesce(t.status = 'Running', false) OR t.pin IS NOT NULL OR t.name IS NOT NULL OR t.version IS NOT NULL AS reroutes
           FROM unnest(p_turns) AS t) AS n

@@ -17,7 +17,7 @@ BEGIN
     v_void := ARRAY(SELECT b.no FROM abide.mailbox AS b
                     WHERE b.no = ANY (v_cradles) AND b.execution = 0 AND b.leased_until > p_now
                       AND (SELECT true FROM abide.message AS m WHERE m.no = ANY (p_unborn) AND m.mailbox = b.no
-                                  AND (m.place <= b.batch_to OR m.place = b.batch_first) ORDER BY m.no LIMIT 1));
+                                  AND (m.place <= b.batch_to OR m.place IN (b.batch_first, b.batch_cancel)) ORDER BY m.no LIMIT 1));
     DELETE FROM abide.message WHERE no = ANY (p_unborn);
     -- What only an instance can have asked for was kept because the child would start.
     WITH cradle AS MATERIALIZED (
@@ -31,7 +31,7 @@ BEGIN
         WHERE m.mailbox = ANY (ARRAY[c.no]) AND m.visible_at IS NOT NULL AND m.class IN (3, 4, 6) RETURNING 1
     )
     SELECT cardinality(p_unborn) + (SELECT count(*) FROM visible) + (SELECT count(*) FROM hidden) INTO items;
-    UPDATE abide.mailbox SET lease = NULL, leased_until = NULL, batch_to = NULL, batch_first = NULL WHERE no = ANY (v_void);
+    UPDATE abide.mailbox SET lease = NULL, leased_until = NULL, batch_to = NULL, batch_first = NULL, batch_cancel = NULL WHERE no = ANY (v_void);
     PERFORM abide.await_start(v_cradles, p_now);
     v_settled := abide.settle(v_cradles, NULL, p_now);
     wakes := v_settled.wakes;    due_at := v_settled.due_at;

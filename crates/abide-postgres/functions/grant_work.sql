@@ -6,6 +6,7 @@ DECLARE
     v_work bigint[] := p_work;
     v_no bigint;    v_bytes bigint := 0;
     v_one record;    v_of record;    v_session abide.session;
+    v_until bigint := p_until;
 BEGIN
     IF cardinality(p_work) > 1 THEN
         v_work := ARRAY(SELECT unnest(p_work) AS no ORDER BY no);
@@ -31,9 +32,18 @@ BEGIN
                                      v_of.name, v_of.version, v_one.item, v_one.session, v_session.claims + 1, v_session.owner,
                                      v_session.locked_until, v_session.last_active_at, v_one.first_try, v_one.try_no)::abide.work_lease;
         END LOOP;
+        IF v_bytes > 1048576 THEN
+            v_until := abide.lasting(v_bytes);
+            UPDATE abide.work AS w SET leased_until = v_until, due_at = v_until
+            WHERE w.no = ANY (v_work[:cardinality(leases)]) AND w.leased_until < v_until;
+        END IF;
         RETURN;
     END IF;
-    IF (SELECT sum(octet_length(w.item)) FROM abide.work AS w WHERE w.no = ANY (v_work)) > 16777216 THEN
+    v_bytes := (SELECT sum(octet_length(w.item)) FROM abide.work AS w WHERE w.no = ANY (v_work));
+    IF v_bytes > 1048576 THEN
+        v_until := greatest(p_until, abide.lasting(v_bytes));
+    END IF;
+    IF v_bytes > 16777216 THEN
         v_work := ARRAY(
             SELECT c.no
             FROM (SELECT w.no, sum(octet_length(w.item)) OVER (ORDER BY w.no) - octet_length(w.item) AS before
@@ -42,7 +52,7 @@ BEGIN
     END IF;
     WITH leased AS (
         UPDATE abide.work AS w
-        SET lease = c.nonce, leased_until = p_until, due_at = p_until, attempts = w.attempts + 1,
+        SET lease = c.nonce, leased_until = v_until, due_at = v_until, attempts = w.attempts + 1,
             route = abide.route_after(w.route, w.attempts + 1, w.is_unreadable)
         FROM unnest(v_work, p_nonces) AS c (no, nonce) WHERE w.no = ANY (ARRAY[c.no])
         RETURNING w.no, w.mailbox, w.lease, w.attempts, w.execution, w.activity, w.session, w.item, w.first_try, w.try_no

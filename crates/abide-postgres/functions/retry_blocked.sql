@@ -19,7 +19,7 @@ BEGIN
     v_work := ARRAY(SELECT w.no FROM abide.work AS w WHERE w.mailbox = v_mailbox ORDER BY w.no + 0 FOR UPDATE);
     v_now := abide.now();
     -- A lease that ran out is none.
-    UPDATE abide.mailbox AS b SET lease = NULL, leased_until = NULL, batch_to = NULL, batch_first = NULL
+    UPDATE abide.mailbox AS b SET lease = NULL, leased_until = NULL, batch_to = NULL, batch_first = NULL, batch_cancel = NULL
     WHERE b.no = v_mailbox AND b.leased_until <= v_now;
     DELETE FROM abide.block AS k WHERE k.mailbox = v_mailbox RETURNING k.kind INTO v_kind;
     was_blocked := v_kind IS NOT NULL;

@@ -47,7 +47,7 @@ BEGIN
     SET attempts = m.attempts + 1, code = NULL, visible_at = v_now + 1000 * least(power(2, least(m.attempts, 10)), 60)::bigint
     WHERE m.no = ANY (p_messages) AND m.mailbox = p_mailbox;
 
-    UPDATE abide.mailbox SET lease = NULL, leased_until = NULL, batch_to = NULL, batch_first = NULL WHERE no = p_mailbox;
+    UPDATE abide.mailbox SET lease = NULL, leased_until = NULL, batch_to = NULL, batch_first = NULL, batch_cancel = NULL WHERE no = p_mailbox;
     IF cardinality(dead) > 0 THEN
         PERFORM abide.await_start(ARRAY[p_mailbox], v_now);
     END IF;

@@ -1,5 +1,7 @@
 -- Starts one instance whose name is new, as most starts do: nobody else can see its rows yet, so that nothing is to be found or locked, and it
--- is known what it offers. (docs/adr/0013-alone-and-in-a-backlog.md.) Whatever has its name already is told as one of many. The results are
+-- is known what it offers.
+-- (docs/adr/0013-commit-lone-turns-separately-and-batch-commits-in-a-backlog.md.)
+-- Whatever has its name already is told as one of many. The results are
 -- those of abide.enqueue_messages, for one.
 CREATE FUNCTION abide.start_one(
     p_message abide.new_message, p_delay_ms bigint, p_key bytea, p_only_once boolean, p_offer abide.instance_offer,

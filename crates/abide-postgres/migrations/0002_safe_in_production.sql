@@ -69,6 +69,8 @@ UPDATE abide.message SET class = 6
 WHERE class = 0 AND (starts_with(item, '{"ActivityCompleted":') OR starts_with(item, '{"ActivityFailed":')
                      OR starts_with(item, '{"SubOrchCompleted":') OR starts_with(item, '{"SubOrchFailed":'));
 CREATE INDEX message_cancel ON abide.message (mailbox, place) WHERE class = 5;
+-- The lease handed out this one, too: a cancel behind all those for which it has room.
+ALTER TABLE abide.mailbox ADD COLUMN batch_cancel bigint;
 -- The route of what a start runs, without a pin; null if the message cannot be read.
 ALTER TABLE abide.message ADD COLUMN code bigint;
 
@@ -92,6 +94,7 @@ CREATE INDEX work_ready      ON abide.work (route, place)          WHERE place I
 CREATE INDEX work_in_session ON abide.work (session, route, place) WHERE session IS NOT NULL;
 CREATE INDEX work_due        ON abide.work (due_at)                WHERE due_at IS NOT NULL AND held_since IS NULL;
 CREATE INDEX work_held       ON abide.work (held_since)            WHERE held_since IS NOT NULL;
+CREATE INDEX work_held_of    ON abide.work (mailbox, activity, no) WHERE held_since IS NOT NULL;
 
 -- What waits in a session under one route.
 DROP TABLE abide.lane;

@@ -28,6 +28,7 @@ impl BlockRow {
         RefusedExecution {
             by: read_refused(&self.refused),
             retry_after: self.retry_after.map(|pause| Duration::from_millis(number(pause))),
+            is_retry_due: self.is_open,
             block: self.kind.map(|kind| {
                 let event_id = self.event.map(number);
                 block_of(&kind, time(self.since), unspell(self.detail), unspell(self.build), event_id)
@@ -36,7 +37,13 @@ impl BlockRow {
     }
 }
 
-fn block_of(kind: &str, since: Timestamp, detail: String, build: String, event_id: Option<u64>) -> Block {
+pub(crate) fn block_of(
+    kind: &str,
+    since: Timestamp,
+    detail: String,
+    build: String,
+    event_id: Option<u64>,
+) -> Block {
     // If the kind is damaged, the instance is still blocked, and something of it is corrupt.
     let kind = kind.parse().unwrap_or(BlockKind::Corrupt);
     Block { kind, since, detail, build, event_id, holds_activity: false }

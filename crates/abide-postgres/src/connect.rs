@@ -2,7 +2,8 @@
 
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::task::Context;
 use std::time::Duration;
 
 use abide_model::Clock;
@@ -151,12 +152,50 @@ fn without_password(url: &str) -> String {
 }
 
 /// The task that moves bytes for one connection. It ends with this value.
-#[derive(Debug)]
-pub(crate) struct Driver(JoinHandle<()>);
+pub(crate) struct Driver {
+    task: JoinHandle<()>,
+    moved: Arc<Moved>,
+}
+
+impl Driver {
+    fn start(
+        stream: Stream,
+        notices: Option<mpsc::UnboundedSender<Notification>>,
+        clock: &Arc<dyn Clock>,
+    ) -> Self {
+        let moved = Arc::new(Moved::new(Arc::clone(clock)));
+        let task = tokio::runtime::Handle::current().spawn(drive(stream, notices, Arc::clone(&moved)));
+        Self { task, moved }
+    }
+
+    /// When bytes were last sent or received, in monotonic time.
+    pub(crate) fn moved_at(&self) -> Duration {
+        Duration::from_micros(self.moved.at_micros.load(Ordering::Relaxed))
+    }
+}
 
 impl Drop for Driver {
     fn drop(&mut self) {
-        self.0.abort();
+        self.task.abort();
+    }
+}
+
+/// When a connection last moved bytes.
+struct Moved {
+    at_micros: AtomicU64,
+    clock: Arc<dyn Clock>,
+}
+
+impl Moved {
+    fn new(clock: Arc<dyn Clock>) -> Self {
+        let moved = Self { at_micros: AtomicU64::new(0), clock };
+        moved.note();
+        moved
+    }
+
+    fn note(&self) {
+        let now = u64::try_from(self.clock.monotonic().as_micros()).unwrap_or(u64::MAX);
+        self.at_micros.store(now, Ordering::Relaxed);
     }
 }
 
@@ -203,7 +242,7 @@ pub(crate) async fn connect(
     target: &Target,
     schema: &Schema,
     purpose: Purpose,
-    clock: &dyn Clock,
+    clock: &Arc<dyn Clock>,
     notices: Option<mpsc::UnboundedSender<Notification>>,
 ) -> Result<(Client, Driver), CallError> {
     let who = Who { schema, purpose };
@@ -215,7 +254,7 @@ pub(crate) async fn connect_bare(
     target: &Target,
     schema: &Schema,
     purpose: Purpose,
-    clock: &dyn Clock,
+    clock: &Arc<dyn Clock>,
 ) -> Result<(Client, Driver), CallError> {
     connect_and(target, Who { schema, purpose }, clock, None, async |_| Ok(())).await
 }
@@ -231,7 +270,7 @@ struct Who<'s> {
 async fn connect_and(
     target: &Target,
     who: Who<'_>,
-    clock: &dyn Clock,
+    clock: &Arc<dyn Clock>,
     notices: Option<mpsc::UnboundedSender<Notification>>,
     set_up: impl AsyncFn(&Client) -> Result<(), CallError>,
 ) -> Result<(Client, Driver), CallError> {
@@ -241,9 +280,9 @@ async fn connect_and(
         config.application_name(application_name(config.get_application_name(), who.schema, who.purpose));
         let notices = notices.clone();
         // Connecting is a large future, and callers have several of them.
-        let opened = Box::pin(within(clock, target.patience_each, async {
+        let opened = Box::pin(within(&**clock, target.patience_each, async {
             let (client, stream) = target.encryption.connect(&config).await?;
-            let driver = Driver(tokio::runtime::Handle::current().spawn(drive(stream, notices)));
+            let driver = Driver::start(stream, notices, clock);
             set_up(&client).await?;
             Ok((client, driver))
         }));
@@ -285,9 +324,13 @@ pub(crate) async fn within<T>(
 }
 
 /// Moves bytes until the connection ends. Why it ended is told to whoever waits for an answer.
-async fn drive(mut stream: Stream, notices: Option<mpsc::UnboundedSender<Notification>>) {
-    while let Some(Ok(message)) = futures_util::future::poll_fn(|context| stream.poll_message(context)).await
-    {
+async fn drive(mut stream: Stream, notices: Option<mpsc::UnboundedSender<Notification>>, moved: Arc<Moved>) {
+    // It is polled when there is something to send, or the socket can take or has some.
+    let mut next = |context: &mut Context<'_>| {
+        moved.note();
+        stream.poll_message(context)
+    };
+    while let Some(Ok(message)) = futures_util::future::poll_fn(&mut next).await {
         if let (AsyncMessage::Notification(notice), Some(notices)) = (message, &notices) {
             let _nobody_listens = notices.unbounded_send(notice);
         }

@@ -38,7 +38,8 @@ pub(crate) enum Right {
 impl EncodedTurn {
     /// How much it carries, of what has no bound.
     pub(crate) fn bytes(&self) -> usize {
-        let texts = [&self.turn.events, &self.turn.output].into_iter().flatten().map(String::len);
+        let NewTurn { events, output, custom_status, waiting, .. } = &self.turn;
+        let texts = [events, output, custom_status, waiting].into_iter().flatten().map(String::len);
         let items = self.work.iter().map(|work| work.item.len());
         let items = items.chain(self.messages.iter().map(|message| message.item.len()));
         texts

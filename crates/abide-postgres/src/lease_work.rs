@@ -139,6 +139,28 @@ impl Search for WorkSearch {
 }
 
 impl PostgresProvider {
+    /// Extends the sessions of these owners by the first of these times, unless they were idle for the second. Leaves out
+    /// those in which only work waits that the owners cannot run.
+    pub(crate) async fn renew_sessions_of(
+        &self,
+        owners: &[&str],
+        (extend_for, idle_timeout): (Duration, Duration),
+        served: ServedWork,
+    ) -> Result<usize, StoreError> {
+        let operation = Operation::RenewSessionLock;
+        let owners =
+            owners.iter().map(|owner| owner_column(operation, owner)).collect::<Result<Vec<_>, _>>()?;
+        let values: Values = vec![
+            Box::new(owners),
+            Box::new(millis(extend_for)),
+            Box::new(millis(idle_timeout)),
+            Box::new(served.activities),
+            Box::new(served.tags),
+        ];
+        let row = self.urgent_row(operation, Sql::RenewSessions, values).await?;
+        Ok(usize::try_from(row.get::<_, i64>(0)).unwrap_or(0))
+    }
+
     /// Ends a lease on work that cannot be read, and hides it for a while; whoever waits for it is told in the end.
     async fn set_work_aside(&self, operation: Operation, leased: LeasedWork) -> Result<(), StoreError> {
         let token = leased.token();
@@ -188,6 +210,7 @@ fn readable(leased: LeasedWork) -> Result<WorkLease, Box<LeasedWork>> {
 }
 
 /// Which work the owner of sessions can run, as columns hold names and tags; every one if there is no list.
+#[derive(Debug, Default)]
 pub(crate) struct ServedWork {
     pub(crate) activities: Option<Vec<String>>,
     pub(crate) tags: Option<Vec<String>>,

@@ -3,24 +3,25 @@
 //! The statement is put together from the parts that the query has, so that every shape of query gets the index made for it; values are
 //! bound, never written into the text. Instances of one status (and name), roots and others apart, are an index in the order of creation, so
 //! a page is a merge of a few short ranges, each no longer than the page. What is left over (version, prefix) is looked at row by row within
-//! those ranges.
+//! those ranges. Blocked instances are looked for among those that are blocked: however many instances there are, these are few.
 
 use std::collections::BTreeSet;
 
 use abide_model::ExecutionStatus;
 use abide_provider::{
-    InstanceOrder, InstancePage, InstanceQuery, InstanceSummary, InvalidQuery, PageCursor, Parentage,
+    BlockFilter, BlockKind, BlockSummary, InstanceOrder, InstancePage, InstanceQuery, InstanceSummary,
+    InvalidQuery, PageCursor, Parentage,
 };
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
-use crate::encode::{column, number};
+use crate::encode::{column, number, time};
 use crate::node::call::Values;
 use crate::schema::Schema;
 use crate::text::{spelt, unspell};
 
 const COLUMNS: &str = "i.id, i.name, i.version, b.execution, i.status, i.custom_status, i.created_at, b.updated_at, \
-                       i.completed_at, i.parent, i.no";
+                       i.completed_at, i.parent, i.no, n.kind, n.since, h.held_since";
 
 /// A statement and its values.
 pub(crate) struct Listing {
@@ -37,11 +38,20 @@ impl Listing {
         // One more tells whether there is another page.
         let limit = i64::from(size) + 1;
         let mut parts = Parts::default();
-        let text = match query.order {
-            InstanceOrder::ById => parts.by_id(query, start, limit),
-            InstanceOrder::NewestFirst | InstanceOrder::OldestFirst => {
+        let text = match (query.blocked, query.order) {
+            (BlockFilter::Any, InstanceOrder::ById) => parts.by_id(query, start, limit),
+            (BlockFilter::Any, InstanceOrder::NewestFirst | InstanceOrder::OldestFirst) => {
                 let range = Range::of(query, start)?;
                 parts.by_creation(query, &range, limit)
+            }
+            (_, InstanceOrder::ById) => {
+                let meant = parts.meant_by_id(query, start);
+                parts.among_blocked(query, &meant, "id", limit)
+            }
+            (_, order @ (InstanceOrder::NewestFirst | InstanceOrder::OldestFirst)) => {
+                let meant = parts.meant_by_creation(query, &Range::of(query, start)?);
+                let direction = direction_of(order);
+                parts.among_blocked(query, &meant, &format!("created_at {direction}, no {direction}"), limit)
             }
         };
         let size = usize::try_from(size).unwrap_or(usize::MAX);
@@ -91,6 +101,24 @@ fn read(row: &Row) -> InstanceSummary {
         updated_at: number(row.get(7)),
         completed_at: row.get::<_, Option<i64>>(8).map(number),
         parent_instance_id: row.get::<_, Option<String>>(9).map(unspell),
+        block: read_block(row),
+    }
+}
+
+/// Its own block, else that of its held work.
+fn read_block(row: &Row) -> Option<BlockSummary> {
+    let summary =
+        |kind, since: i64, holds_activity| Some(BlockSummary { kind, since: time(since), holds_activity });
+    if let Some(kind) = row.get::<_, Option<&str>>(11) {
+        return summary(kind.parse().unwrap_or(BlockKind::Corrupt), row.get(12), false);
+    }
+    summary(BlockKind::Quarantine, row.get::<_, Option<i64>>(13)?, true)
+}
+
+const fn direction_of(order: InstanceOrder) -> &'static str {
+    match order {
+        InstanceOrder::OldestFirst => "ASC",
+        InstanceOrder::NewestFirst | InstanceOrder::ById => "DESC",
     }
 }
 
@@ -132,10 +160,7 @@ impl Parts {
     }
 
     fn by_creation(&mut self, query: &InstanceQuery, range: &Range, limit: i64) -> String {
-        let direction = match query.order {
-            InstanceOrder::OldestFirst => "ASC",
-            InstanceOrder::NewestFirst | InstanceOrder::ById => "DESC",
-        };
+        let direction = direction_of(query.order);
         let limit = self.bind(limit);
         let mut rest = self.range(range);
         rest.extend(self.unindexed(query));
@@ -185,13 +210,68 @@ impl Parts {
     }
 
     fn by_id(&mut self, query: &InstanceQuery, start: Option<&PageCursor>, limit: i64) -> String {
+        let (meant, limit) = (self.meant_by_id(query, start).join(" AND "), self.bind(limit));
+        let page = format!("SELECT no, id FROM abide.instance WHERE {meant} ORDER BY id LIMIT {limit}");
+        described(&page, "k.id")
+    }
+
+    /// A page of blocked instances: all of them are looked at, and no other.
+    fn among_blocked(&mut self, query: &InstanceQuery, meant: &[String], order: &str, limit: i64) -> String {
+        let (blocked, meant, limit) = (self.blocked(query.blocked), meant.join(" AND "), self.bind(limit));
+        let page = format!(
+            "SELECT no, id, created_at FROM ({blocked}) AS x \
+             JOIN abide.instance AS i ON i.no = ANY (ARRAY[x.mailbox]) WHERE {meant} ORDER BY {order} LIMIT {limit}"
+        );
+        let order: Vec<String> = order.split(", ").map(|column| format!("k.{column}")).collect();
+        described(&page, &order.join(", "))
+    }
+
+    /// The numbers of the mailboxes that are blocked, as their summaries show it: a block hides held work.
+    fn blocked(&mut self, filter: BlockFilter) -> String {
+        const BLOCKS: &str = "SELECT mailbox FROM abide.block WHERE kind IS NOT NULL";
+        const HELD: &str = "SELECT mailbox FROM abide.work WHERE held_since IS NOT NULL";
+        match filter {
+            BlockFilter::By(BlockKind::Quarantine) => {
+                let kind = self.bind(BlockKind::Quarantine.as_str());
+                format!("{BLOCKS} AND kind = {kind} UNION ({HELD} EXCEPT {BLOCKS})")
+            }
+            // A kind that cannot be read is shown as corrupt.
+            BlockFilter::By(BlockKind::Corrupt) => {
+                let others = BlockKind::ALL.into_iter().filter(|kind| *kind != BlockKind::Corrupt);
+                let others: Vec<_> = others.map(|kind| self.bind(kind.as_str())).collect();
+                format!("{BLOCKS} AND kind NOT IN ({})", others.join(", "))
+            }
+            BlockFilter::By(kind) => format!("{BLOCKS} AND kind = {}", self.bind(kind.as_str())),
+            BlockFilter::Any | BlockFilter::Blocked => format!("{BLOCKS} UNION {HELD}"),
+        }
+    }
+
+    /// Everything that a query by creation asks for, of one row.
+    fn meant_by_creation(&mut self, query: &InstanceQuery, range: &Range) -> Vec<String> {
+        let mut meant = self.meant_of_row(query);
+        meant.extend(self.prefix(query));
+        meant.extend(self.range(range));
+        meant
+    }
+
+    /// Everything that a query by id asks for, of one row.
+    fn meant_by_id(&mut self, query: &InstanceQuery, start: Option<&PageCursor>) -> Vec<String> {
         let prefix = query.id_prefix.as_deref().unwrap_or_default();
-        let mut meant = vec!["status <> ''".to_owned()];
-        meant.push(match start {
+        let mut meant = vec![match start {
             Some(cursor) if cursor.tie() >= prefix => format!("id > {}", self.bind(spelt(cursor.tie()))),
             Some(_) | None => format!("id >= {}", self.bind(spelt(prefix))),
-        });
+        }];
         meant.extend(end_of_prefix(prefix).map(|end| format!("id < {}", self.bind(spelt(&end)))));
+        meant.extend(self.meant_of_row(query));
+        meant.extend(query.created_from.map(|from| format!("created_at >= {}", self.bind(column(from)))));
+        meant
+            .extend(query.created_before.map(|before| format!("created_at < {}", self.bind(column(before)))));
+        meant
+    }
+
+    /// Everything but ids and times.
+    fn meant_of_row(&mut self, query: &InstanceQuery) -> Vec<String> {
+        let mut meant = vec!["status <> ''".to_owned()];
         meant.extend(self.name(query));
         meant.extend(self.statuses(query));
         meant.extend(self.unindexed(query));
@@ -200,12 +280,7 @@ impl Parts {
             Parentage::Root => meant.push("is_root".to_owned()),
             Parentage::ChildOf(parent) => meant.push(format!("parent = {}", self.bind(spelt(parent)))),
         }
-        meant.extend(query.created_from.map(|from| format!("created_at >= {}", self.bind(column(from)))));
         meant
-            .extend(query.created_before.map(|before| format!("created_at < {}", self.bind(column(before)))));
-        let (meant, limit) = (meant.join(" AND "), self.bind(limit));
-        let page = format!("SELECT no, id FROM abide.instance WHERE {meant} ORDER BY id LIMIT {limit}");
-        described(&page, "k.id")
     }
 
     /// What no index knows.
@@ -236,7 +311,12 @@ impl Parts {
 fn described(keys: &str, order: &str) -> String {
     format!(
         "SELECT {COLUMNS} FROM ({keys}) AS k JOIN abide.instance AS i ON i.no = ANY (ARRAY[k.no]) \
-         JOIN abide.mailbox AS b ON b.no = ANY (ARRAY[k.no]) ORDER BY {order}"
+         JOIN abide.mailbox AS b ON b.no = ANY (ARRAY[k.no]) \
+         LEFT JOIN abide.block AS n ON n.mailbox = ANY (ARRAY[k.no]) AND (n.kind IS NOT NULL) IS TRUE \
+         LEFT JOIN LATERAL (\
+             SELECT w.held_since FROM abide.work AS w WHERE w.mailbox = k.no AND w.held_since IS NOT NULL \
+             ORDER BY w.activity, w.no LIMIT 1) AS h ON true \
+         ORDER BY {order}"
     )
 }
 

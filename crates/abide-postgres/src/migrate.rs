@@ -6,7 +6,7 @@
 //!
 //! A migration names the oldest schema version whose release may still work on the schema, which its row in the table
 //! `migration` records: so a release can be rolled back after its successor has migrated the schema
-//! (docs/adr/0018-a-release-works-on-its-successors-schema.md).
+//! (docs/adr/0018-let-a-release-work-on-its-successors-schema.md).
 
 use std::time::Duration;
 
@@ -58,6 +58,7 @@ const SECOND: Migration = Migration {
         "0002_safe_in_production.sql",
         "now",
         "later",
+        "lasting",
         "standing",
         "batch",
         "new_route",
@@ -115,7 +116,6 @@ const SECOND: Migration = Migration {
         "renew_instances",
         "renew_work",
         "renew_sessions",
-        "renew_served_sessions",
         "forget_sessions",
         "abandon_instances",
         "abandon_work",

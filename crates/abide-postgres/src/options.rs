@@ -8,6 +8,7 @@ use abide_host::{SystemClock, SystemEntropy};
 use abide_model::{Clock, Entropy};
 
 use crate::connect::Target;
+use crate::node::patience::STATEMENT_TIMEOUT;
 use crate::schema::{DEFAULT_SCHEMA, Schema};
 use crate::{OpenError, PostgresProvider};
 
@@ -46,6 +47,7 @@ pub struct PostgresBuilder {
     clock: Arc<dyn Clock>,
     entropy: Arc<dyn Entropy>,
     removal_rows: u32,
+    statement_timeout: Duration,
 }
 
 /// What was chosen.
@@ -58,6 +60,8 @@ pub(crate) struct Settings {
     pub(crate) entropy: Arc<dyn Entropy>,
     /// How many rows of deleted instances one transaction removes.
     pub(crate) removal_rows: u32,
+    /// When the server cancels a statement, unless the call needs more time.
+    pub(crate) statement_timeout: Duration,
 }
 
 impl PostgresBuilder {
@@ -71,6 +75,7 @@ impl PostgresBuilder {
             clock: Arc::new(SystemClock::new()),
             entropy: Arc::new(SystemEntropy),
             removal_rows: REMOVAL_ROWS,
+            statement_timeout: STATEMENT_TIMEOUT,
         }
     }
 
@@ -119,6 +124,13 @@ impl PostgresBuilder {
         self
     }
 
+    /// When the server cancels a statement, unless it carries much. For tests.
+    #[doc(hidden)]
+    pub fn statement_timeout(mut self, timeout: Duration) -> Self {
+        self.statement_timeout = timeout;
+        self
+    }
+
     /// Opens it. The schema is created, or brought up to date, if need be; if several nodes do that at once, one does it and the others wait.
     ///
     /// # Errors
@@ -141,8 +153,17 @@ impl PostgresBuilder {
             let reason = "looking all the time leaves no time for anything else";
             return Err(OpenError::Setting { setting: "safety_poll", value: "0".to_owned(), reason });
         }
-        let Self { connections, safety_poll, clock, entropy, removal_rows, .. } = self;
-        Ok(Settings { target, listen_target, connections, safety_poll, clock, entropy, removal_rows })
+        let Self { connections, safety_poll, clock, entropy, removal_rows, statement_timeout, .. } = self;
+        Ok(Settings {
+            target,
+            listen_target,
+            connections,
+            safety_poll,
+            clock,
+            entropy,
+            removal_rows,
+            statement_timeout,
+        })
     }
 }
 

@@ -2,9 +2,12 @@
 
 use abide_model::{Timestamp, WorkItem};
 use abide_provider::rows::Starter;
-use abide_provider::{InstanceOverview, LeaseOverview, ParentLink, WorkOverview, cut_output};
+use abide_provider::{
+    Block, ChildOverview, InstanceOverview, LeaseOverview, ParentLink, WorkOverview, cut_output,
+};
 use tokio_postgres::Row;
 
+use crate::blocked::block_of;
 use crate::encode::{number, time};
 use crate::text::unspell;
 
@@ -50,6 +53,42 @@ fn begun(row: &Row, overview: InstanceOverview, now: Timestamp) -> InstanceOverv
     }
 }
 
+/// Reads the columns of `read_children`; `None` if there is neither an instance nor a start.
+pub(crate) fn child_of(row: &Row) -> Option<ChildOverview> {
+    let text = |place: usize| row.get::<_, Option<String>>(place).map(unspell);
+    let has_begun = number(row.get(1)) > 0;
+    let overview = if has_begun {
+        InstanceOverview {
+            orchestration_name: text(2).unwrap_or_default(),
+            orchestration_version: text(3).unwrap_or_default(),
+            pin: text(4).filter(|pin| !pin.is_empty()),
+            status: row.get::<_, String>(5).parse().ok(),
+            ..InstanceOverview::default()
+        }
+    } else {
+        not_begun(&row.get::<_, Option<String>>(7)?, InstanceOverview::default())
+    };
+    let block = row.get::<_, Option<String>>(8).map(|kind| Block {
+        holds_activity: row.get(13),
+        ..block_of(
+            &kind,
+            time(row.get(9)),
+            unspell(row.get(10)),
+            unspell(row.get(11)),
+            row.get::<_, Option<i64>>(12).map(number),
+        )
+    });
+    Some(ChildOverview {
+        instance: unspell(row.get(0)),
+        orchestration_name: overview.orchestration_name,
+        orchestration_version: overview.orchestration_version,
+        pin: overview.pin,
+        status: overview.status,
+        is_leased: row.get(6),
+        block,
+    })
+}
+
 /// What the start says of an instance that has had no turn. One that cannot be read says nothing.
 fn not_begun(item: &str, overview: InstanceOverview) -> InstanceOverview {
     let item = serde_json::from_str::<WorkItem>(item).ok();
@@ -69,9 +108,11 @@ fn work_of(row: &Row, now: Timestamp) -> Vec<WorkOverview> {
     let due = row.get::<_, Option<Vec<Option<i64>>>>(23).unwrap_or_default();
     let leased = row.get::<_, Option<Vec<Option<i64>>>>(24).unwrap_or_default();
     let held = row.get::<_, Option<Vec<bool>>>(25).unwrap_or_default();
-    let all = activities.into_iter().zip(attempts).zip(due).zip(leased).zip(held);
-    all.map(|((((activity, attempts), due), leased), is_held)| WorkOverview {
+    let names = row.get::<_, Option<Vec<Option<String>>>>(26).unwrap_or_default();
+    let all = activities.into_iter().zip(attempts).zip(due).zip(leased).zip(held).zip(names);
+    all.map(|(((((activity, attempts), due), leased), is_held), name)| WorkOverview {
         event_id: number(activity),
+        name: name.map(unspell).unwrap_or_default(),
         attempts: u32::try_from(attempts).unwrap_or_default(),
         // Of leased work it is the end of the lease, of held work the end of time.
         visible_at: due.filter(|_| leased.is_none() && !is_held).and_then(|due| later(due, now)),

@@ -4,6 +4,7 @@
 //! statement mode they reach whichever session is free: ours get lost, and other applications get them. So
 //! this is found out before anything is set.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use abide_model::Clock;
@@ -27,10 +28,10 @@ pub(crate) async fn is_between(
     first: &Client,
     target: &Target,
     schema: &Schema,
-    clock: &dyn Clock,
+    clock: &Arc<dyn Clock>,
 ) -> Result<bool, CallError> {
     let own = which(first).await?;
-    let connected = within(clock, PATIENCE, connect_bare(target, schema, Purpose::Opening, clock));
+    let connected = within(&**clock, PATIENCE, connect_bare(target, schema, Purpose::Opening, clock));
     let (second, _driver) = match connected.await {
         Ok(connected) => connected,
         Err(error) => {

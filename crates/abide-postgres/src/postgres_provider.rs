@@ -16,8 +16,8 @@ use crate::error::OpenError;
 use crate::node::Node;
 use crate::node::batch::{Batched, Key, Waiting};
 use crate::node::call::{Call, Caller, Statement, Values};
-use crate::node::connection::{LONG, patience};
 use crate::node::desk::{Place, Wanted};
+use crate::node::patience::{Patience, patience};
 use crate::options::{PostgresBuilder, Settings};
 use crate::prepare::prepare_here;
 use crate::schema::{InvalidSchema, Schema};
@@ -241,6 +241,17 @@ impl PostgresProvider {
         first_row(operation, sql, self.rows(operation, sql, values).await?)
     }
 
+    /// The same for a call that carries so many bytes.
+    pub(crate) async fn one_row_carrying(
+        &self,
+        operation: Operation,
+        (sql, bytes): (Sql, usize),
+        values: Values,
+    ) -> Result<Row, StoreError> {
+        let ask = Ask { patience: patience(sql).carrying(bytes), ..Ask::of(sql) };
+        first_row(operation, sql, self.call(operation, ask, values).await?)
+    }
+
     /// A statement that was put together for this call.
     pub(crate) async fn query(
         &self,
@@ -250,7 +261,7 @@ impl PostgresProvider {
     ) -> Result<Vec<Row>, StoreError> {
         self.call(
             operation,
-            Ask { place: Place::Ordinary, patience: LONG, statement: Statement::Text(text) },
+            Ask { place: Place::Ordinary, patience: Patience::LONG, statement: Statement::Text(text) },
             values,
         )
         .await
@@ -280,7 +291,7 @@ impl PostgresProvider {
 /// What is asked of the server, where, and for how long.
 struct Ask {
     place: Place,
-    patience: Duration,
+    patience: Patience,
     statement: Statement,
 }
 

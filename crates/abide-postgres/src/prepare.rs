@@ -93,14 +93,15 @@ async fn prepare(shared: &Shared, was_there: &mut bool) -> Result<(), Unprepared
 
 /// A connection with its settings, once it is known that it has a session of its own.
 async fn open_session(target: &Target, shared: &Shared) -> Result<(Client, Driver), Unprepared> {
-    let clock = &*shared.settings.clock;
+    let clock = &shared.settings.clock;
     let connected = connect_bare(target, &shared.schema, Purpose::Opening, clock).await;
     let (client, driver) = connected.map_err(Unprepared::Lost)?;
-    let is_pooled = within(clock, PATIENCE, pooler::is_between(&client, target, &shared.schema, clock)).await;
+    let is_pooled =
+        within(&**clock, PATIENCE, pooler::is_between(&client, target, &shared.schema, clock)).await;
     if is_pooled.map_err(Unprepared::Lost)? {
         return Err(Unprepared::For(OpenError::TransactionPooler { place: target.place.clone() }));
     }
-    let set = within(clock, PATIENCE, async { Ok(client.batch_execute(SETTINGS).await?) }).await;
+    let set = within(&**clock, PATIENCE, async { Ok(client.batch_execute(SETTINGS).await?) }).await;
     set.map_err(Unprepared::Lost)?;
     Ok((client, driver))
 }

@@ -9,8 +9,8 @@ use abide_model::{
 };
 use abide_provider::rows::{MessageRow, WorkRow};
 use abide_provider::{
-    Abilities, Authority, BlockInstance, BlockedInstance, Changes, CommitRows, Committed, Consumed,
-    DispatcherCapabilityFilter, Enqueue, ExecutionMetadata, FinishedWork, HoldWork, InstanceLease,
+    Abilities, Authority, BlockInstance, BlockedInstance, Changes, ChildOverview, CommitRows, Committed,
+    Consumed, DispatcherCapabilityFilter, Enqueue, ExecutionMetadata, FinishedWork, HoldWork, InstanceLease,
     InstanceOverview, Lane, LeaseInstances, LeaseWork, Node, NodeAnnouncement, OVERVIEW_COUNT,
     OVERVIEW_OUTPUT, OVERVIEW_ROWS, Operation, OrchestrationItem, Provider, ProviderAdmin, ProviderError,
     Rejection, RenewSessions, RevokeWork, RevokedWork, SessionFetchConfig, Start, StolenLeases, StoreError,
@@ -20,7 +20,7 @@ use async_trait::async_trait;
 use tokio_postgres::Row;
 
 use crate::PostgresProvider;
-use crate::encode::{EncodedTurn, Right, column, delay, id_column, json, millis, number, owner_column, time};
+use crate::encode::{EncodedTurn, Right, column, delay, id_column, json, millis, number, time};
 use crate::lease_instances::InstanceSearch;
 use crate::lease_work::{ServedWork, WorkSearch};
 use crate::news::News;
@@ -31,7 +31,7 @@ use crate::node::enqueue::{Enqueue as Message, Once};
 use crate::node::finish::Finish;
 use crate::node::look::Look;
 use crate::node::renew::{RenewInstance, RenewWork};
-use crate::overview::overview_of;
+use crate::overview::{child_of, overview_of};
 use crate::read::{StoredHistory, corrupt, damaged, kv_of, stored_history};
 use crate::rows::{NewMessage, NewWork};
 use crate::statements::Sql;
@@ -150,7 +150,9 @@ impl Provider for PostgresProvider {
         let operation = Operation::EnqueueForWorker;
         let row = WorkRow::of(item).map_err(|error| invalid(operation, &error))?;
         let work = NewWork::of(&row, operation)?;
-        let row = self.one_row(operation, Sql::EnqueueWork, vec![Box::new(vec![work])]).await?;
+        let bytes = work.item.len();
+        let values: Values = vec![Box::new(vec![work])];
+        let row = self.one_row_carrying(operation, (Sql::EnqueueWork, bytes), values).await?;
         self.shared.tell(News::of_work(row.get("routes"), None));
         Ok(())
     }
@@ -192,13 +194,8 @@ impl Provider for PostgresProvider {
         extend_for: Duration,
         idle_timeout: Duration,
     ) -> Result<usize, ProviderError> {
-        let operation = Operation::RenewSessionLock;
-        let owners =
-            owner_ids.iter().map(|owner| owner_column(operation, owner)).collect::<Result<Vec<_>, _>>()?;
-        let (extend, idle) = (millis(extend_for), millis(idle_timeout));
-        let values: Values = vec![Box::new(owners), Box::new(extend), Box::new(idle)];
-        let row = self.urgent_row(operation, Sql::RenewSessions, values).await?;
-        Ok(count(row.get(0)))
+        let times = (extend_for, idle_timeout);
+        Ok(self.renew_sessions_of(owner_ids, times, ServedWork::default()).await?)
     }
 
     async fn cleanup_orphaned_sessions(&self, _idle_timeout: Duration) -> Result<usize, ProviderError> {
@@ -335,19 +332,8 @@ impl Provider for PostgresProvider {
     }
 
     async fn renew_sessions(&self, request: RenewSessions) -> Result<usize, StoreError> {
-        let operation = Operation::RenewSessionLock;
-        let owners = vec![owner_column(operation, &request.owner)?];
-        let (extend, idle) = (millis(request.extend_for), millis(request.idle_timeout));
-        let served = ServedWork::of(&request);
-        let values: Values = vec![
-            Box::new(owners),
-            Box::new(extend),
-            Box::new(idle),
-            Box::new(served.activities),
-            Box::new(served.tags),
-        ];
-        let row = self.urgent_row(operation, Sql::RenewServedSessions, values).await?;
-        Ok(count(row.get(0)))
+        let times = (request.extend_for, request.idle_timeout);
+        self.renew_sessions_of(&[&request.owner], times, ServedWork::of(&request)).await
     }
 
     async fn enqueue_existing(&self, request: Enqueue) -> Result<(), StoreError> {
@@ -383,6 +369,12 @@ impl Provider for PostgresProvider {
         ];
         let rows = self.rows(Operation::ReadOverview, Sql::ReadOverview, values).await?;
         Ok(rows.first().and_then(overview_of))
+    }
+
+    async fn read_children(&self, instances: &[String]) -> Result<Vec<ChildOverview>, StoreError> {
+        let ids: Vec<String> = instances.iter().map(|id| spelt(id)).collect();
+        let rows = self.rows(Operation::ReadChildren, Sql::ReadChildren, vec![Box::new(ids)]).await?;
+        Ok(rows.iter().filter_map(child_of).collect())
     }
 
     fn changes(&self, instance: &str) -> Option<Changes> {

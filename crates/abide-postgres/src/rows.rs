@@ -140,8 +140,7 @@ pub(crate) struct BlockRow {
     pub(crate) retry_after: Option<i64>,
     #[expect(dead_code, reason = "a column of the table")]
     retry_at: Option<i64>,
-    #[expect(dead_code, reason = "a column of the table")]
-    is_open: bool,
+    pub(crate) is_open: bool,
     pub(crate) kind: Option<String>,
     pub(crate) since: i64,
     pub(crate) detail: String,

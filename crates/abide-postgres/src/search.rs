@@ -14,9 +14,9 @@ use crate::PostgresProvider;
 use crate::lease::{LULL, Looked, Times};
 use crate::news::News;
 use crate::node::call::{Call, Caller, Statement, Values};
-use crate::node::connection::SHORT;
 use crate::node::desk::Place;
 use crate::node::outbox::Pace;
+use crate::node::patience::Patience;
 use crate::postgres_provider::answer_of;
 use crate::shared::Shared;
 use crate::statements::Sql;
@@ -261,7 +261,7 @@ impl PostgresProvider {
     async fn look(&self, operation: Operation, sql: Sql, values: Values) -> Result<Looked, StoreError> {
         let (reply, answer) = oneshot::channel();
         let since = self.shared.settings.clock.monotonic();
-        let (place, patience, statement) = (Place::Ordinary, SHORT, Statement::Known(sql));
+        let (place, patience, statement) = (Place::Ordinary, Patience::SHORT, Statement::Known(sql));
         let caller = Caller::Leases(reply);
         self.shared.desk.put([Call { operation, place, since, statement, values, patience, caller }]);
         answer_of(operation, answer).await

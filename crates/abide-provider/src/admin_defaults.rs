@@ -5,9 +5,9 @@ use std::cmp::Ordering;
 use abide_model::{ExecutionStatus, INITIAL_EXECUTION_ID};
 
 use crate::{
-    AdminRefusal, DeleteInstanceResult, InstanceInfo, InstanceOrder, InstancePage, InstanceQuery,
-    InstanceSummary, InstanceTree, Operation, OrphanFilter, PageCursor, ParentLink, ProviderAdmin,
-    ProviderError, Retention,
+    AdminRefusal, BlockSummary, DeleteInstanceResult, InstanceInfo, InstanceOrder, InstancePage,
+    InstanceQuery, InstanceSummary, InstanceTree, Operation, OrphanFilter, PageCursor, ParentLink,
+    ProviderAdmin, ProviderError, Retention,
 };
 
 pub(crate) async fn list_page<A: ProviderAdmin + ?Sized>(
@@ -18,8 +18,11 @@ pub(crate) async fn list_page<A: ProviderAdmin + ?Sized>(
     let size = usize::try_from(query.page_size().map_err(refused)?).unwrap_or(usize::MAX);
     let start = query.start().map_err(refused)?;
     let mut found = Vec::new();
+    let blocked = admin.list_blocked(usize::MAX).await?;
     for id in admin.list_instances().await? {
-        let Some(summary) = summary_of(admin, &id).await? else { continue };
+        let Some(mut summary) = summary_of(admin, &id).await? else { continue };
+        let blocks = blocked.iter().filter(|blocked| blocked.instance == id).map(|blocked| &blocked.block);
+        summary.block = BlockSummary::first(blocks);
         let is_behind = start.is_none_or(|cursor| {
             precedes(query.order, (cursor.created_at(), cursor.tie()), key_of(&summary)) == Ordering::Less
         });
@@ -72,6 +75,7 @@ async fn known_summary_of<A: ProviderAdmin + ?Sized>(
         updated_at: info.updated_at,
         completed_at: execution.completed_at.filter(|_| status.is_end()),
         parent_instance_id: info.parent_instance_id,
+        block: None,
     })
 }
 

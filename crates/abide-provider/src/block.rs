@@ -132,6 +132,27 @@ pub struct BlockedInstance {
     pub block: Block,
 }
 
+/// What a listing says of a block: enough to sort and count by. [`Provider::read_blocks`](crate::Provider::read_blocks)
+/// tells the rest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BlockSummary {
+    /// Why.
+    pub kind: BlockKind,
+    /// Since when, by the store's clock.
+    pub since: Timestamp,
+    /// Whether only an activity is held. The turns of the instance go on.
+    pub holds_activity: bool,
+}
+
+impl BlockSummary {
+    /// The first of these blocks of one instance: its own, else that of its held activity with the lowest event id.
+    #[must_use]
+    pub fn first<'a>(blocks: impl IntoIterator<Item = &'a Block>) -> Option<Self> {
+        let first = blocks.into_iter().min_by_key(|block| (block.holds_activity, block.event_id))?;
+        Some(Self { kind: first.kind, since: first.since, holds_activity: first.holds_activity })
+    }
+}
+
 /// How many instances are blocked.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct BlockedCounts {
@@ -149,6 +170,8 @@ pub struct RefusedExecution {
     pub by: Refusals,
     /// How long its mail waits until a build that refused it may try again, as the last refusal said.
     pub retry_after: Option<Duration>,
+    /// Whether that time has come. Until then a build that refused the execution is given it only to cancel it.
+    pub is_retry_due: bool,
     /// What blocks it; `None` if another build has healed it since.
     pub block: Option<Block>,
 }
@@ -163,6 +186,23 @@ mod tests {
             assert_eq!(kind.as_str().parse(), Ok(kind));
         }
         assert_eq!("paused".parse::<BlockKind>(), Err(UnknownBlockKind("paused".to_owned())));
+    }
+
+    #[test]
+    fn an_instance_is_listed_with_its_own_block_before_those_of_its_activities() {
+        let block = |event_id, holds_activity| Block {
+            kind: if holds_activity { BlockKind::Quarantine } else { BlockKind::Panic },
+            since: Timestamp::from_millis(event_id),
+            detail: String::new(),
+            build: String::new(),
+            event_id: Some(event_id),
+            holds_activity,
+        };
+        let blocks = [block(2, true), block(9, false), block(1, true)];
+        let since = |blocks: &[Block]| BlockSummary::first(blocks).map(|first| first.since.as_millis());
+        assert_eq!(since(&blocks), Some(9));
+        assert_eq!(since(&[block(2, true), block(1, true)]), Some(1));
+        assert_eq!(since(&[]), None);
     }
 
     #[test]

@@ -163,6 +163,7 @@ operations! {
     RevokeWork = "revoke_work",
     ReadBlocks = "read_blocks",
     ReadOverview = "read_overview",
+    ReadChildren = "read_children",
     AnnounceNode = "announce_node",
     ForgetNode = "forget_node",
     Nodes = "nodes",

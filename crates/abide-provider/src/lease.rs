@@ -72,7 +72,8 @@ pub struct InstanceLease {
     pub orchestration_version: String,
     /// Who waits for its result.
     pub parent: Option<ParentLink>,
-    /// Its mail: what starts it first, then the rest in the order of enqueueing, which is the order of their ids.
+    /// Its mail: what starts it first, then a cancel for which there would be no room, then the rest in the order of
+    /// enqueueing, which is the order of their ids.
     pub messages: Vec<Message>,
     /// The builds that refused the execution, and what blocks it; `None` if no build has refused it.
     pub refused: Option<Box<RefusedExecution>>,

@@ -51,8 +51,8 @@ pub use ability::{Abilities, Ability};
 pub use admin::ProviderAdmin;
 pub use admin_refusal::AdminRefusal;
 pub use block::{
-    Block, BlockInstance, BlockKind, BlockedCounts, BlockedInstance, HoldWork, MAX_BLOCK_DETAIL,
-    RefusedExecution, UnknownBlockKind, cut_detail,
+    Block, BlockInstance, BlockKind, BlockSummary, BlockedCounts, BlockedInstance, HoldWork,
+    MAX_BLOCK_DETAIL, RefusedExecution, UnknownBlockKind, cut_detail,
 };
 pub use cleanup::{DEFAULT_BULK, Force, InvalidOrphanStatus, OrphanFilter, Retention};
 pub use deadline::transfer_time;
@@ -65,8 +65,8 @@ pub use lease::{
 };
 pub use listeners::{ChangeListeners, NewListener};
 pub use listing::{
-    DEFAULT_PAGE, InstanceOrder, InstancePage, InstanceQuery, InstanceSummary, InvalidQuery, LARGEST_PAGE,
-    PageCursor, Parentage,
+    BlockFilter, DEFAULT_PAGE, InstanceOrder, InstancePage, InstanceQuery, InstanceSummary, InvalidQuery,
+    LARGEST_PAGE, PageCursor, Parentage,
 };
 pub use management::{
     DeleteInstanceResult, ExecutionInfo, InstanceFilter, InstanceInfo, InstanceTree, ManagementProvider,
@@ -75,7 +75,8 @@ pub use management::{
 pub use nearest::nearest_name;
 pub use node::{Node, NodeAnnouncement, NodeOrchestration, PinRange};
 pub use overview::{
-    InstanceOverview, LeaseOverview, OVERVIEW_COUNT, OVERVIEW_OUTPUT, OVERVIEW_ROWS, WorkOverview, cut_output,
+    ChildOverview, InstanceOverview, LeaseOverview, OVERVIEW_COUNT, OVERVIEW_OUTPUT, OVERVIEW_ROWS,
+    WorkOverview, cut_output,
 };
 pub use provider::Provider;
 pub use reminders::Reminders;

@@ -8,6 +8,8 @@ use std::str::FromStr;
 
 use abide_model::ExecutionStatus;
 
+use crate::{BlockKind, BlockSummary};
+
 /// How many instances a page has if the query does not say.
 pub const DEFAULT_PAGE: u32 = 100;
 
@@ -17,7 +19,8 @@ pub const LARGEST_PAGE: u32 = 1_000;
 /// Which instances to list, in which order, and from where. All that is set must hold.
 ///
 /// A page is one query, wherever it is. The stores of this project find by an index: statuses, name, the children of one
-/// instance and the time of creation, in the order of creation; and a prefix, in the order of ids. What else is asked is
+/// instance and the time of creation, in the order of creation; and a prefix, in the order of ids. Blocked instances are found
+/// among those that are blocked, in any order. What else is asked is
 /// looked at instance by instance from there on, so a page of something rare (a version that hardly anybody has, and no name)
 /// goes through many.
 ///
@@ -45,6 +48,8 @@ pub struct InstanceQuery {
     pub id_prefix: Option<String>,
     /// Whose child it is.
     pub parentage: Parentage,
+    /// Whether it is blocked.
+    pub blocked: BlockFilter,
     /// Created then or later, in milliseconds since the Unix epoch.
     pub created_from: Option<u64>,
     /// Created earlier, in milliseconds since the Unix epoch.
@@ -93,6 +98,19 @@ impl InstanceQuery {
     #[must_use]
     pub fn parentage(self, parentage: Parentage) -> Self {
         Self { parentage, ..self }
+    }
+
+    /// Only those that are blocked, or of which an activity is held. A start that never ran is no instance yet:
+    /// [`ProviderAdmin::list_blocked`](crate::ProviderAdmin::list_blocked) has these, too.
+    #[must_use]
+    pub fn blocked(self) -> Self {
+        Self { blocked: BlockFilter::Blocked, ..self }
+    }
+
+    /// Only those that are blocked for this reason.
+    #[must_use]
+    pub fn blocked_by(self, kind: BlockKind) -> Self {
+        Self { blocked: BlockFilter::By(kind), ..self }
     }
 
     /// Only those created at this time or later, in milliseconds since the Unix epoch.
@@ -161,6 +179,7 @@ impl InstanceQuery {
             && is(&self.version, &instance.orchestration_version)
             && self.id_prefix.as_ref().is_none_or(|prefix| instance.instance_id.starts_with(prefix.as_str()))
             && self.parentage.admits(instance.parent_instance_id.as_deref())
+            && self.blocked.admits(instance.block.as_ref())
             && self.created_from.is_none_or(|from| instance.created_at >= from)
             && self.created_before.is_none_or(|before| instance.created_at < before)
     }
@@ -186,6 +205,30 @@ impl Parentage {
             Self::Any => true,
             Self::Root => parent.is_none(),
             Self::ChildOf(id) => parent == Some(id.as_str()),
+        }
+    }
+}
+
+/// Whether an instance is blocked, and why.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum BlockFilter {
+    /// Blocked or not.
+    #[default]
+    Any,
+    /// Blocked, for whatever reason.
+    Blocked,
+    /// Blocked for this reason. What counts is the block that the [summary](InstanceSummary::block) shows.
+    By(BlockKind),
+}
+
+impl BlockFilter {
+    /// Whether an instance with this block is meant.
+    #[must_use]
+    pub fn admits(self, block: Option<&BlockSummary>) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Blocked => block.is_some(),
+            Self::By(kind) => block.is_some_and(|block| block.kind == kind),
         }
     }
 }
@@ -239,6 +282,8 @@ pub struct InstanceSummary {
     pub completed_at: Option<u64>,
     /// The instance that waits for its result, if it is a child.
     pub parent_instance_id: Option<String>,
+    /// What blocks it: its own block, else that of its held activity with the lowest event id. `None` if nothing does.
+    pub block: Option<BlockSummary>,
 }
 
 /// Some instances, and where to go on.

@@ -4,7 +4,7 @@
 
 use abide_model::{ExecutionStatus, Timestamp};
 
-use crate::ParentLink;
+use crate::{Block, ParentLink};
 
 /// An overview lists at most this many rows of each kind: children, activities.
 pub const OVERVIEW_ROWS: usize = 16;
@@ -59,11 +59,33 @@ pub struct InstanceOverview {
     pub work: Vec<WorkOverview>,
 }
 
+/// An instance that another one waits for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChildOverview {
+    /// The instance.
+    pub instance: String,
+    /// The registered name of the orchestration; before the first turn, what the start says. Empty if
+    /// unknown.
+    pub orchestration_name: String,
+    /// The version of its handler; `"unknown"` if the start left it to the registry and no turn has run.
+    pub orchestration_version: String,
+    /// The version that its current execution is pinned to.
+    pub pin: Option<String>,
+    /// How the current execution stands; `None` before the first turn.
+    pub status: Option<ExecutionStatus>,
+    /// Whether a node holds a lease on its turn.
+    pub is_leased: bool,
+    /// What blocks it: the instance itself, else the first of its held activities.
+    pub block: Option<Block>,
+}
+
 /// One queued activity.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkOverview {
     /// The event that asked for it.
     pub event_id: u64,
+    /// Its registered name; empty if it cannot be read.
+    pub name: String,
     /// How often it was leased.
     pub attempts: u32,
     /// When it can be leased, if that time has not come.

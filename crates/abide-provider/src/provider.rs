@@ -22,11 +22,11 @@ use abide_model::{
 use async_trait::async_trait;
 
 use crate::{
-    Abilities, BlockInstance, BlockedInstance, Changes, Committed, DispatcherCapabilityFilter, Enqueue,
-    ExecutionMetadata, FinishedWork, HoldWork, InstanceLease, InstanceOverview, Lane, LeaseInstances,
-    LeaseWork, Node, NodeAnnouncement, OrchestrationItem, ProviderAdmin, ProviderError, RenewSessions,
-    RevokeWork, RevokedWork, SessionFetchConfig, Start, StolenLeases, StoreError, TagFilter, TurnCommit,
-    WorkLease, provider_defaults,
+    Abilities, BlockInstance, BlockedInstance, Changes, ChildOverview, Committed, DispatcherCapabilityFilter,
+    Enqueue, ExecutionMetadata, FinishedWork, HoldWork, InstanceLease, InstanceOverview, Lane,
+    LeaseInstances, LeaseWork, Node, NodeAnnouncement, OrchestrationItem, ProviderAdmin, ProviderError,
+    RenewSessions, RevokeWork, RevokedWork, SessionFetchConfig, Start, StolenLeases, StoreError, TagFilter,
+    TurnCommit, WorkLease, provider_defaults,
 };
 
 /// A store of histories and queues.
@@ -355,6 +355,14 @@ pub trait Provider: Any + Send + Sync {
     /// what the instance waits for, nor its queues, nor a start that waits in the queue.
     async fn read_overview(&self, instance: &str) -> Result<Option<InstanceOverview>, StoreError> {
         provider_defaults::read_overview(self, instance).await
+    }
+
+    /// What runs these instances and what blocks them, in the order of the ids. An id that is neither an
+    /// instance nor that of a queued start is left out. The store reads no history.
+    ///
+    /// The default asks for the overview and the blocks of each.
+    async fn read_children(&self, instances: &[String]) -> Result<Vec<ChildOverview>, StoreError> {
+        provider_defaults::read_children(self, instances).await
     }
 
     /// Makes a node known until it is [forgotten](Self::forget_node), or until the store notices that its process is

@@ -13,10 +13,10 @@ use abide_model::{
 
 use crate::rows::{MessageRow, Starter};
 use crate::{
-    AdminRefusal, Authority, BlockInstance, Committed, Consumed, Enqueue, ErrorKind, FinishedWork, HoldWork,
-    InstanceInfo, InstanceLease, InstanceOverview, LeaseInstances, LeaseWork, Message, MessageId, Operation,
-    OrchestrationItem, ParentLink, Position, Preloaded, Provider, ProviderError, Rejection, RenewSessions,
-    Start, StoreError, Turn, TurnCommit, WorkLease, cut_output,
+    AdminRefusal, Authority, BlockInstance, ChildOverview, Committed, Consumed, Enqueue, ErrorKind,
+    FinishedWork, HoldWork, InstanceInfo, InstanceLease, InstanceOverview, LeaseInstances, LeaseWork,
+    Message, MessageId, Operation, OrchestrationItem, ParentLink, Position, Preloaded, Provider,
+    ProviderError, Rejection, RenewSessions, Start, StoreError, Turn, TurnCommit, WorkLease, cut_output,
 };
 
 pub(crate) async fn lease_instances<P: Provider + ?Sized>(
@@ -365,6 +365,27 @@ pub(crate) async fn read_overview<P: Provider + ?Sized>(
     let output = output.as_deref().map(cut_output);
     let execution_id = INITIAL_EXECUTION_ID;
     Ok(Some(InstanceOverview { execution_id, status: Some(status), output, ..InstanceOverview::default() }))
+}
+
+pub(crate) async fn read_children<P: Provider + ?Sized>(
+    provider: &P,
+    instances: &[String],
+) -> Result<Vec<ChildOverview>, StoreError> {
+    let mut found = Vec::new();
+    for instance in instances {
+        let Some(overview) = provider.read_overview(instance).await? else { continue };
+        let first = provider.read_blocks(instance).await?.into_iter().next();
+        found.push(ChildOverview {
+            instance: instance.clone(),
+            orchestration_name: overview.orchestration_name,
+            orchestration_version: overview.orchestration_version,
+            pin: overview.pin,
+            status: overview.status,
+            is_leased: overview.lease.is_some(),
+            block: first.map(|blocked| blocked.block),
+        });
+    }
+    Ok(found)
 }
 
 fn overview_of(info: InstanceInfo) -> InstanceOverview {

@@ -21,7 +21,7 @@ pub(crate) struct Chances {
 }
 
 /// What is tried.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Tried {
     Instance(String),
     Activity { instance: String, execution_id: u64, id: u64 },
@@ -55,8 +55,10 @@ impl Chances {
         if !self.met_trouble.load(Ordering::Relaxed) {
             return Verdict::Poison;
         }
-        // Poison takes a chance too: if it is handed back instead of ended, it gets back what it took, and no more.
-        if self.taken.add(what.into()) <= most { Verdict::Try } else { Verdict::Poison }
+        // Poison takes a chance too: if it is handed back instead of ended, it gets back what it took, and no more. What
+        // there is no room to remember is tried until there is: what is remembered is decided before.
+        let is_tried = self.taken.add(what.into()).is_none_or(|taken| taken <= most);
+        if is_tried { Verdict::Try } else { Verdict::Poison }
     }
 
     /// It was handed back. If that does not count as a try, it took no chance.
@@ -73,7 +75,7 @@ impl Chances {
         self.taken.take_back(&what.into());
     }
 
-    /// It was tried, with success.
+    /// It was tried with success, has ended, or waits for an operator.
     pub(crate) fn forget(&self, what: impl Into<Tried>) {
         self.taken.forget(&what.into());
     }
@@ -136,6 +138,24 @@ mod tests {
         for _ in 0..100 {
             assert_eq!(chances.judge(it(), 4, 3), Verdict::Poison);
             chances.handed_back(it(), Attempt::DoesNotCount);
+        }
+    }
+
+    #[test]
+    fn very_many_do_not_give_each_other_chances_and_all_are_decided() {
+        let (chances, activity) =
+            (troubled(), |id| Tried::Activity { instance: "a".to_owned(), execution_id: 1, id });
+        let mut undecided: Vec<u64> = (0..25_000).collect();
+        let mut rounds = 0;
+        while !undecided.is_empty() {
+            undecided.retain(|id| {
+                chances.judge(activity(*id), 100, 3) == Verdict::Try || {
+                    chances.forget(activity(*id));
+                    false
+                }
+            });
+            rounds += 1;
+            assert!(rounds <= 12, "{} are left", undecided.len());
         }
     }
 

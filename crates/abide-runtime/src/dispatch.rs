@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use abide_model::{Clock, panic_text};
-use abide_provider::{Ability, Operation, Provider, ProviderError, StoreError};
+use abide_provider::{Ability, LEASE_BYTES, Operation, Provider, ProviderError, StoreError, transfer_time};
 use futures_util::future::{BoxFuture, Either, FutureExt, join_all, select};
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tracing::{error, warn};
@@ -228,10 +228,10 @@ impl Slots {
 pub(crate) async fn dispatch<L: Lane>(core: Arc<Core>, lane: Arc<L>) {
     let slots = Slots::new(lane.slots());
     let crew = Crew::new(&core, &lane);
-    let mut backoff = Backoff::default();
+    let (mut backoff, lateness) = (Backoff::default(), Arc::new(Lateness::default()));
     let _fetches = core.stop.fetching.token();
     while !core.stop.ending.is_cancelled() {
-        let round = AssertUnwindSafe(one_round(&core, &crew, &slots, &mut backoff));
+        let round = AssertUnwindSafe(one_round(&core, &crew, &slots, (&mut backoff, &lateness)));
         if let Err(payload) = round.catch_unwind().await {
             let _said = panic_text(payload);
             error!(target: "abide::runtime", lane = L::NAME, "the dispatcher panicked; it goes on");
@@ -241,7 +241,12 @@ pub(crate) async fn dispatch<L: Lane>(core: Arc<Core>, lane: Arc<L>) {
     }
 }
 
-async fn one_round<L: Lane>(core: &Arc<Core>, crew: &Crew<L>, slots: &Slots, backoff: &mut Backoff) {
+async fn one_round<L: Lane>(
+    core: &Arc<Core>,
+    crew: &Crew<L>,
+    slots: &Slots,
+    (backoff, lateness): (&mut Backoff, &Arc<Lateness>),
+) {
     let lane = crew.lane();
     let mut permits = match select(Box::pin(slots.take_free()), Box::pin(core.stop.ending.cancelled())).await
     {
@@ -258,7 +263,7 @@ async fn one_round<L: Lane>(core: &Arc<Core>, crew: &Crew<L>, slots: &Slots, bac
     let free = permits.num_permits();
     let limit = lane.limit(free);
     let suspects = core.serving.suspects.ask();
-    let (leased, since) = match lease(core, lane, limit, suspects.as_ref()).await {
+    let (leased, since) = match lease(core, lane, (limit, lateness), suspects.as_ref()).await {
         Leased::Answer(Ok(leased)) => leased,
         // A store that is not heard out because the runtime ends is none that fails.
         Leased::Answer(Err(_)) if core.stop.ending.is_cancelled() => return,
@@ -305,6 +310,32 @@ async fn one_round<L: Lane>(core: &Arc<Core>, crew: &Crew<L>, slots: &Slots, bac
     give_all_back::<L>(core, Ok(too_many)).await;
 }
 
+/// How long lease calls have more time after leases that arrived late.
+const SLOW_FOR: Duration = Duration::from_secs(600);
+
+/// Whether leases arrived late, perhaps because they are large.
+///
+/// How large an answer is is not known before it is there. So leases that arrive late give the calls after them the time that
+/// the largest answer needs: otherwise they would be given back for ever. A call that is never answered changes nothing.
+#[derive(Debug, Default)]
+struct Lateness(Mutex<Option<Duration>>);
+
+impl Lateness {
+    /// How long the answer to a call made now may take, beyond the time that the call waits in the store.
+    fn patience(&self, settings: &Settings, now: Duration) -> Duration {
+        let late_at = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if late_at.is_none_or(|late_at| now.saturating_sub(late_at) >= SLOW_FOR) {
+            return PATIENCE;
+        }
+        PATIENCE.saturating_add(transfer_time(LEASE_BYTES.saturating_add(settings.max_payload_bytes)))
+    }
+
+    /// Leases arrived now, and too late.
+    fn note(&self, now: Duration) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(now);
+    }
+}
+
 enum Leased<T> {
     /// With the time at which the poll began that brought it.
     Answer(Result<(Vec<T>, Duration), StoreError>),
@@ -318,17 +349,23 @@ enum Leased<T> {
 async fn lease<L: Lane>(
     core: &Arc<Core>,
     lane: &Arc<L>,
-    limit: usize,
+    (limit, lateness): (usize, &Arc<Lateness>),
     suspects: Option<&Pending>,
 ) -> Leased<L::Lease> {
     let wait = core.settings.dispatcher_long_poll_timeout;
-    let of_late = Arc::clone(core);
+    let patience = lateness.patience(&core.settings, core.clock.monotonic());
+    let (of_late, lateness) = (Arc::clone(core), Arc::clone(lateness));
     let terms = core.serving.call(limit, wait, suspects);
     let call = core.caller.call_or(
         L::LEASE,
-        wait.saturating_add(PATIENCE),
+        wait.saturating_add(patience),
         with_its_poll(Arc::clone(&core.clock), Arc::clone(lane).lease(terms)),
-        move |(late, _)| async move { give_all_back::<L>(&of_late, late).await }.boxed(),
+        move |(late, begun)| {
+            if late.as_ref().is_ok_and(|leases| !leases.is_empty()) {
+                lateness.note(begun);
+            }
+            async move { give_all_back::<L>(&of_late, late).await }.boxed()
+        },
     );
     let mut call = Box::pin(call);
     let _leasing = core.executor.leasing.token();

@@ -7,6 +7,10 @@ pub(crate) enum Topic {
     Renewal { instance: String },
     /// No execution waits for messages of this name.
     Unwaited { name: String },
+    /// An orchestration is not registered here.
+    UnregisteredOrchestration { name: String, version: String },
+    /// An activity is not registered here.
+    UnregisteredActivity { name: String },
     /// No live node serves an activity or orchestration of this name.
     Unserved { name: String },
 }

@@ -275,6 +275,10 @@ impl Renewals {
             Outcome::Lost => {
                 if let Some(entry) = held.leases.remove(&id) {
                     entry.fate.lost.cancel();
+                    // The watchdog does not see the turn any more. An activity is asked to stop first (`worker/watch.rs`).
+                    if entry.lease.on == Leased::Instance {
+                        entry.fate.task.release_suspect_permit();
+                    }
                     self.losses.notify_one();
                 }
             }

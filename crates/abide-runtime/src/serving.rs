@@ -62,6 +62,11 @@ impl NodeServing {
         self.served.have_orchestration(name, version)
     }
 
+    /// Whether lease calls also take what this build has refused, because they do not say what the node serves.
+    pub(crate) const fn takes_refused(&self) -> bool {
+        self.handlers.is_none()
+    }
+
     /// A lease call for up to `limit`, which may wait in the store for `longest`. It takes a suspect if it is
     /// pending as one that may bring one.
     pub(crate) fn call(&self, limit: usize, longest: Duration, suspects: Option<&Pending>) -> LeaseCall {

@@ -4,7 +4,7 @@ use std::borrow::Borrow;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// So many keys are remembered; beyond that counting starts anew.
+/// So many keys are remembered.
 const REMEMBERED: usize = 10_000;
 
 /// How often each key was counted.
@@ -20,32 +20,26 @@ impl<Key> Default for Tally<Key> {
 }
 
 impl<Key: Ord> Tally<Key> {
-    /// Counts once more; says how often now.
-    pub(crate) fn add(&self, key: Key) -> u32 {
-        self.add_times(key, 1)
-    }
-
-    /// Counts once more; says how often now, or `beyond` for a key that there is no room to remember. Unlike
-    /// [`add`](Self::add), it forgets no other key.
-    pub(crate) fn add_if_room(&self, key: Key, beyond: u32) -> u32 {
+    /// Counts once more; says how often now, or `None` if there is no room to remember another key.
+    pub(crate) fn add(&self, key: Key) -> Option<u32> {
         let mut counts = self.lock();
         if counts.len() >= REMEMBERED && !counts.contains_key(&key) {
-            return beyond;
+            return None;
         }
         let count = counts.entry(key).or_default();
         *count = count.saturating_add(1);
-        *count
+        Some(*count)
     }
 
-    /// Counts so many times more; says how often now.
-    pub(crate) fn add_times(&self, key: Key, times: u32) -> u32 {
+    /// Counts so many times more. If there is no room for another key, it forgets all others: for counts that save
+    /// work, and that nothing depends on.
+    pub(crate) fn add_times(&self, key: Key, times: u32) {
         let mut counts = self.lock();
         if counts.len() >= REMEMBERED && !counts.contains_key(&key) {
             counts.clear();
         }
         let count = counts.entry(key).or_default();
         *count = count.saturating_add(times);
-        *count
     }
 
     /// Counts once less.
@@ -89,34 +83,44 @@ mod tests {
     #[test]
     fn each_key_is_counted_by_itself() {
         let tally = Tally::<String>::default();
-        assert_eq!(tally.add("a".to_owned()), 1);
-        assert_eq!(tally.add("a".to_owned()), 2);
-        assert_eq!(tally.add("b".to_owned()), 1);
+        assert_eq!(tally.add("a".to_owned()), Some(1));
+        assert_eq!(tally.add("a".to_owned()), Some(2));
+        assert_eq!(tally.add("b".to_owned()), Some(1));
         tally.take_back("a");
-        assert_eq!(tally.add("a".to_owned()), 2);
+        assert_eq!(tally.add("a".to_owned()), Some(2));
         tally.forget("a");
-        assert_eq!(tally.add("a".to_owned()), 1);
+        assert_eq!(tally.add("a".to_owned()), Some(1));
     }
 
     #[test]
     fn what_was_not_counted_is_not_owed() {
         let tally = Tally::<String>::default();
         tally.take_back("a");
-        assert_eq!(tally.add("a".to_owned()), 1);
+        assert_eq!(tally.add("a".to_owned()), Some(1));
         tally.take_back("a");
         tally.take_back("a");
-        assert_eq!(tally.add("a".to_owned()), 1);
+        assert_eq!(tally.add("a".to_owned()), Some(1));
     }
 
     #[test]
-    fn memory_is_bounded_and_what_is_remembered_goes_on() {
+    fn memory_is_bounded_and_one_too_many_resets_none() {
         let tally = Tally::default();
         for key in 0..REMEMBERED {
-            tally.add(key);
+            assert_eq!(tally.add(key), Some(1));
         }
-        assert_eq!(tally.add(0), 2, "known");
-        assert_eq!(tally.add(REMEMBERED), 1);
-        assert_eq!(tally.add(0), 1, "one too many: all anew");
-        assert_eq!(tally.lock().len(), 2);
+        assert_eq!(tally.add(REMEMBERED), None, "one too many");
+        assert_eq!(tally.add(0), Some(2), "known");
+        tally.forget(&0);
+        assert_eq!(tally.add(REMEMBERED), Some(1), "there is room again");
+    }
+
+    #[test]
+    fn memory_is_bounded_where_one_too_many_resets_all() {
+        let tally = Tally::default();
+        for key in 0..=REMEMBERED {
+            tally.add_times(key, 16);
+        }
+        assert!(!tally.is_counted(&0));
+        assert!(tally.is_counted(&REMEMBERED));
     }
 }

@@ -3,10 +3,11 @@
 //! The task writes it, and the watchdog, which runs on another thread, reads it. A task that waits for something without having
 //! been woken is owed no poll, however long it waits.
 
+use std::fmt;
 use std::future::poll_fn;
 use std::pin::pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Wake, Waker};
 use std::time::Duration;
 
@@ -14,6 +15,7 @@ use futures_util::task::AtomicWaker;
 
 use crate::executor::Executor;
 use crate::health::{NEVER, moment, nanos};
+use crate::suspects::SuspectPermit;
 
 /// The task of one lease.
 pub(crate) struct TaskState {
@@ -27,7 +29,11 @@ pub(crate) struct TaskState {
     in_turn_since: AtomicU64,
     /// A renewal of the lease failed at some time: the lease may have run out.
     in_doubt: AtomicBool,
+    /// Its turn took longer than `max_turn_time`, and the lease is left to run out.
+    has_overrun: AtomicBool,
     has_ended: AtomicBool,
+    /// The right to run the one suspect of the node, if it runs one.
+    suspect: Mutex<Option<SuspectPermit>>,
     task: AtomicWaker,
 }
 
@@ -59,7 +65,9 @@ impl TaskState {
             woken_at: AtomicU64::new(NEVER),
             in_turn_since: AtomicU64::new(NEVER),
             in_doubt: AtomicBool::new(false),
+            has_overrun: AtomicBool::new(false),
             has_ended: AtomicBool::new(false),
+            suspect: Mutex::default(),
             task: AtomicWaker::new(),
         }
     }
@@ -105,6 +113,30 @@ impl TaskState {
         self.in_doubt.load(Ordering::Relaxed)
     }
 
+    /// Notes that the turn takes too long: what it decides comes too late, and counts as a crash.
+    pub(crate) fn overrun(&self) {
+        self.has_overrun.store(true, Ordering::Release);
+    }
+
+    pub(crate) fn has_overrun(&self) -> bool {
+        self.has_overrun.load(Ordering::Acquire)
+    }
+
+    /// The task runs the one suspect of the node until this is dropped, or until the lease is given up: code that never
+    /// returns must not keep other suspects from running.
+    pub(crate) fn run_suspect(&self, permit: SuspectPermit) -> RunsSuspect<'_> {
+        let before = self.suspect.lock().unwrap_or_else(PoisonError::into_inner).replace(permit);
+        drop(before);
+        RunsSuspect(self)
+    }
+
+    /// Leaves it to other suspects to run.
+    pub(crate) fn release_suspect_permit(&self) {
+        let permit = self.suspect.lock().unwrap_or_else(PoisonError::into_inner).take();
+        // With the lock released: lease calls that wait for it are woken.
+        drop(permit);
+    }
+
     pub(crate) fn ended(&self) {
         self.has_ended.store(true, Ordering::Release);
     }
@@ -120,6 +152,12 @@ impl TaskState {
         self.polled_since.store(nanos(now), Ordering::Release);
         self.woken_at.store(NEVER, Ordering::Release);
         InPoll(self)
+    }
+}
+
+impl fmt::Debug for TaskState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TaskState").field("doing", &self.doing()).finish_non_exhaustive()
     }
 }
 
@@ -146,6 +184,15 @@ impl Drop for InPoll<'_> {
             self.0.woken_at.store(nanos(self.0.executor.now()), Ordering::Release);
         }
         self.0.polled_since.store(NEVER, Ordering::Release);
+    }
+}
+
+/// A suspect runs until this is dropped.
+pub(crate) struct RunsSuspect<'task>(&'task TaskState);
+
+impl Drop for RunsSuspect<'_> {
+    fn drop(&mut self) {
+        self.0.release_suspect_permit();
     }
 }
 

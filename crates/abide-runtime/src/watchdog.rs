@@ -7,6 +7,8 @@
 //! * A turn or an activity that does not yield is told of, after [`NOT_YIELDING`] and then every minute.
 //! * A turn that does not yield for `max_turn_time` is not renewed any more: its lease runs out and counts, as after a crash.
 //!
+//! With its lease a suspect gives up the right to be the only one of the node: another may run, although its thread is blocked.
+//!
 //! If the executor does not answer for [`PATIENCE`], this node leases nothing until it does. The watchdog also counts the time of a
 //! shutdown, and names what did not stop.
 //!
@@ -257,7 +259,8 @@ impl Watchdog {
         }
         if poll.is_turn && lasts >= self.core.settings.max_turn_time && !entry.runs_out {
             entry.runs_out = true;
-            entry.fate.task.doubt();
+            entry.fate.task.overrun();
+            entry.fate.task.release_suspect_permit();
             round.too_long.push((Arc::clone(&entry.subject), poll));
         }
         Keep::Yes
@@ -279,6 +282,7 @@ impl Watchdog {
 
     fn give_back(&self, lease: Lease, fate: &Fate) {
         fate.lost.cancel();
+        fate.task.release_suspect_permit();
         self.core.renewals.losses.notify_one();
         let core = Arc::clone(&self.core);
         let back = async move {

@@ -2,8 +2,8 @@
 //!
 //! A passive checkpoint on a second connection does the bulk of the copying while the writer goes on. It never
 //! catches up with a busy writer, so the log would grow without end; therefore the writer finishes with a short
-//! checkpoint of its own, after which the log is written from its start again (docs/adr/0005-history-a-row-per-turn.md
-//! has the figures).
+//! checkpoint of its own, after which the log is written from its start again
+//! (docs/adr/0005-store-history-on-sqlite-as-one-appended-row-per-turn.md has the figures).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -61,6 +61,7 @@ mod sqlite_provider;
 mod statements;
 mod stolen;
 mod store;
+mod submit;
 mod text;
 mod token;
 mod writer;

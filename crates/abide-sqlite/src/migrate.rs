@@ -6,7 +6,7 @@
 //!
 //! A migration names the oldest schema version whose release may still work on the file, which the table `compatibility`
 //! records: so a release can be rolled back after its successor has migrated the file
-//! (docs/adr/0018-a-release-works-on-its-successors-schema.md).
+//! (docs/adr/0018-let-a-release-work-on-its-successors-schema.md).
 
 use rusqlite::{Connection, ErrorCode, TransactionBehavior};
 

@@ -8,8 +8,8 @@ use abide_model::{
 };
 use abide_provider::rows::{MessageRow, WorkRow};
 use abide_provider::{
-    Abilities, Authority, BlockInstance, BlockedInstance, Changes, CommitRows, Committed, Consumed,
-    DispatcherCapabilityFilter, Enqueue, ExecutionMetadata, FinishedWork, HoldWork, InstanceLease,
+    Abilities, Authority, BlockInstance, BlockedInstance, Changes, ChildOverview, CommitRows, Committed,
+    Consumed, DispatcherCapabilityFilter, Enqueue, ExecutionMetadata, FinishedWork, HoldWork, InstanceLease,
     InstanceOverview, Lane, LeaseInstances, LeaseWork, NewListener, Node, NodeAnnouncement, Operation,
     OrchestrationItem, Provider, ProviderAdmin, ProviderError, Rejection, RenewSessions, RevokeWork,
     RevokedWork, SessionFetchConfig, Start, StolenLeases, StoreError, TagFilter, Turn, TurnCommit, WorkLease,
@@ -18,18 +18,17 @@ use async_trait::async_trait;
 
 use crate::SqliteProvider;
 use crate::encode::{EncodedMessage, EncodedTurn, EncodedWork, column, number};
-use crate::job::{Kind, Phase, Reply, Submission, job};
+use crate::job::{Kind, Phase, Submission, job};
 use crate::readers::{corrupt, damaged};
 use crate::statements::Sql;
 use crate::store::commit::Commit;
 use crate::store::lease::{Abandon, Attempt};
 use crate::store::read::{Leased, Standing, StoredHistory, StoredStats};
 use crate::store::status::{StoredStatus, Unreadable};
-use crate::store::waiting_mail::Waits;
 use crate::store::work::Finish;
 use crate::text::Text;
 use crate::writer::Request;
-use crate::writer::lease_call::{Call, GiveBack, LeaseCall, LeasedInstance, Leases, Load, Loaded, Wanted};
+use crate::writer::lease_call::{LeasedInstance, Load, Loaded};
 
 #[async_trait]
 impl Provider for SqliteProvider {
@@ -432,6 +431,11 @@ impl Provider for SqliteProvider {
         self.read_with(Operation::ReadOverview, move |sql| sql.overview(&id, clock.wall())).await
     }
 
+    async fn read_children(&self, instances: &[String]) -> Result<Vec<ChildOverview>, StoreError> {
+        let (ids, clock) = (instances.to_vec(), self.shared.clock.clone());
+        self.read_with(Operation::ReadChildren, move |sql| sql.children_waited_for(&ids, clock.wall())).await
+    }
+
     async fn announce_node(&self, node: NodeAnnouncement) -> Result<(), StoreError> {
         let operation = Operation::AnnounceNode;
         let said = serde_json::to_string(&node).map_err(|error| invalid(operation, &error))?;
@@ -455,103 +459,6 @@ impl Provider for SqliteProvider {
         let living = stored.into_iter().filter(|stored| self.shared.is_alive(stored));
         Ok(living.map(|stored| stored.node).collect())
     }
-}
-
-impl SqliteProvider {
-    /// Tells operators of a message that waits for a start.
-    fn warn_of(&self, waits: Option<Waits>) {
-        if let Some(Waits { instance, class }) = waits {
-            self.shared.warnings.warn(&instance, class, self.shared.clock.monotonic());
-        }
-    }
-
-    /// Runs a job and waits for its answer.
-    pub(crate) async fn run<T>(&self, submission: Submission<T>) -> Result<T, StoreError> {
-        let Submission { operation, job, reply } = submission;
-        self.writer.send(Request::Jobs(vec![job]));
-        answer_of(operation, reply).await
-    }
-
-    /// Runs jobs in one group, and waits for all answers.
-    async fn run_all<T>(&self, jobs: Vec<Result<Submission<T>, StoreError>>) -> Vec<Result<T, StoreError>> {
-        let mut together = Vec::with_capacity(jobs.len());
-        let replies: Vec<_> = jobs
-            .into_iter()
-            .map(|submission| {
-                submission.map(|Submission { operation, job, reply }| {
-                    together.push(job);
-                    (operation, reply)
-                })
-            })
-            .collect();
-        self.writer.send(Request::Jobs(together));
-        let mut answers = Vec::with_capacity(replies.len());
-        for reply in replies {
-            answers.push(match reply {
-                Ok((operation, reply)) => answer_of(operation, reply).await,
-                Err(error) => Err(error),
-            });
-        }
-        answers
-    }
-
-    async fn lease(
-        &self,
-        operation: Operation,
-        request: LeaseInstances,
-        load: Load,
-    ) -> Result<Vec<LeasedInstance>, StoreError> {
-        if request.limit == 0 {
-            return Ok(Vec::new());
-        }
-        let deadline = self.shared.clock.monotonic().saturating_add(request.wait);
-        let (call, reply) = Call::new(operation, request, self.writer.inbox());
-        self.writer
-            .send(Request::Lease(Box::new(LeaseCall { wanted: Wanted::Instances(call, load), deadline })));
-        taken(operation, reply).await
-    }
-
-    async fn lease_some_work(
-        &self,
-        operation: Operation,
-        request: LeaseWork,
-    ) -> Result<Vec<WorkLease>, StoreError> {
-        if request.limit == 0 {
-            return Ok(Vec::new());
-        }
-        let deadline = self.shared.clock.monotonic().saturating_add(request.wait);
-        let (call, reply) = Call::new(operation, request, self.writer.inbox());
-        self.writer.send(Request::Lease(Box::new(LeaseCall { wanted: Wanted::Work(call), deadline })));
-        taken(operation, reply).await
-    }
-
-    pub(crate) async fn read_with<T: Send + 'static>(
-        &self,
-        operation: Operation,
-        read: impl FnOnce(&crate::statements::Statements<'_>) -> rusqlite::Result<T> + Send + 'static,
-    ) -> Result<T, StoreError> {
-        self.readers.read(&self.writer, operation, read).await
-    }
-}
-
-async fn answer_of<T>(operation: Operation, reply: Reply<T>) -> Result<T, StoreError> {
-    reply.await.unwrap_or_else(|_| Err(stopped(operation)))
-}
-
-/// Waits for leases, and takes them in the poll that returns them.
-async fn taken<Lease: GiveBack>(
-    operation: Operation,
-    leases: Leases<Lease>,
-) -> Result<Vec<Lease>, StoreError> {
-    match leases.await {
-        Ok(handover) => Ok(handover?.take()),
-        Err(_) => Err(stopped(operation)),
-    }
-}
-
-/// The writer went away with the call in its hands.
-fn stopped(operation: Operation) -> StoreError {
-    StoreError::unknown(operation, "the store stopped before it answered")
 }
 
 fn commit_job(commit: Commit) -> Submission<Committed> {

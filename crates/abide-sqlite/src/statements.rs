@@ -223,6 +223,7 @@ statements! {
     Overview = "overview",
     OverviewStart = "overview_start",
     OverviewWork = "overview_work",
+    ChildOf = "child_of",
     ListBlocks = "list_blocks",
     ListHolds = "list_holds",
     CountBlocks = "count_blocks",

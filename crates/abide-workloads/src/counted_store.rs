@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use durable::providers::{
-    Abilities, BlockInstance, BlockedInstance, Changes, Committed, DispatcherCapabilityFilter, Enqueue,
-    ExecutionMetadata, FinishedWork, HoldWork, InstanceLease, InstanceOverview, KvEntry, Lane,
+    Abilities, BlockInstance, BlockedInstance, Changes, ChildOverview, Committed, DispatcherCapabilityFilter,
+    Enqueue, ExecutionMetadata, FinishedWork, HoldWork, InstanceLease, InstanceOverview, KvEntry, Lane,
     LeaseInstances, LeaseWork, Node, NodeAnnouncement, OrchestrationItem, Provider, ProviderAdmin,
     ProviderError, RenewSessions, RevokeWork, RevokedWork, SessionFetchConfig, Start, StolenLeases,
     StoreError, TagFilter, TurnCommit, WorkItem, WorkLease,
@@ -306,6 +306,10 @@ impl Provider for CountedStore {
 
     async fn read_overview(&self, instance: &str) -> Result<Option<InstanceOverview>, StoreError> {
         self.inner.read_overview(instance).await
+    }
+
+    async fn read_children(&self, instances: &[String]) -> Result<Vec<ChildOverview>, StoreError> {
+        self.inner.read_children(instances).await
     }
 
     async fn announce_node(&self, node: NodeAnnouncement) -> Result<(), StoreError> {

@@ -4,7 +4,7 @@
 //! [`InstanceQuery`](crate::providers::InstanceQuery), is with the [stores](crate::providers) that answer.
 
 pub use abide_client::{
-    Client, ClientBuilder, ClientError, Description, InstanceState, Instances, OperationDescription,
-    StartError, StartRequest, Started,
+    ActivityDescription, Client, ClientBuilder, ClientError, Description, InstanceState, Instances,
+    OperationDescription, StartError, StartRequest, Started,
 };
 pub use abide_model::{OpenOperation, Tries, WaitKind};

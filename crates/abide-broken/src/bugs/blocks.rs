@@ -69,6 +69,10 @@ bugs! {
     RetryAlwaysDid => "blocking::test_retry_of_what_is_not_blocked";
     /// A cancel waits until the block is over.
     CancelWaitsForBlock => "blocking::test_cancel_reaches_a_blocked_instance";
+    /// A cancel waits behind what starts an execution if that leaves no room for it.
+    CancelBehindStart => "blocking::test_cancel_comes_right_behind_what_starts_an_execution";
+    /// A lease does not tell that a build that refused it may try again.
+    RetryDueUntold => "blocking::test_refusing_build_tries_again_after_a_while";
     /// Blocked instances are not listed.
     BlocksUnlisted => "blocking::test_blocks_are_listed_and_counted";
     /// A long detail is refused.
@@ -295,6 +299,23 @@ tells!(BlockedMailLost, |lease| {
     }
 });
 tells!(LeaseWithoutRefusals, |lease| lease.refused = None);
+tells!(RetryDueUntold, |lease| {
+    if let Some(refused) = &mut lease.refused {
+        refused.is_retry_due = false;
+    }
+});
+tells!(CancelBehindStart, |lease| {
+    let starts = |item: &WorkItem| {
+        matches!(item, WorkItem::StartOrchestration { .. } | WorkItem::ContinueAsNew { .. })
+    };
+    let is_cancel = |item: &WorkItem| matches!(item, WorkItem::CancelInstance { .. });
+    if let [first, second, ..] = lease.messages.as_slice()
+        && starts(&first.item)
+        && is_cancel(&second.item)
+    {
+        lease.messages.remove(1);
+    }
+});
 
 #[async_trait]
 impl Bug for BlockWithoutLease {

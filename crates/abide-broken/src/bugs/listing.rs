@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 
 use abide_provider::{
-    DeleteInstanceResult, InstanceOrder, InstancePage, InstanceQuery, InstanceSummary, LARGEST_PAGE,
-    PageCursor, Parentage,
+    BlockFilter, DeleteInstanceResult, InstanceOrder, InstancePage, InstanceQuery, InstanceSummary,
+    LARGEST_PAGE, PageCursor, Parentage,
 };
 use async_trait::async_trait;
 
@@ -54,6 +54,10 @@ bugs! {
     CreatedFromExcluded => "listing::test_page_filter_by_creation";
     /// The listing does not show custom statuses.
     ListingWithoutStatus => "listing::test_page_says_the_custom_status";
+    /// The listing does not show what blocks an instance.
+    ListingWithoutBlocks => "listing::test_page_says_what_blocks";
+    /// The listing does not look at blocks.
+    BlockNotLookedAt => "listing::test_page_filter_by_block";
     /// The listing shows an end for an instance that goes on.
     EndOfWhatGoesOn => "listing::test_page_says_what_is_known";
     /// What is deleted while a page is made fails it.
@@ -90,6 +94,10 @@ lists_by!(PrefixNotLookedAt, |mut query| {
     query
 });
 lists_by!(ParentageNotLookedAt, |query| query.parentage(Parentage::Any));
+lists_by!(BlockNotLookedAt, |mut query| {
+    query.blocked = BlockFilter::Any;
+    query
+});
 lists_by!(OneStatusOnly, |mut query| {
     query.statuses.truncate(1);
     query
@@ -237,6 +245,15 @@ impl Bug for ListingWithoutStatus {
     async fn list_instances_page(&self, store: &Store, query: InstanceQuery) -> Answer<InstancePage> {
         let mut page = store.list_instances_page(query).await?;
         page.instances.iter_mut().for_each(|instance| instance.custom_status = None);
+        Ok(page)
+    }
+}
+
+#[async_trait]
+impl Bug for ListingWithoutBlocks {
+    async fn list_instances_page(&self, store: &Store, query: InstanceQuery) -> Answer<InstancePage> {
+        let mut page = store.list_instances_page(query).await?;
+        page.instances.iter_mut().for_each(|instance| instance.block = None);
         Ok(page)
     }
 }

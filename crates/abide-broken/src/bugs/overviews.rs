@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-use abide_provider::{Authority, Committed, InstanceOverview, TurnCommit};
+use abide_provider::{Authority, ChildOverview, Committed, InstanceOverview, TurnCommit};
 use async_trait::async_trait;
 
 use crate::bug::{Bug, StoreAnswer};
@@ -29,8 +29,14 @@ bugs! {
     TurnLeaseNotTold => "overviews::test_overview_has_mail_and_leases";
     /// Activities are listed from the last to the first.
     ActivitiesReversed => "overviews::test_overview_has_activities_of_the_current_execution";
+    /// The names of activities are not told.
+    ActivityNamesNotTold => "overviews::test_overview_has_activities_of_the_current_execution";
     /// Only the listed children are counted.
     ListedChildrenCounted => "overviews::test_overview_has_parent_and_children";
+    /// Held activities of children are not told.
+    HoldsOfChildrenNotTold => "overviews::test_children_are_told_with_what_blocks_them";
+    /// A child whose start waits in the queue is left out.
+    QueuedChildLeftOut => "overviews::test_children_are_told_with_what_blocks_them";
 }
 
 #[async_trait]
@@ -119,11 +125,37 @@ impl Bug for ActivitiesReversed {
 }
 
 #[async_trait]
+impl Bug for ActivityNamesNotTold {
+    async fn read_overview(&self, store: &Store, instance: &str) -> Overview {
+        changed(store, instance, |found| found.work.iter_mut().for_each(|work| work.name.clear())).await
+    }
+}
+
+#[async_trait]
 impl Bug for ListedChildrenCounted {
     async fn read_overview(&self, store: &Store, instance: &str) -> Overview {
         let counted = |found: &mut InstanceOverview| {
             found.child_count = u64::try_from(found.children.len()).unwrap_or(u64::MAX);
         };
         changed(store, instance, counted).await
+    }
+}
+
+#[async_trait]
+impl Bug for HoldsOfChildrenNotTold {
+    async fn read_children(&self, store: &Store, instances: &[String]) -> StoreAnswer<Vec<ChildOverview>> {
+        let mut found = store.read_children(instances).await?;
+        for child in &mut found {
+            child.block = child.block.take().filter(|block| !block.holds_activity);
+        }
+        Ok(found)
+    }
+}
+
+#[async_trait]
+impl Bug for QueuedChildLeftOut {
+    async fn read_children(&self, store: &Store, instances: &[String]) -> StoreAnswer<Vec<ChildOverview>> {
+        let found = store.read_children(instances).await?;
+        Ok(found.into_iter().filter(|child| child.status.is_some()).collect())
     }
 }

@@ -79,6 +79,10 @@ pub(super) fn orchestrations(code: Code) -> OrchestrationRegistry {
         Code::PaymentsAndShipments => two_steps(two_steps(registry, PAYMENT), SHIPMENT).build(),
         Code::Without => jobs(registry, code).build(),
         Code::Right | Code::Changed | Code::Panics | Code::Aborts => jobs(registry, code)
+            .register("Parked", |ctx: OrchestrationContext, _: String| async move {
+                ctx.dequeue_event("go").await;
+                Ok(String::new())
+            })
             .register("Order", move |ctx, _: String| order(ctx, code))
             .register("Basket", basket)
             .build(),

@@ -4,13 +4,14 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use abide::RuntimeOptions;
+use abide::runtime::UnregisteredBackoffConfig;
 
 use super::Code;
 use crate::store::Store;
 use crate::worker::{WorkerError, number};
 
 /// `--db FILE-OR-URL [--schema NAME] --build ID --code NAME --effects FILE [--constructor builder|reference]
-/// [--lease-ms N] [--max-attempts N] [--slots N]`.
+/// [--lease-ms N] [--max-attempts N] [--slots N] [--unregistered-ms N]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
     /// Where everything is kept.
@@ -29,6 +30,8 @@ pub struct Options {
     pub max_attempts: Option<u32>,
     /// How many activities it runs at once; the runtime's default unless told.
     pub slots: Option<usize>,
+    /// How long work waits whose handler it does not have; the runtime's defaults unless told.
+    pub unregistered: Option<Duration>,
 }
 
 /// The policies for what an instance cannot go on with.
@@ -51,7 +54,7 @@ impl Options {
         let mut words = arguments.into_iter();
         let (mut db, mut schema, mut build, mut code, mut effects) = (None, None, None, None, None);
         let mut constructor = Constructor::Builder;
-        let (mut lease, mut max_attempts, mut slots) = (None, None, None);
+        let (mut lease, mut max_attempts, mut slots, mut unregistered) = (None, None, None, None);
         while let Some(option) = words.next() {
             let value = words.next().ok_or_else(|| usage(format!("{option} needs a value")))?;
             match option.as_str() {
@@ -67,6 +70,7 @@ impl Options {
                 "--lease-ms" => lease = Some(Duration::from_millis(number(&option, &value)?)),
                 "--max-attempts" => max_attempts = Some(number(&option, &value)?),
                 "--slots" => slots = Some(number(&option, &value)?),
+                "--unregistered-ms" => unregistered = Some(Duration::from_millis(number(&option, &value)?)),
                 unknown => return Err(usage(format!("there is no option {unknown} {value}"))),
             }
         }
@@ -80,6 +84,7 @@ impl Options {
             lease,
             max_attempts,
             slots,
+            unregistered,
         })
     }
 
@@ -88,6 +93,9 @@ impl Options {
         if let Some(lease) = self.lease {
             options.orchestrator_lock_timeout = lease;
             options.worker_lock_timeout = lease;
+        }
+        if let Some(delay) = self.unregistered {
+            options.unregistered_backoff = UnregisteredBackoffConfig { base_delay: delay, max_delay: delay };
         }
         options.max_attempts = self.max_attempts.unwrap_or(options.max_attempts);
         options.worker_concurrency = self.slots.unwrap_or(options.worker_concurrency);

@@ -11,13 +11,11 @@ use abide_model::{
     Waiting, build_child_instance_id,
 };
 use abide_provider::{
-    Ability, Block, InstanceOverview, LeaseOverview, Node, ParentLink, ProviderError, Unserved, WorkOverview,
+    Ability, Block, ChildOverview, InstanceOverview, LeaseOverview, Node, ParentLink, ProviderError,
+    Unserved, WorkOverview,
 };
 
 use crate::{Client, ClientError};
-
-/// A description asks about the blocks of at most this many children that the instance waits for.
-const CHILDREN_ASKED: usize = 4;
 
 /// One instance at one moment: where it stands, what it waits for, and what keeps it.
 ///
@@ -47,10 +45,13 @@ pub struct Description {
     pub created: Option<Timestamp>,
     /// When the last turn was committed.
     pub updated: Option<Timestamp>,
-    /// How many operations are open; `None` if the store does not keep what instances wait for.
+    /// How many operations are open; `None` if the last turn did not record it: the store does not keep it,
+    /// or the instance was imported or upgraded and has had no turn since.
     pub open: Option<u64>,
     /// The oldest open operations, at most 16.
     pub operations: Vec<OperationDescription>,
+    /// Queued activities where the last turn did not record the open operations, at most 16.
+    pub activities: Vec<ActivityDescription>,
     /// Queues that hold messages which the code has not read, by name.
     pub queues: Vec<(String, u64)>,
     /// How many messages wait for its next turn; at most 1,000 are counted.
@@ -63,6 +64,8 @@ pub struct Description {
     pub children: Vec<String>,
     /// How many children it has; at most 1,000 are counted.
     pub child_count: u64,
+    /// Whether the store keeps what instances wait for.
+    keeps_waiting: bool,
 }
 
 /// Where an instance stands.
@@ -115,6 +118,16 @@ pub struct OperationDescription {
     pub child_block: Option<Block>,
 }
 
+/// One queued activity of an instance whose last turn did not record the open operations.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ActivityDescription {
+    /// Its name, how often it was delivered, and its lease.
+    pub work: WorkOverview,
+    /// The activity, if no live node can run it.
+    pub unserved: Option<Unserved>,
+}
+
 impl Client {
     /// Describes an instance: where it stands, what it waits for, since when, and what keeps it. Works
     /// without a runtime, and also for an instance whose start is still queued.
@@ -157,14 +170,26 @@ impl Client {
         };
         let pin = overview.pin.clone();
         let mut description = self.assemble(instance, overview, blocks, details.as_ref());
-        if abilities.has(Ability::Nodes) && !has_ended {
-            let nodes = self.ask(async { self.store().nodes().await.map_err(ProviderError::from) }).await?;
-            description.find_unserved(pin.as_deref(), &nodes);
+        if has_ended {
+            return Ok(description);
         }
-        if abilities.has(Ability::Blocking) {
-            self.ask_of_children(&mut description).await?;
+        let children = self.children_of(&description).await?;
+        description.find_blocked_children(&children);
+        if abilities.has(Ability::Nodes) {
+            let nodes = self.ask(async { self.store().nodes().await.map_err(ProviderError::from) }).await?;
+            description.find_unserved(pin.as_deref(), &children, &nodes);
         }
         Ok(description)
+    }
+
+    /// The children that the instance waits for, in one read.
+    async fn children_of(&self, description: &Description) -> Result<Vec<ChildOverview>, ClientError> {
+        let ids: Vec<String> =
+            description.operations.iter().filter_map(|operation| operation.child_id.clone()).collect();
+        if ids.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.ask(async { self.store().read_children(&ids).await.map_err(ProviderError::from) }).await
     }
 
     /// Why an instance failed, which the status reads from its last event alone.
@@ -186,6 +211,8 @@ impl Client {
     ) -> Description {
         let waiting = overview.waiting.as_deref().and_then(Waiting::read);
         let state = state_of(&overview, &blocks, details);
+        let activities = if waiting.is_none() { overview.work.clone() } else { Vec::new() };
+        let activities = activities.into_iter().map(|work| ActivityDescription { work, unserved: None });
         let Waiting { open, operations, queues } = waiting.clone().unwrap_or_default();
         let operations = operations
             .into_iter()
@@ -211,49 +238,77 @@ impl Client {
             updated: overview.updated,
             open: waiting.is_some().then_some(open),
             operations,
+            activities: activities.collect(),
             queues,
             mail: overview.mail,
             lease: overview.lease,
             parent: overview.parent,
             children: overview.children,
             child_count: overview.child_count,
+            keeps_waiting: self.store().abilities().has(Ability::Overviews),
         }
-    }
-
-    /// Asks what blocks the children that the instance waits for, up to the first that is blocked.
-    async fn ask_of_children(&self, description: &mut Description) -> Result<(), ClientError> {
-        let waited_for = description.operations.iter_mut().filter_map(|operation| {
-            let id = operation.child_id.clone()?;
-            Some((operation, id))
-        });
-        for (operation, id) in waited_for.take(CHILDREN_ASKED) {
-            let first = self.blocks(&id).await?.into_iter().next();
-            if let Some(blocked) = first {
-                operation.child_block = Some(blocked.block);
-                break;
-            }
-        }
-        Ok(())
     }
 }
 
 impl Description {
-    /// Notes what no live node can run. What is leased is being run.
-    fn find_unserved(&mut self, pin: Option<&str>, nodes: &[Node]) {
-        if self.lease.is_none() && !self.orchestration_name.is_empty() {
-            let version = Some(self.orchestration_version.as_str()).filter(|version| !version.is_empty());
-            self.unserved = Unserved::execution(&self.orchestration_name, version, pin, nodes);
+    fn find_blocked_children(&mut self, children: &[ChildOverview]) {
+        for operation in &mut self.operations {
+            operation.child_block = child_of(operation, children).and_then(|child| child.block.clone());
         }
-        for OperationDescription { operation, work, unserved, .. } in &mut self.operations {
-            let is_under_way = work.as_ref().is_some_and(|work| work.lease.is_some() || work.is_held);
+    }
+
+    /// Notes what no live node can run. What is leased is being run.
+    fn find_unserved(&mut self, pin: Option<&str>, children: &[ChildOverview], nodes: &[Node]) {
+        if self.lease.is_none() {
+            let (name, version) = (&self.orchestration_name, &self.orchestration_version);
+            self.unserved = unserved_execution(name, version, pin, nodes);
+        }
+        for ActivityDescription { work, unserved } in &mut self.activities {
+            if !is_under_way(work) && !work.name.is_empty() {
+                *unserved = Unserved::activity(&work.name, nodes);
+            }
+        }
+        for each in &mut self.operations {
+            let OperationDescription { operation, work, .. } = &*each;
+            let is_under_way = work.as_ref().is_some_and(is_under_way);
             let is_activity = matches!(operation.kind, WaitKind::Activity | WaitKind::Retry);
             if is_activity && !is_under_way {
-                *unserved = Unserved::activity(&operation.name, nodes);
+                each.unserved = Unserved::activity(&operation.name, nodes);
             } else if operation.kind == WaitKind::Child {
-                *unserved = Unserved::orchestration(&operation.name, None, nodes);
+                each.unserved = match child_of(each, children) {
+                    Some(child) => unserved_child(child, nodes),
+                    None => Unserved::orchestration(&operation.name, None, nodes),
+                };
             }
         }
     }
+}
+
+const fn is_under_way(work: &WorkOverview) -> bool {
+    work.lease.is_some() || work.is_held
+}
+
+fn child_of<'a>(
+    operation: &OperationDescription,
+    children: &'a [ChildOverview],
+) -> Option<&'a ChildOverview> {
+    let id = operation.child_id.as_ref()?;
+    children.iter().find(|child| child.instance == *id)
+}
+
+fn unserved_child(child: &ChildOverview, nodes: &[Node]) -> Option<Unserved> {
+    let has_ended = child.status.is_some_and(ExecutionStatus::is_end);
+    if has_ended || child.is_leased || child.block.as_ref().is_some_and(|block| !block.holds_activity) {
+        return None;
+    }
+    let (name, version) = (&child.orchestration_name, &child.orchestration_version);
+    unserved_execution(name, version, child.pin.as_deref(), nodes)
+}
+
+/// Why no live node can run an execution. One whose name is not known may be run by any.
+fn unserved_execution(name: &str, version: &str, pin: Option<&str>, nodes: &[Node]) -> Option<Unserved> {
+    let version = Some(version).filter(|version| !version.is_empty());
+    if name.is_empty() { None } else { Unserved::execution(name, version, pin, nodes) }
 }
 
 fn state_of(overview: &InstanceOverview, blocks: &[Block], details: Option<&ErrorDetails>) -> InstanceState {

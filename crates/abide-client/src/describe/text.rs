@@ -71,6 +71,9 @@ impl Description {
     fn waiting(&self) -> String {
         match (self.first(), self.open) {
             (Some(first), _) => format!("waiting for {}", self.phrase(&first.operation)),
+            (None, None) if self.keeps_waiting => {
+                "running (what it waits for is recorded with its next turn)".to_owned()
+            }
             (None, None) => "running (this store does not keep what it waits for)".to_owned(),
             (None, Some(0)) => "running".to_owned(),
             (None, Some(open)) => format!("waiting for {open} operations"),
@@ -93,7 +96,20 @@ impl Description {
         if let Some(unserved) = &self.unserved {
             return Some(sentence(unserved));
         }
-        let first = self.first()?;
+        if let Some(trouble) = self.first().and_then(|first| self.trouble_of(first)) {
+            return Some(trouble);
+        }
+        if let Some(unserved) = self.activities.iter().find_map(|each| each.unserved.as_ref()) {
+            return Some(sentence(unserved));
+        }
+        let block = self.unlisted_hold()?;
+        let event = block.event_id.map_or_else(String::new, |event| format!(" (event {event})"));
+        let (since, detail) = (self.since(block.since), shown(&block.detail));
+        Some(format!("Another activity{event} is quarantined for {since}: {detail}."))
+    }
+
+    /// What keeps an operation from being done.
+    fn trouble_of(&self, first: &OperationDescription) -> Option<String> {
         if let Some(unserved) = &first.unserved {
             return Some(sentence(unserved));
         }
@@ -114,12 +130,16 @@ impl Description {
         if self.state == InstanceState::Blocked {
             return Some(self.repair());
         }
-        let first = self.first()?;
+        let retry = |id: &str| Some(format!("Repair it, then call client.retry(\"{id}\")."));
+        let Some(first) = self.first() else {
+            return self.unlisted_hold().and_then(|_| retry(&self.instance_id));
+        };
         if let (Some(_), Some(child)) = (&first.child_block, &first.child_id) {
-            return Some(format!("Repair it, then call client.retry(\"{child}\")."));
+            return retry(child);
         }
-        if self.hold_of(first).is_some() {
-            return Some(format!("Repair it, then call client.retry(\"{}\").", self.instance_id));
+        let is_served = self.unserved.is_none() && first.unserved.is_none();
+        if self.hold_of(first).is_some() || (is_served && self.unlisted_hold().is_some()) {
+            return retry(&self.instance_id);
         }
         let OperationDescription { operation, work, .. } = first;
         let error = operation.last_error.as_ref().map(|error| format!("Last error: {}.", shown(error)));
@@ -175,6 +195,9 @@ impl Description {
 
     /// What else it waits for.
     fn others(&self) -> Option<String> {
+        if !self.activities.is_empty() && self.state == InstanceState::Running {
+            return Some(self.queued_activities());
+        }
         let first = self.first()?;
         let open = usize::try_from(self.open?).unwrap_or(usize::MAX);
         let others: Vec<String> = self
@@ -190,6 +213,23 @@ impl Description {
         let more = open.saturating_sub(others.len() + 1);
         let more = if more == 0 { String::new() } else { format!(", and {more} more") };
         Some(format!("It also waits for {}{more}.", others.join(", ")))
+    }
+
+    /// The activities of an instance whose last turn did not record what it waits for.
+    fn queued_activities(&self) -> String {
+        let named = self.activities.iter().take(SHOWN_OPERATIONS + 1).map(|each| {
+            let WorkOverview { name, lease, is_held, .. } = &each.work;
+            let how = match (is_held, lease) {
+                (true, _) => "quarantined",
+                (false, Some(_)) => "running",
+                (false, None) => "queued",
+            };
+            format!("{name} ({how})")
+        });
+        let named: Vec<String> = named.collect();
+        let more = self.activities.len().saturating_sub(named.len());
+        let more = if more == 0 { String::new() } else { format!(", and {more} more") };
+        format!("Its open activities: {}{more}.", named.join(", "))
     }
 
     /// What it runs.
@@ -282,6 +322,13 @@ impl Description {
     fn hold_of(&self, operation: &OperationDescription) -> Option<&Block> {
         let event_id = Some(operation.operation.event_id);
         self.blocks.iter().find(|block| block.holds_activity && block.event_id == event_id)
+    }
+
+    /// A quarantined activity that is not among the listed operations.
+    fn unlisted_hold(&self) -> Option<&Block> {
+        let is_listed =
+            |event: Option<u64>| self.operations.iter().any(|each| Some(each.operation.event_id) == event);
+        self.blocks.iter().find(|block| block.holds_activity && !is_listed(block.event_id))
     }
 
     fn phrase(&self, operation: &OpenOperation) -> String {

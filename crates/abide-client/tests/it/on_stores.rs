@@ -6,7 +6,7 @@ use std::time::Duration;
 use abide_client::{Client, ClientError, StartError, Started};
 use abide_memory::InMemoryProvider;
 use abide_model::OrchestrationStatus;
-use abide_provider::{Ability, InstanceQuery, Provider};
+use abide_provider::{Ability, BlockInstance, BlockKind, InstanceQuery, Provider};
 use abide_sqlite::SqliteProvider;
 use futures_util::TryStreamExt as _;
 use futures_util::future::join_all;
@@ -164,6 +164,40 @@ async fn instances_are_managed() {
         assert_eq!(client.delete_instance("a", true).await.unwrap().instances_deleted, 2);
         assert_eq!(client.delete_instance("b", false).await.unwrap().instances_deleted, 1);
         assert_eq!(client.get_system_metrics().await.unwrap().total_instances, 0);
+    }
+}
+
+#[tokio::test]
+async fn blocked_instances_are_listed_and_counted() {
+    for store in [memory(), sqlite().await] {
+        let (client, past) = (Client::new(Arc::clone(&store)), Past(&*store));
+        past.started("a").await;
+        past.started("b").await;
+        client.raise_event("b", "go", "").await.unwrap();
+        let (_, token, _) =
+            store.fetch_orchestration_item(PLENTY, Duration::ZERO, None).await.unwrap().unwrap();
+        let block = BlockInstance {
+            token,
+            kind: BlockKind::Panic,
+            detail: "it panicked".to_owned(),
+            build: "b1".to_owned(),
+            event_id: None,
+            retry_after: Some(PLENTY),
+        };
+        store.block_instance(block).await.unwrap();
+
+        let listed = client.list_instances(InstanceQuery::new()).await.unwrap().instances;
+        let mut kinds: Vec<_> = listed
+            .iter()
+            .map(|each| (each.instance_id.as_str(), each.block.map(|block| block.kind)))
+            .collect();
+        kinds.sort_unstable();
+        assert_eq!(kinds, [("a", None), ("b", Some(BlockKind::Panic))]);
+        let blocked: Vec<_> = client.instances(InstanceQuery::new().blocked()).try_collect().await.unwrap();
+        assert_eq!(blocked.iter().map(|each| each.instance_id.as_str()).collect::<Vec<_>>(), ["b"]);
+        let counts = client.count_blocked().await.unwrap();
+        assert_eq!(counts.by_kind, [(BlockKind::Panic, 1)]);
+        assert_eq!(counts.oldest.map(|oldest| oldest.instance).as_deref(), Some("b"));
     }
 }
 

@@ -1,9 +1,11 @@
 //! Instances page by page: filtered, in order, with what a person wants to see.
 
+mod blocked;
 mod filters;
 mod pages;
 mod summaries;
 
+pub use blocked::*;
 pub use filters::*;
 pub use pages::*;
 pub use summaries::*;
@@ -37,6 +39,8 @@ area! {
     test_page_says_what_is_known: Administration;
     test_page_times_move: Administration;
     test_page_with_an_unreadable_history: Administration, Need::Hook(crate::Hook::CorruptHistory);
+    test_page_says_what_blocks: Administration, Need::Ability(abide_provider::Ability::Blocking);
+    test_page_filter_by_block: Administration, Need::Ability(abide_provider::Ability::Blocking);
     // The default listing is made of methods that do not tell a custom status.
     test_page_says_the_custom_status: Administration, Need::Ability(abide_provider::Ability::StatusInPages);
 }

@@ -24,6 +24,14 @@ pub(crate) fn start_of(instance: &str, orchestration: &str, version: Option<&str
     }
 }
 
+pub(crate) fn start_with_input(instance: &str, text: &str) -> WorkItem {
+    let mut item = start(instance);
+    if let WorkItem::StartOrchestration { input, .. } = &mut item {
+        text.clone_into(input);
+    }
+    item
+}
+
 /// The start of a child: the event of the parent's first execution that asks for it is `parent_id`.
 pub(crate) fn start_child(instance: &str, parent: &str, parent_id: u64) -> WorkItem {
     WorkItem::StartOrchestration {

@@ -9,9 +9,10 @@ use abide_conformance::{Hooks, Need, Outcome, Polling, ProviderFactory, report, 
 use abide_memory::InMemoryProvider;
 use abide_model::{Event, ScheduledActivityIdentifier, SystemStats, Timestamp, WorkItem};
 use abide_provider::{
-    Ability, DeleteInstanceResult, DispatcherCapabilityFilter, ExecutionInfo, ExecutionMetadata,
-    InstanceFilter, InstanceInfo, InstanceQuery, OrchestrationItem, OrphanFilter, Provider, ProviderAdmin,
-    ProviderError, PruneOptions, PruneResult, QueueDepths, SessionFetchConfig, SystemMetrics, TagFilter,
+    Ability, BlockInstance, BlockKind, BlockedInstance, DeleteInstanceResult, DispatcherCapabilityFilter,
+    ExecutionInfo, ExecutionMetadata, InstanceFilter, InstanceInfo, InstanceOrder, InstanceQuery,
+    OrchestrationItem, OrphanFilter, Provider, ProviderAdmin, ProviderError, PruneOptions, PruneResult,
+    QueueDepths, SessionFetchConfig, SystemMetrics, TagFilter,
 };
 use async_trait::async_trait;
 
@@ -29,7 +30,7 @@ async fn the_default_listing_cleanup_and_retention_keep_the_contract() {
             let path = validation.path();
             match validation.run(&factory).await {
                 Outcome::Passed => passed += 1,
-                Outcome::NotApplicable(Need::Ability(Ability::StatusInPages)) => {}
+                Outcome::NotApplicable(Need::Ability(Ability::StatusInPages | Ability::Blocking)) => {}
                 outcome @ (Outcome::Failed(_) | Outcome::NotApplicable(_)) => panic!("{path}: {outcome:?}"),
             }
         }
@@ -57,6 +58,38 @@ async fn the_default_listing_leaves_out_what_is_deleted_meanwhile() {
     assert_eq!(ids, ["a"]);
     let deleted = plain.cleanup_orphaned_instances(OrphanFilter::default()).await.unwrap();
     assert_eq!(deleted.instances_deleted, 0);
+}
+
+#[tokio::test]
+async fn the_default_listing_shows_the_blocks_that_the_store_lists() {
+    let plain = Plain::new(Arc::new(InMemoryProvider::new()));
+    for id in ["a", "b"] {
+        plain.append_with_execution(id, 1, vec![event(id, 1, 1, started(None))]).await.unwrap();
+    }
+    let signal =
+        WorkItem::ExternalRaised { instance: "b".to_owned(), name: "go".to_owned(), data: String::new() };
+    plain.enqueue_for_orchestrator(signal, None).await.unwrap();
+    let minute = Duration::from_secs(60);
+    let (_, token, _) = plain.fetch_orchestration_item(minute, Duration::ZERO, None).await.unwrap().unwrap();
+    let block = BlockInstance {
+        token,
+        kind: BlockKind::Panic,
+        detail: "it panicked".to_owned(),
+        build: "b1".to_owned(),
+        event_id: None,
+        retry_after: Some(minute),
+    };
+    plain.store.block_instance(block).await.unwrap();
+    for (query, expected) in [
+        (InstanceQuery::new(), vec![("a", None), ("b", Some(BlockKind::Panic))]),
+        (InstanceQuery::new().blocked(), vec![("b", Some(BlockKind::Panic))]),
+        (InstanceQuery::new().blocked_by(BlockKind::Corrupt), vec![]),
+    ] {
+        let page = plain.list_instances_page(query.order(InstanceOrder::ById)).await.unwrap();
+        let listed = page.instances.iter();
+        let listed = listed.map(|each| (each.instance_id.as_str(), each.block.map(|block| block.kind)));
+        assert_eq!(listed.collect::<Vec<_>>(), expected);
+    }
 }
 
 #[tokio::test]
@@ -329,6 +362,10 @@ impl ProviderAdmin for Plain {
         ids.extend(self.store.list_instances().await?);
         ids.extend(self.ghosts.iter().cloned());
         Ok(ids)
+    }
+
+    async fn list_blocked(&self, limit: usize) -> Result<Vec<BlockedInstance>, ProviderError> {
+        self.store.list_blocked(limit).await
     }
 
     async fn list_instances_by_status(&self, status: &str) -> Result<Vec<String>, ProviderError> {

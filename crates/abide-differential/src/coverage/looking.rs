@@ -1,6 +1,6 @@
 //! Situations of looking at instances and pages.
 
-use abide_provider::{InstanceOrder, InstanceQuery, PageCursor, Parentage};
+use abide_provider::{BlockFilter, InstanceOrder, InstanceQuery, PageCursor, Parentage};
 
 use super::{Coverage, Scene};
 use crate::admin::LookOp;
@@ -93,6 +93,11 @@ impl Coverage {
         self.note("a page of children was read", found && of_parent);
         let in_time = query.created_from.is_some() || query.created_before.is_some();
         self.note("a page of a time was read", found && in_time);
+        self.note("a page of blocked instances was read", found && query.blocked == BlockFilter::Blocked);
+        let of_kind = matches!(query.blocked, BlockFilter::By(_));
+        self.note("a page of one kind of block was read", found && of_kind);
+        let blocks = pages.iter().flat_map(|page| &page.instances).filter_map(|instance| instance.block);
+        self.note("a page told of a held activity", blocks.into_iter().any(|block| block.holds_activity));
         self.note("a page by id was read", found && query.order == InstanceOrder::ById);
         self.note("a page size was refused", scene.is_refused_as("a page has"));
         self.note("a cursor of another order was refused", scene.is_refused_as("the page before was"));

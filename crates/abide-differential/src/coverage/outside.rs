@@ -155,6 +155,11 @@ impl Coverage {
             }
             ReadOp::Status { instance } => self.status(instance, scene),
             ReadOp::Overview { .. } => self.overview(answer, found),
+            ReadOp::Children { .. } => {
+                self.note("children were read", found);
+                self.note("a blocked child was read", answer.contains("block: Some"));
+                self.note("a child was read whose start is queued", answer.contains("status: None"));
+            }
             ReadOp::CustomStatus { .. } => {
                 self.note("a custom status was read", found);
                 self.note("a custom status was not news", answer == "Ok(None)");

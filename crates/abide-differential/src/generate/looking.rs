@@ -1,11 +1,12 @@
 //! Looking at instances, and at pages of them.
 
 use abide_model::ExecutionStatus;
-use abide_provider::{InstanceOrder, InstanceQuery, PageCursor, Parentage};
+use abide_provider::{BlockFilter, BlockKind, InstanceOrder, InstanceQuery, PageCursor, Parentage};
 
 use super::{deleting, items, mail, reads};
 use crate::admin::LookOp;
 use crate::alphabet;
+use crate::habits::Topic;
 use crate::rng::Rng;
 use crate::world::World;
 
@@ -62,6 +63,10 @@ fn query(rng: &mut Rng, world: &World) -> InstanceQuery {
         6..=7 => Parentage::Root,
         _ => Parentage::ChildOf(deleting::some_parent(rng, world)),
     };
+    if rng.habits.topic == Topic::Blocks && rng.percent(60) {
+        let kind = BlockFilter::By(*rng.pick(&BlockKind::ALL));
+        query.blocked = *rng.pick(&[BlockFilter::Blocked, kind, BlockFilter::By(BlockKind::Quarantine)]);
+    }
     query.created_from = rng.maybe(12, |rng| around_creation(rng, world));
     query.created_before = rng.maybe(12, |rng| around_creation(rng, world));
     query.limit = *rng.pick(&[None, Some(1), Some(1), Some(1), Some(2), Some(2), Some(3), Some(1_000)]);

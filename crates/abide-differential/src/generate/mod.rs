@@ -153,7 +153,7 @@ const KINDS_OF_DAMAGE: [(u64, Kind); 10] = [
 ];
 
 /// The same for sequences about nodes that serve and refuse.
-const KINDS_OF_BLOCKS: [(u64, Kind); 24] = [
+const KINDS_OF_BLOCKS: [(u64, Kind); 25] = [
     (16, Kind::Advance),
     (8, Kind::Start),
     (12, Kind::Enqueue),
@@ -174,6 +174,7 @@ const KINDS_OF_BLOCKS: [(u64, Kind); 24] = [
     (2, Kind::Read),
     (6, Kind::NextDue),
     (3, Kind::Look),
+    (6, Kind::Page),
     (1, Kind::Delete),
     (2, Kind::DeleteSet),
     (3, Kind::Damage),
@@ -194,7 +195,7 @@ pub(crate) fn step(number: u64, habits: Habits, world: &World) -> Op {
     let kind = sensible(kind, rng, world);
     let has_dead_letters = world.dump.dead_letters > 0 && habits.topic == Topic::Damage;
     match if has_dead_letters && rng.percent(15) { Kind::DeleteSet } else { kind } {
-        Kind::Advance => Op::Advance(alphabet::step(rng)),
+        Kind::Advance => Op::Advance(advance(rng, world)),
         Kind::Start => Op::Mail(mail::start(rng)),
         Kind::Enqueue => Op::Mail(mail::enqueue(rng, world)),
         Kind::EnqueueOnce => Op::Mail(mail::enqueue_once(rng, world)),
@@ -230,6 +231,15 @@ pub(crate) fn step(number: u64, habits: Habits, world: &World) -> Op {
         Kind::Listen => Op::Listen,
         Kind::Restart if world.reopening != Reopening::Never => Op::Restart,
         Kind::Restart => Op::Advance(alphabet::step(rng)),
+    }
+}
+
+/// Now and then to the very millisecond in which mail has waited for too long: chance alone hardly ever meets it.
+fn advance(rng: &mut Rng, world: &World) -> Duration {
+    let expiries = world.dump.messages.values().filter_map(|message| message.expires_at);
+    match expiries.filter_map(|time| time.checked_sub(world.now)).min() {
+        Some(ahead) if rng.percent(12) => Duration::from_millis(ahead),
+        Some(_) | None => alphabet::step(rng),
     }
 }
 

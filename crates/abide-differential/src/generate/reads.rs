@@ -11,7 +11,7 @@ use crate::world::World;
 
 pub(super) fn read(rng: &mut Rng, world: &World) -> ReadOp {
     let instance = known_instance(rng, world);
-    match rng.below(16) {
+    match rng.below(17) {
         0..=1 => ReadOp::History { instance },
         2..=3 => {
             let (instance, execution_id) = known_execution(rng, world);
@@ -31,6 +31,7 @@ pub(super) fn read(rng: &mut Rng, world: &World) -> ReadOp {
         10..=11 => ReadOp::KvAll { instance: known_key(rng, world).0 },
         12..=13 => ReadOp::Status { instance },
         14 => ReadOp::Overview { instance },
+        15 => ReadOp::Children { instances: (0..4).map(|_| mail::some_instance(rng, world)).collect() },
         _ => ReadOp::Stats { instance: known_key(rng, world).0 },
     }
 }

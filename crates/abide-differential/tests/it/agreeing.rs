@@ -28,6 +28,7 @@ fn scenes_do_not_depend_on_the_numbers() {
     for scene in [
         directed::a_batch_has_so_many_messages_and_no_more,
         directed::a_batch_has_so_many_bytes_and_one_message_at_least,
+        directed::a_cancel_comes_ahead_of_mail_that_fills_a_batch,
         directed::a_call_for_instances_has_so_many_bytes_and_one_lease_at_least,
         directed::a_call_for_work_has_so_many_bytes_and_one_lease_at_least,
         directed::what_nobody_can_read_is_buried_in_the_end,

@@ -7,6 +7,7 @@ use abide_provider::{Operation, StoreError};
 use futures_channel::oneshot;
 
 use super::connection::{Connection, TRIES};
+use super::patience::Patience;
 use crate::error::{CallError, CallErrorKind};
 use crate::hatch::Handed;
 use crate::news::News;
@@ -100,6 +101,12 @@ impl<B: Batched> Waiting<B> {
     pub(crate) fn answer(self, answer: Result<B::Answer, StoreError>) {
         let _unheard = self.reply.send(answer);
     }
+}
+
+/// How long a call for all of these may take.
+pub(crate) fn patience_of<B: Batched>(batch: &[Waiting<B>]) -> Patience {
+    let bytes = batch.iter().map(|waiting| waiting.what.bytes()).fold(0, usize::saturating_add);
+    Patience::SHORT.carrying(bytes)
 }
 
 /// Does them together; if that may have failed because of one of them, apart.

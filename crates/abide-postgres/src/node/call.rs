@@ -9,6 +9,7 @@ use tokio_postgres::types::ToSql;
 
 use super::connection::{Connection, TRIES};
 use super::desk::Place;
+use super::patience::Patience;
 use crate::error::{CallError, CallErrorKind};
 use crate::lease::Looked;
 use crate::shared::Shared;
@@ -32,7 +33,7 @@ pub(crate) struct Call {
     pub(crate) since: Duration,
     pub(crate) statement: Statement,
     pub(crate) values: Values,
-    pub(crate) patience: Duration,
+    pub(crate) patience: Patience,
     pub(crate) caller: Caller,
 }
 

@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use abide_model::PruneResult;
-use abide_provider::{AppendConflict, Committed, Rejection, StoreError};
+use abide_provider::{AppendConflict, Committed, Rejection, StoreError, transfer_time};
 use tokio_postgres::Row;
 
-use super::batch::{Answers, Batched, Key, Waiting};
+use super::batch::{Answers, Batched, Key, Waiting, patience_of};
 use super::connection::{Connection, Params};
-use crate::encode::{EncodedTurn, needs_instance, number};
+use crate::encode::{EncodedTurn, millis, needs_instance, number};
 use crate::error::CallError;
 use crate::hatch::{Handed, Promise, quarter_of_lease};
 use crate::lease::Looked;
@@ -86,19 +86,20 @@ impl Batched for Commit {
         let messages: Vec<_> = batch.iter().flat_map(|waiting| &waiting.what.0.messages).collect();
         let for_instances = Promise::of_instances(shared, turns.len().saturating_add(messages.len()));
         let instance_offer = for_instances.as_ref().and_then(Promise::instance_offer);
+        let patience = patience_of(batch);
         let sent_at = shared.settings.clock.monotonic();
         let row = match &*batch {
             [one] if one.what.0.concerns_only_itself() => {
                 let turn = &one.what.0.turn;
                 let params: Params<'_> =
                     &[turn, &work, &messages, &shared.node, &instance_offer, &work_offer];
-                connection.row(Sql::CommitOne, params).await?
+                connection.row_within(patience, Sql::CommitOne, params).await?
             }
             _ => {
                 let outline = Outline::of(batch, shared.node);
                 let params: Params<'_> =
                     &[&turns, &work, &revoked, &messages, &outline, &instance_offer, &work_offer];
-                connection.row(Sql::CommitTurns, params).await?
+                connection.row_within(patience, Sql::CommitTurns, params).await?
             }
         };
         let mut leased = Looked::of_handed_instances(&row, sent_at, shared)?;
@@ -158,7 +159,12 @@ fn offer_of_work(
 ) -> (Option<Promise>, Option<WorkOffer>) {
     let made: Vec<_> = batch.iter_mut().flat_map(|waiting| &mut waiting.what.0.work).collect();
     let promise = Promise::of_work(shared, &made);
-    let offer = promise.as_ref().and_then(Promise::work_offer);
+    let mut offer = promise.as_ref().and_then(Promise::work_offer);
+    if let Some(offer) = &mut offer {
+        // As abide.lasting does it for what was there before.
+        let bytes = made.iter().map(|work| work.item.len()).fold(0, usize::saturating_add);
+        offer.lease_ms = offer.lease_ms.max(millis(transfer_time(bytes).saturating_mul(2)));
+    }
     let mut ranks = 1..;
     for work in made {
         let is_wanted = promise.as_ref().is_some_and(|promise| promise.takes(work));

@@ -7,8 +7,8 @@
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Transaction};
 
-use super::connection::SHORT;
 use super::notice::hash;
+use super::patience::SHORT;
 use crate::connect::within;
 use crate::error::CallError;
 use crate::schema::Schema;

@@ -9,91 +9,12 @@ use futures_util::future::{Either, select};
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Row, Statement};
 
+use super::patience::{Patience, SHORT, STATEMENT_TIMEOUT};
 use super::sessions::{Occupied, Seat, TICK};
 use crate::connect::{Driver, Purpose, connect, within};
 use crate::error::CallError;
 use crate::shared::Shared;
 use crate::statements::Sql;
-
-/// How long a call that serves the queues may take before it is given up.
-pub(crate) const SHORT: Duration = Duration::from_secs(10);
-
-/// The same for one that reads all there is of one instance.
-const MIDDLING: Duration = Duration::from_secs(30);
-
-/// The same for one that looks at everything, or deletes much.
-pub(crate) const LONG: Duration = Duration::from_secs(120);
-
-/// How long a statement may take before it is given up: while it is waited for, its connection serves nobody else.
-pub(crate) const fn patience(sql: Sql) -> Duration {
-    match sql {
-        Sql::CountBlocked
-        | Sql::CountDeleted
-        | Sql::CountExecutions
-        | Sql::CountInstances
-        | Sql::CountRunning
-        | Sql::DeleteInstances
-        | Sql::DeleteUnborn
-        | Sql::EndedChildren
-        | Sql::EndedRoots
-        | Sql::ListBlocked
-        | Sql::ListByStatus
-        | Sql::ListExecutions
-        | Sql::ListNewest
-        | Sql::PrunableInstances
-        | Sql::PruneExecutions
-        | Sql::QueueDepths
-        | Sql::TableSizes
-        | Sql::Tree => LONG,
-        Sql::InstanceStats
-        | Sql::KvLeased
-        | Sql::KvMerged
-        | Sql::ReadCurrent
-        | Sql::ReadExecution
-        | Sql::ReadLeased
-        | Sql::ReadBlocks
-        | Sql::RemovePart
-        | Sql::RetryBlocked
-        | Sql::RevokeWork => MIDDLING,
-        Sql::AbandonInstances
-        | Sql::AbandonWork
-        | Sql::Alone
-        | Sql::AnnounceNode
-        | Sql::BlockInstance
-        | Sql::Children
-        | Sql::CommitOne
-        | Sql::CommitTurns
-        | Sql::CustomStatus
-        | Sql::EnqueueMessages
-        | Sql::StartOne
-        | Sql::EnqueueWork
-        | Sql::ExecutionInfo
-        | Sql::FinishWork
-        | Sql::ForgetNode
-        | Sql::ForgetSessions
-        | Sql::HoldWork
-        | Sql::InstanceInfo
-        | Sql::KvValue
-        | Sql::LeaseInstances
-        | Sql::LeaseWork
-        | Sql::ListNodes
-        | Sql::LostWork
-        | Sql::NextMailboxDue
-        | Sql::NextWorkDue
-        | Sql::ReadOverview
-        | Sql::ParentsOfStarts
-        | Sql::ReadStatuses
-        | Sql::ReleaseTombstones
-        | Sql::RenewInstances
-        | Sql::RenewSessions
-        | Sql::RenewServedSessions
-        | Sql::RenewWork
-        | Sql::ServerTime
-        | Sql::SetMessagesAside
-        | Sql::SetWorkAside
-        | Sql::Tell => SHORT,
-    }
-}
 
 /// How often a call is made again at once because others were in its way.
 pub(crate) const TRIES: usize = 8;
@@ -104,11 +25,13 @@ pub(crate) type Params<'a> = &'a [&'a (dyn ToSql + Sync)];
 /// A connection that is ready for calls.
 pub(crate) struct Connection<'s> {
     client: Client,
-    _driver: Driver,
+    driver: Driver,
     prepared: RefCell<BTreeMap<Sql, Statement>>,
     is_broken: Cell<bool>,
     /// A call is past its deadline, and the server may still be at it.
     is_overdue: Cell<bool>,
+    /// The session's `statement_timeout`; `None` while it is being changed.
+    statement_timeout: Cell<Option<Duration>>,
     seat: Seat<'s>,
     shared: &'s Shared,
 }
@@ -120,13 +43,21 @@ impl<'s> Connection<'s> {
         purpose: Purpose,
         seat: Seat<'s>,
     ) -> Result<Option<Self>, CallError> {
-        let clock = &*shared.settings.clock;
+        let clock = &shared.settings.clock;
         let (client, driver) = connect(&shared.settings.target, &shared.schema, purpose, clock, None).await?;
-        if within(clock, SHORT, seat.occupy(&client, shared)).await? == Occupied::TooMany {
+        if within(&**clock, SHORT, seat.occupy(&client, shared)).await? == Occupied::TooMany {
             return Ok(None);
         }
-        let (prepared, is_broken, is_overdue) = (RefCell::default(), Cell::new(false), Cell::new(false));
-        let connection = Self { client, _driver: driver, prepared, is_broken, is_overdue, seat, shared };
+        let connection = Self {
+            client,
+            driver,
+            prepared: RefCell::default(),
+            is_broken: Cell::new(false),
+            is_overdue: Cell::new(false),
+            statement_timeout: Cell::new(Some(STATEMENT_TIMEOUT)),
+            seat,
+            shared,
+        };
         if purpose == Purpose::Work {
             connection.rehearse().await?;
         }
@@ -138,7 +69,7 @@ impl<'s> Connection<'s> {
     async fn rehearse(&self) -> Result<(), CallError> {
         // It writes nothing that stays, and waits for no disk and no standby.
         let rehearsal = "SELECT set_config('synchronous_commit', 'off', true), abide.rehearse()";
-        match self.query_text(&self.shared.schema.qualify(rehearsal), &[], SHORT).await {
+        match self.query_text(&self.shared.schema.qualify(rehearsal), &[], Patience::SHORT).await {
             Err(error) if self.client.is_closed() => Err(error),
             Ok(_) | Err(_) => {
                 // A server that takes no writes may still be read from.
@@ -186,9 +117,10 @@ impl<'s> Connection<'s> {
         &self,
         sql: Sql,
         params: Params<'_>,
-        patience: Duration,
+        patience: Patience,
     ) -> Result<Vec<Row>, CallError> {
         self.within(patience, async {
+            self.set_statement_timeout(patience).await?;
             let statement = self.prepare(sql).await?;
             self.shared.counts.statement(sql);
             self.client.query(&statement, params).await
@@ -201,22 +133,49 @@ impl<'s> Connection<'s> {
         &self,
         text: &str,
         params: Params<'_>,
-        patience: Duration,
+        patience: Patience,
     ) -> Result<Vec<Row>, CallError> {
-        self.within(patience, self.client.query(text, params)).await
+        self.within(patience, async {
+            self.set_statement_timeout(patience).await?;
+            self.client.query(text, params).await
+        })
+        .await
     }
 
-    /// One call that should not take long.
+    /// One call that carries little and should not take long.
     pub(crate) async fn rows(&self, sql: Sql, params: Params<'_>) -> Result<Vec<Row>, CallError> {
-        self.query(sql, params, SHORT).await
+        self.query(sql, params, Patience::SHORT).await
     }
 
     /// The same, of which there is one row.
     pub(crate) async fn row(&self, sql: Sql, params: Params<'_>) -> Result<Row, CallError> {
-        let rows = self.rows(sql, params).await?;
+        self.row_within(Patience::SHORT, sql, params).await
+    }
+
+    /// The same for a call that may carry much.
+    pub(crate) async fn row_within(
+        &self,
+        patience: Patience,
+        sql: Sql,
+        params: Params<'_>,
+    ) -> Result<Row, CallError> {
+        let rows = self.query(sql, params, patience).await?;
         rows.into_iter()
             .next()
             .ok_or_else(|| CallError::unknown(format!("{} answered without a row", sql.name())))
+    }
+
+    /// Sees to it that the server does not cancel the next call before its time. Nearly all have the time that every
+    /// session begins with.
+    async fn set_statement_timeout(&self, patience: Patience) -> Result<(), tokio_postgres::Error> {
+        let wanted = patience.statement_timeout(self.shared.settings.statement_timeout);
+        if self.statement_timeout.get() != Some(wanted) {
+            self.statement_timeout.set(None);
+            let set = format!("SET statement_timeout = {}", wanted.as_millis());
+            self.client.batch_execute(&set).await?;
+            self.statement_timeout.set(Some(wanted));
+        }
+        Ok(())
     }
 
     async fn prepare(&self, sql: Sql) -> Result<Statement, tokio_postgres::Error> {
@@ -230,23 +189,31 @@ impl<'s> Connection<'s> {
     }
 
     /// Waits for a call. One that takes too long runs to its end, and the connection serves no other until
-    /// then.
+    /// then. A call whose answer is arriving is not late.
     async fn within<T>(
         &self,
-        patience: Duration,
+        patience: Patience,
         call: impl Future<Output = Result<T, tokio_postgres::Error>>,
     ) -> Result<T, CallError> {
         let clock = &*self.shared.settings.clock;
-        let deadline = clock.sleep_until(clock.monotonic().saturating_add(patience));
-        match select(pin!(call), deadline).await {
-            Either::Left((Ok(answer), _)) => Ok(answer),
-            Either::Left((Err(error), _)) => {
-                self.is_broken.set(self.is_broken.get() || leaves_connection_unusable(&error));
-                Err(error.into())
+        let began = clock.monotonic();
+        let mut call = pin!(call);
+        let mut deadline = patience.deadline(began, began);
+        loop {
+            match select(call.as_mut(), clock.sleep_until(deadline)).await {
+                Either::Left((Ok(answer), _)) => return Ok(answer),
+                Either::Left((Err(error), _)) => {
+                    self.is_broken.set(self.is_broken.get() || leaves_connection_unusable(&error));
+                    return Err(error.into());
+                }
+                Either::Right(_) => {}
             }
-            Either::Right(_) => {
+            deadline = patience.deadline(began, self.driver.moved_at());
+            let now = clock.monotonic();
+            if deadline <= now {
                 self.is_overdue.set(true);
-                Err(CallError::unknown(format!("no answer from PostgreSQL within {} s", patience.as_secs())))
+                let seconds = now.saturating_sub(began).as_secs();
+                return Err(CallError::unknown(format!("no answer from PostgreSQL within {seconds} s")));
             }
         }
     }

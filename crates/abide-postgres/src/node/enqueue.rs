@@ -5,8 +5,8 @@ use std::sync::Arc;
 use abide_provider::rows::MessageClass;
 use abide_provider::{AdminRefusal, Operation, RequestKey, Start, StoreError};
 
-use super::batch::{Answers, Batched, Key, Waiting};
-use super::connection::Connection;
+use super::batch::{Answers, Batched, Key, Waiting, patience_of};
+use super::connection::{Connection, Params};
 use crate::encode::{CANCEL, START};
 use crate::error::CallError;
 use crate::hatch::{Handed, Promise};
@@ -90,20 +90,21 @@ impl Batched for Enqueue {
         }
         let promise = Promise::of_instances(shared, batch.len());
         let offer = promise.as_ref().and_then(Promise::instance_offer);
+        let patience = patience_of(batch);
         let sent_at = shared.settings.clock.monotonic();
         let row = match &*batch {
             [Waiting { what: one, .. }] if one.message.class == START => {
                 let (key, is_only_once) = (one.key_bytes(), one.is_conditional());
-                connection
-                    .row(Sql::StartOne, &[&one.message, &one.delay, &key, &is_only_once, &offer])
-                    .await?
+                let params: Params<'_> = &[&one.message, &one.delay, &key, &is_only_once, &offer];
+                connection.row_within(patience, Sql::StartOne, params).await?
             }
             _ => {
                 let messages: Vec<_> = batch.iter().map(|waiting| &waiting.what.message).collect();
                 let delays: Vec<_> = batch.iter().map(|waiting| waiting.what.delay).collect();
                 let keys: Vec<_> = batch.iter().map(|waiting| waiting.what.key_bytes()).collect();
                 let once: Vec<_> = batch.iter().map(|waiting| waiting.what.is_conditional()).collect();
-                connection.row(Sql::EnqueueMessages, &[&messages, &delays, &keys, &once, &offer]).await?
+                let params: Params<'_> = &[&messages, &delays, &keys, &once, &offer];
+                connection.row_within(patience, Sql::EnqueueMessages, params).await?
             }
         };
         let mut handed = Handed::default();

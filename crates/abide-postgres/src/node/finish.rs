@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use abide_provider::{Rejection, StoreError};
 
-use super::batch::{Answers, Batched, Key, Waiting};
+use super::batch::{Answers, Batched, Key, Waiting, patience_of};
 use super::connection::{Connection, Params};
 use crate::error::CallError;
 use crate::hatch::{Handed, Promise};
@@ -51,7 +51,7 @@ impl Batched for Finish {
         let offer = promise.as_ref().and_then(Promise::instance_offer);
         let sent_at = shared.settings.clock.monotonic();
         let params: Params<'_> = &[&work, &mailboxes, &nonces, &instances, &items, &offer];
-        let row = connection.row(Sql::FinishWork, params).await?;
+        let row = connection.row_within(patience_of(batch), Sql::FinishWork, params).await?;
         let mut handed = Handed::default();
         handed.add(promise, Looked::of_handed_instances(&row, sent_at, shared)?);
         let outcomes: Vec<String> = row.try_get("outcomes")?;

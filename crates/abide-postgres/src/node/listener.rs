@@ -14,8 +14,9 @@ use futures_util::future::{Either, select};
 use tokio_postgres::{Client, Notification, Statement};
 
 use super::company::{Company, join, look_around};
-use super::connection::{Params, SHORT};
+use super::connection::Params;
 use super::notice::{HELLO, Notice};
+use super::patience::SHORT;
 use super::sessions::{Occupied, Seat, check as check_sessions};
 use super::worker::Pauses;
 use crate::connect::{Driver, Purpose, connect, within};
@@ -93,7 +94,7 @@ impl<'s> Listener<'s> {
     async fn open(shared: &Shared, seat: Seat<'s>) -> Result<Option<Self>, CallError> {
         let (sender, notices) = mpsc::unbounded();
         let Settings { listen_target, clock, .. } = &shared.settings;
-        let connected = connect(listen_target, &shared.schema, Purpose::Notices, &**clock, Some(sender));
+        let connected = connect(listen_target, &shared.schema, Purpose::Notices, clock, Some(sender));
         let (client, driver) = connected.await?;
         if within(&**clock, SHORT, seat.occupy(&client, shared)).await? == Occupied::TooMany {
             return Ok(None);

@@ -18,6 +18,7 @@ pub(crate) mod listener;
 pub(crate) mod look;
 mod notice;
 pub(crate) mod outbox;
+pub(crate) mod patience;
 mod queues;
 pub(crate) mod removal;
 pub(crate) mod renew;

@@ -14,8 +14,8 @@ use tokio::sync::Notify;
 use tokio_postgres::Row;
 
 use super::call::{Call, Caller, Statement};
-use super::connection::patience;
 use super::desk::Place;
+use super::patience::patience;
 use crate::shared::Shared;
 use crate::statements::Sql;
 

@@ -148,6 +148,11 @@ fn a_batch_has_so_many_messages_and_no_more() {
 }
 
 #[test]
+fn a_cancel_comes_ahead_of_mail_that_fills_a_batch() {
+    with_subject(|subject| directed::a_cancel_comes_ahead_of_mail_that_fills_a_batch(subject));
+}
+
+#[test]
 fn a_batch_has_so_many_bytes_and_one_message_at_least() {
     with_subject(|subject| directed::a_batch_has_so_many_bytes_and_one_message_at_least(subject));
 }

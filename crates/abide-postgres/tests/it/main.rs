@@ -20,6 +20,7 @@ mod flat;
 mod handed;
 mod hosts;
 mod idle;
+mod large;
 mod locked;
 mod near;
 mod neighbours;

@@ -46,6 +46,9 @@ const SERVED_BY: &[(&str, &str)] = &[
     ("r.activity = v_activity AND r.tag = p_tag", "work_route_key"),
     ("AS k WHERE k.mailbox = p_mailbox.no", "block_pkey"),
     ("WHERE w.due_at <= p_now", "work_due"),
+    // What waits in a session that is renewed, and whether its owner can run it.
+    ("FROM unnest(v_held) AS h (name)", "work_in_session"),
+    ("FROM unnest(v_held) AS h (name)", "work_route_pkey"),
     // Cancelled activities are found by what they are called, and taken back by their number.
     ("FROM unnest(p_revoked) AS r", "work_of_execution"),
     ("USING (SELECT DISTINCT ON (no) no, why FROM unnest(p_work, p_because)", "work_pkey"),

@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use abide_model::{ExecutionStatus, Timestamp};
 use abide_provider::{
-    AdminRefusal, DEFAULT_BULK, Force, InstanceOrder, InstanceQuery, InstanceSummary, InvalidQuery,
-    Operation, OrphanFilter, PageCursor, Parentage, PruneOptions, Rejection, Retention,
+    AdminRefusal, BlockKind, BlockSummary, DEFAULT_BULK, Force, InstanceOrder, InstanceQuery,
+    InstanceSummary, InvalidQuery, Operation, OrphanFilter, PageCursor, Parentage, PruneOptions, Rejection,
+    Retention,
 };
 
 #[test]
@@ -50,6 +51,11 @@ fn a_query_admits_what_meets_all_of_it() {
         updated_at: 60,
         completed_at: Some(60),
         parent_instance_id: Some("parent".to_owned()),
+        block: Some(BlockSummary {
+            kind: BlockKind::Panic,
+            since: Timestamp::from_millis(55),
+            holds_activity: false,
+        }),
     };
     let all = InstanceQuery::new;
     let admitted = [
@@ -58,6 +64,8 @@ fn a_query_admits_what_meets_all_of_it() {
         all().name("Order").version("1.2.0").id_prefix("order-"),
         all().parentage(Parentage::ChildOf("parent".to_owned())),
         all().created_from(50).created_before(51),
+        all().blocked(),
+        all().blocked_by(BlockKind::Panic),
     ];
     let left_out = [
         all().status(ExecutionStatus::Completed),
@@ -68,6 +76,7 @@ fn a_query_admits_what_meets_all_of_it() {
         all().parentage(Parentage::ChildOf("order-7".to_owned())),
         all().created_from(51),
         all().created_before(50),
+        all().blocked_by(BlockKind::Corrupt),
     ];
     for query in admitted {
         assert!(query.admits(&order), "{query:?}");

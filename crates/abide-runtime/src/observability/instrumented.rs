@@ -18,11 +18,11 @@ use abide_model::{
     Clock, Event, KvEntry, OrchestrationStatus, ScheduledActivityIdentifier, SystemStats, Timestamp, WorkItem,
 };
 use abide_provider::{
-    Abilities, Ability, BlockInstance, BlockedInstance, Changes, Committed, DispatcherCapabilityFilter,
-    Enqueue, ExecutionMetadata, FinishedWork, HoldWork, InstanceLease, InstanceOverview, Lane,
-    LeaseInstances, LeaseWork, Node, NodeAnnouncement, Operation, OrchestrationItem, Provider, ProviderAdmin,
-    ProviderError, RenewSessions, RevokeWork, RevokedWork, SessionFetchConfig, Start, StolenLeases,
-    StoreError, TagFilter, TurnCommit, WorkLease,
+    Abilities, Ability, BlockInstance, BlockedInstance, Changes, ChildOverview, Committed,
+    DispatcherCapabilityFilter, Enqueue, ExecutionMetadata, FinishedWork, HoldWork, InstanceLease,
+    InstanceOverview, Lane, LeaseInstances, LeaseWork, Node, NodeAnnouncement, Operation, OrchestrationItem,
+    Provider, ProviderAdmin, ProviderError, RenewSessions, RevokeWork, RevokedWork, SessionFetchConfig,
+    Start, StolenLeases, StoreError, TagFilter, TurnCommit, WorkLease,
 };
 use async_trait::async_trait;
 
@@ -420,6 +420,10 @@ impl Provider for InstrumentedProvider {
 
     async fn read_overview(&self, instance: &str) -> Result<Option<InstanceOverview>, StoreError> {
         self.timed(Operation::ReadOverview, self.inner.read_overview(instance)).await
+    }
+
+    async fn read_children(&self, instances: &[String]) -> Result<Vec<ChildOverview>, StoreError> {
+        self.timed(Operation::ReadChildren, self.inner.read_children(instances)).await
     }
 
     async fn announce_node(&self, node: NodeAnnouncement) -> Result<(), StoreError> {

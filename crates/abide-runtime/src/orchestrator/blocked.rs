@@ -16,6 +16,7 @@ use tracing::{debug, error};
 use super::{Held, Orchestrator};
 use crate::ProblemPolicy;
 use crate::block_log::Line;
+use crate::core::Core;
 use crate::insist::Told;
 use crate::pacing::some_of;
 use crate::problem_policy::ProblemPolicies;
@@ -85,6 +86,7 @@ impl Orchestrator {
         };
         match self.core.insist(Operation::BlockInstance, call).await {
             Told::Done(()) => {
+                self.core.chances.forget(&lease.instance);
                 self.core.blocked.note();
                 self.tell_of_block(lease, who, &obstacle);
             }
@@ -92,6 +94,7 @@ impl Orchestrator {
             Told::Refused { error, perhaps_applied: true }
                 if error.rejection() == Some(Rejection::LeaseLost) =>
             {
+                self.core.chances.forget(&lease.instance);
                 self.core.blocked.note();
                 self.tell_of_block(lease, who, &obstacle);
             }
@@ -138,12 +141,26 @@ impl Orchestrator {
             }
         }
     }
+}
 
-    /// Whether this build must not run the execution, because it refused it and is not due for another try. The lease
-    /// was granted all the same, because a cancellation ends the instance without its code.
-    pub(super) fn has_refused(&self, lease: &InstanceLease) -> bool {
-        let refused = lease.refused.as_ref();
-        refused.is_some_and(|refused| refused.by.contain(&self.core.settings.build_id))
+/// Whether this build has refused the execution of a lease.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Refusal {
+    /// It has not.
+    None,
+    /// It has, and is due for another try, or the node runs what its build has refused.
+    RetryIsDue,
+    /// It has, and must not run it. The store grants such a lease only so that a cancel ends the instance without code.
+    Stands,
+}
+
+impl Refusal {
+    pub(super) fn of(lease: &InstanceLease, core: &Core) -> Self {
+        let Some(refused) = &lease.refused else { return Self::None };
+        if !refused.by.contain(&core.settings.build_id) {
+            return Self::None;
+        }
+        if refused.is_retry_due || core.serving.takes_refused() { Self::RetryIsDue } else { Self::Stands }
     }
 }
 

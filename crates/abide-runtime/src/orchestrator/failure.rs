@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use abide_engine::{Identity, Mail, MailId, TurnInput, TurnOutput, cancel_unstarted, condemn};
 use abide_model::{ErrorDetails, Event, INITIAL_EXECUTION_ID, PoisonMessageType, WorkItem};
-use abide_provider::{BlockKind, InstanceLease, ParentLink, StoreError};
+use abide_provider::{BlockKind, InstanceLease, ParentLink, StoreError, TurnCommit};
 use tracing::{debug, error, warn};
 
 use super::blocked::{Obstacle, cancel_reason};
@@ -16,6 +16,14 @@ use super::{AFTER_CONFLICT, Held, LOOK_AGAIN, Orchestrator, report};
 use crate::ProblemPolicy;
 use crate::dispatch::{Attempt, GiveBack};
 use crate::pacing::some_of;
+use crate::reminders::Topic;
+
+/// Whether the store took what was decided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Settled {
+    Written,
+    NotWritten,
+}
 
 /// Whether an execution has a history.
 #[derive(Debug, Clone, Copy)]
@@ -159,11 +167,30 @@ impl Orchestrator {
         };
         let now_ms = self.now(held).as_millis();
         let end = unreadable_end(lease, relatives, &details, now_ms, self.revocation(lease));
-        let end = commit(&self.core, end).await;
-        if self.settle(held, who, end).await.is_some() {
+        let told = report::Told::of_unreadable_end(details);
+        if self.commit_counted(held, who, &told, end).await == Settled::Written {
             self.core.new_mail.notify_one();
-            report::count_unreadable_end(&self.core, who, details);
         }
+    }
+
+    /// Commits what was decided without the code, counted before the store takes it: a client that sees an end
+    /// sees it counted.
+    pub(super) async fn commit_counted(
+        &self,
+        held: &Held,
+        who: &Identity,
+        told: &report::Told,
+        turn: TurnCommit,
+    ) -> Settled {
+        told.count(&self.core, who);
+        let end = commit(&self.core, turn).await;
+        let Some(written) = self.settle(held, who, end).await else {
+            told.withdraw(&self.core);
+            return Settled::NotWritten;
+        };
+        self.core.chances.forget(&who.instance);
+        told.tell_counted(&self.core, who, &written.committed);
+        Settled::Written
     }
 
     /// What was committed; if nothing was, what was leased is given back, on terms that fit the reason.
@@ -171,18 +198,22 @@ impl Orchestrator {
         let back = match end {
             CommitEnd::Done(written) => return Some(written),
             CommitEnd::NotOurs => {
-                self.core.chances.spoiled(&who.instance);
+                self.spoiled(held);
                 debug!(target: "abide::runtime", instance_id = %who.instance, "the lease is lost; the turn is discarded");
                 return None;
             }
             CommitEnd::Outdated => {
                 warn!(target: "abide::runtime", instance_id = %who.instance, "the store has another history; it will be replayed");
-                let doublings = self.conflicts.add(who.instance.clone()).saturating_sub(1).min(16);
-                GiveBack::untried(AFTER_CONFLICT.saturating_mul(1 << doublings).min(LOOK_AGAIN))
+                let doubled = |conflicts: u32| {
+                    let doublings = conflicts.saturating_sub(1).min(16);
+                    AFTER_CONFLICT.saturating_mul(1 << doublings).min(LOOK_AGAIN)
+                };
+                let now = self.core.clock.monotonic();
+                GiveBack::untried(self.conflicts.delay(&who.instance, now, doubled))
             }
             CommitEnd::Refused(error) => {
                 // A store that cannot say that a lease is lost says this.
-                self.core.chances.spoiled(&who.instance);
+                self.spoiled(held);
                 error!(target: "abide::runtime", instance_id = %who.instance, %error, "the store refuses to write the end of it");
                 GiveBack::without_crash(&self.core.settings, LOOK_AGAIN)
             }
@@ -190,6 +221,13 @@ impl Orchestrator {
         };
         Box::pin(self.hand_back(&held.lease, back)).await;
         None
+    }
+
+    /// Notes that the store spoiled a turn. It has not if the turn took too long: that counts as a crash.
+    fn spoiled(&self, held: &Held) {
+        if !held.task.has_overrun() {
+            self.core.chances.spoiled(&held.lease.instance);
+        }
     }
 
     /// The execution cannot be run now.
@@ -238,10 +276,8 @@ impl Orchestrator {
         }
         let last = output.events.last().map_or(lease.position.last_event_id, abide_model::Event::event_id);
         let told = report::Told::of(&output, life, last);
-        let end = commit(&self.core, commit_of(lease, who.execution_id, output, self.at_most(held))).await;
-        if let Some(written) = self.settle(held, &who, end).await {
-            told.tell(&self.core, &who, &written.committed);
-        }
+        let turn = commit_of(lease, who.execution_id, output, self.at_most(held));
+        self.commit_counted(held, &who, &told, turn).await;
     }
 
     /// Its code is not registered here: perhaps it is elsewhere, or will be.
@@ -252,19 +288,35 @@ impl Orchestrator {
             return self.cancel_without_code(held, Stage::of(lease), reason).await;
         }
         let attempt = if waits { Attempt::DoesNotCount } else { attempt };
-        let tries = match attempt {
-            Attempt::Counts => lease.attempt,
-            // Beyond what is remembered, the longest delay: instances must not reset each other's.
-            Attempt::DoesNotCount => self.misses.add_if_room(who.instance.clone(), u32::MAX),
+        let (backoff, now) = (&self.core.settings.unregistered_backoff, self.core.clock.monotonic());
+        let delay = match attempt {
+            Attempt::Counts => backoff.delay(lease.attempt),
+            // Some of it, so that a node that has the code gets its turn.
+            Attempt::DoesNotCount => self.unregistered.delay(&who.instance, now, backoff, |delay| {
+                if waits { some_of(delay, &*self.core.entropy) } else { delay }
+            }),
         };
-        let delay = self.core.settings.unregistered_backoff.delay(tries);
-        // Some of it, so that a node that has the code gets its turn.
-        let delay = if waits { some_of(delay, &*self.core.entropy) } else { delay };
-        let near = self.core.orchestrations.nearest_name(&who.orchestration);
-        warn!(target: "abide::runtime", instance_id = %who.instance, orchestration_name = %who.orchestration,
-            version = %who.version, did_you_mean = near.as_deref(), retry_in = ?delay,
-            "{}; {}", self.core.orchestrations.missing(&who.orchestration, &who.version), attempt.prospect(tries, self.core.settings.max_attempts));
+        self.tell_of_unregistered(&who, lease.attempt, GiveBack { delay: Some(delay), attempt });
         self.hand_back(lease, GiveBack { delay: Some(delay), attempt }).await;
+    }
+
+    /// Once per name, version and minute: there may be very many such instances.
+    fn tell_of_unregistered(&self, who: &Identity, tries: u32, back: GiveBack) {
+        let (registry, retry_in) = (&self.core.orchestrations, back.delay);
+        let topic = Topic::UnregisteredOrchestration {
+            name: who.orchestration.clone(),
+            version: who.version.clone(),
+        };
+        if !self.core.reminders.is_due(topic, self.core.clock.monotonic()) {
+            debug!(target: "abide::runtime", instance_id = %who.instance, orchestration_name = %who.orchestration,
+                version = %who.version, ?retry_in, "its code is not registered here");
+            return;
+        }
+        let near = registry.nearest_name(&who.orchestration);
+        let prospect = back.attempt.prospect(tries, self.core.settings.max_attempts);
+        warn!(target: "abide::runtime", instance_id = %who.instance, orchestration_name = %who.orchestration,
+            version = %who.version, did_you_mean = near.as_deref(), ?retry_in,
+            "{}; {prospect}", registry.missing(&who.orchestration, &who.version));
     }
 }
 

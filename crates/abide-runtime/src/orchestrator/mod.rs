@@ -38,9 +38,9 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, debug, info_span, warn};
 
-use self::blocked::{Obstacle, cancel_reason};
+use self::blocked::{Obstacle, Refusal, cancel_reason};
 use self::cache::{Cache, Life, Resident};
-use self::commit::{CommitEnd, NextTurn, Written, commit, commit_of};
+use self::commit::{CommitEnd, NextTurn, Written, commit_of};
 pub(crate) use self::fused::{FinishedStep, Fused};
 use self::load::Hindrance;
 use self::plan::{Stage, mail_of, resolve};
@@ -50,12 +50,14 @@ use crate::OrchestrationHandler;
 use crate::chances::Verdict;
 use crate::core::Core;
 use crate::dispatch::{Attempt, GiveBack, Lane, Next, Slot, give_back};
+use crate::recurrence::Recurrences;
 use crate::renewal::{Lease, LeaseGuard, Leased, Subject};
 use crate::serving::LeaseCall;
 use crate::store_time::{HandedOver, StoreTime};
 use crate::suspects::{ANOTHER_SUSPECT, SuspectAdmission};
 use crate::tally::Tally;
 use crate::task_state::TaskState;
+use crate::unregistered::UnregisteredBackoff;
 use crate::unserved::{self, Missing};
 
 /// What the store refuses now is asked for again after this time, and so is an incompatible or unreadable history.
@@ -72,10 +74,10 @@ const TAKEN_UP_IN_A_CROWD: usize = 16;
 pub(crate) struct Orchestrator {
     core: Arc<Core>,
     cache: Cache,
-    /// How often in a row running instances could not be run here, because their code is not registered.
-    misses: Tally<String>,
+    /// How long running instances wait whose code is not registered here.
+    unregistered: UnregisteredBackoff,
     /// How often in a row the store had another history of an instance.
-    conflicts: Tally<String>,
+    conflicts: Recurrences,
     /// How many of its next steps each instance has not fused, because it had mail when the last one was.
     refusals: Tally<String>,
     /// The store did not prune when it was last asked to.
@@ -90,6 +92,8 @@ pub(crate) struct Held {
     time: StoreTime,
     /// Raised when it is known that somebody else may have it.
     lost: CancellationToken,
+    /// The task of its turn.
+    task: Arc<TaskState>,
 }
 
 /// A leased instance whose lease is renewed.
@@ -136,8 +140,8 @@ impl Orchestrator {
         Self {
             core,
             cache,
-            misses: Tally::default(),
-            conflicts: Tally::default(),
+            unregistered: UnregisteredBackoff::default(),
+            conflicts: Recurrences::default(),
             refusals: Tally::default(),
             prunes_nothing: AtomicBool::new(false),
         }
@@ -150,18 +154,25 @@ impl Orchestrator {
             SuspectAdmission::Admitted(None) => None,
             SuspectAdmission::Admitted(Some(permit)) => {
                 Box::pin(permit.alone(&self.core.caller)).await;
-                Some(permit)
+                Some(held.task.run_suspect(permit))
             }
             SuspectAdmission::AnotherSuspect(_until_it_is_given_back) => {
                 Box::pin(self.hand_back(lease, GiveBack::untried(ANOTHER_SUSPECT))).await;
                 return None;
             }
         };
-        if self.has_refused(lease)
-            && let Some(reason) = cancel_reason(lease)
-        {
-            Box::pin(self.cancel_without_code(&held, stage, reason)).await;
-            return None;
+        match (Refusal::of(lease, &self.core), cancel_reason(lease)) {
+            (Refusal::None, _) | (Refusal::RetryIsDue, None) => {}
+            (Refusal::RetryIsDue | Refusal::Stands, Some(reason)) => {
+                Box::pin(self.cancel_without_code(&held, stage, reason)).await;
+                return None;
+            }
+            (Refusal::Stands, None) => {
+                warn!(target: "abide::runtime", instance_id = %lease.instance, retry_in = ?LOOK_AGAIN,
+                    "leased an instance that this build has refused, and no cancel is among its messages; handing it back");
+                Box::pin(self.hand_back(lease, GiveBack::untried(LOOK_AGAIN))).await;
+                return None;
+            }
         }
         let most = self.core.settings.most_attempts();
         if self.core.chances.judge(&lease.instance, lease.attempt, most) == Verdict::Poison {
@@ -310,7 +321,6 @@ impl Orchestrator {
     /// A turn is committed: whoever can go on now hears of it, and the execution is kept if it goes on.
     fn committed(&self, who: Identity, resident: Box<Resident>, decided: &Decided, committed: &Committed) {
         self.core.chances.forget(&who.instance);
-        self.misses.forget(&who.instance);
         self.conflicts.forget(&who.instance);
         if decided.sends_mail {
             self.core.new_mail.notify_one();
@@ -338,10 +348,8 @@ impl Orchestrator {
             return self.hindered(held, &who, hindrance).await;
         }
         let told = report::Told::of(&output, &Life::default(), lease.position.last_event_id);
-        let end = commit(&self.core, commit_of(lease, execution_id, output, self.at_most(held))).await;
-        if let Some(written) = self.settle(held, &who, end).await {
-            told.tell(&self.core, &who, &written.committed);
-        }
+        let turn = commit_of(lease, execution_id, output, self.at_most(held));
+        self.commit_counted(held, &who, &told, turn).await;
     }
 
     fn now(&self, held: &Held) -> Timestamp {
@@ -425,7 +433,7 @@ impl Lane for Orchestrator {
             execution_id = who.execution_id, orchestration_name = %who.orchestration);
         let work = async move {
             let time = StoreTime::of_instance(&lease, granted);
-            let held = Held { lease, time, lost: renewed.lost().clone() };
+            let held = Held { lease, time, lost: renewed.lost().clone(), task: Arc::clone(renewed.task()) };
             crate::test_hooks::delay(&*self.core.clock, &held.lease.instance).await;
             if renewed.lost().is_cancelled() {
                 self.core.chances.spoiled(&held.lease.instance);

@@ -55,6 +55,19 @@ impl Told {
         }
     }
 
+    /// The end of an execution whose history cannot be read: nothing else is known of it.
+    pub(crate) fn of_unreadable_end(details: ErrorDetails) -> Self {
+        let (status, details) = (ExecutionStatus::Failed, Some(details));
+        Self {
+            lines: Vec::new(),
+            notices: Vec::new(),
+            started_by: None,
+            ended: Some(Ended { status, details, seconds: 0.0, turns: 0, events: 0 }),
+            children: Vec::new(),
+            goes_on: false,
+        }
+    }
+
     /// The same, with children that answered.
     pub(crate) fn with_children(mut self, children: Vec<Answered>) -> Self {
         self.children = children;
@@ -122,21 +135,6 @@ impl Told {
             core.metrics.record_executions_pruned(pruned.executions_deleted);
         }
     }
-
-    /// Counts a turn that is committed, and tells of it.
-    pub(crate) fn tell(&self, core: &Core, who: &Identity, committed: &Committed) {
-        self.count(core, who);
-        self.tell_counted(core, who, committed);
-    }
-}
-
-/// Counts the end of an execution whose history cannot be read: nothing else is known of it.
-pub(crate) fn count_unreadable_end(core: &Core, who: &Identity, details: ErrorDetails) {
-    let ended =
-        Ended { status: ExecutionStatus::Failed, details: Some(details), seconds: 0.0, turns: 0, events: 0 };
-    count_end(core, who, &ended);
-    measure_end(core, who, &ended);
-    tell_failure(who, &ended);
 }
 
 /// An instance that fails is one line. A cancel is what somebody asked for, so it is no warning.

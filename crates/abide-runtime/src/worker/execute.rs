@@ -11,7 +11,7 @@ use std::task::Poll;
 use abide_model::panic_text;
 use futures_util::future::{Either, select};
 use futures_util::poll;
-use tracing::{Span, warn};
+use tracing::{Span, debug, warn};
 
 use super::Worker;
 use super::activity::Activity;
@@ -23,6 +23,7 @@ use crate::ProblemPolicy;
 use crate::cancellation::{Cancellation, CancellationReason};
 use crate::dispatch::{Attempt, GiveBack, Slot};
 use crate::pacing::some_of;
+use crate::reminders::Topic;
 use crate::renewal::LeaseGuard;
 
 /// How a run ended.
@@ -62,6 +63,7 @@ impl Worker {
             cancellation: cancellation.clone(),
             lost: renewed.lost().clone(),
             place: place.clone(),
+            task: Arc::clone(renewed.task()),
             span: Span::current(),
         });
         // Until its result is written: what is taken away meanwhile was cancelled, not lost.
@@ -137,9 +139,13 @@ impl Worker {
         }
     }
 
-    /// An activity was run, and the lease is gone. If it was not kept, the store spoiled the try. If it was, the process may have
-    /// been stopped for a while; but a store may also refuse every result in these words, and must not be asked for ever.
+    /// An activity was run, and the lease is gone. If it was not kept, the store spoiled the try, unless the turn that took
+    /// the result in took too long, which counts. If it was kept, the process may have been stopped for a while; but a store
+    /// may also refuse every result in these words, and must not be asked for ever.
     fn ran_for_nothing(&self, activity: &Activity, lease: &LeaseGuard) {
+        if lease.task().has_overrun() {
+            return;
+        }
         if lease.was_kept() {
             self.core.chances.met_trouble();
         } else {
@@ -202,25 +208,37 @@ impl Worker {
 
     /// No handler of that name here: perhaps elsewhere, or later.
     async fn unregistered(&self, activity: &Activity) {
-        let near = self.core.activities.nearest_name(&activity.name);
         // Work of a session waits for the owner of the session, who may be the one without the handler: no reason to fail.
         let waits = self.core.settings.problem_policies.missing == ProblemPolicy::Block;
         let attempt =
             if waits || activity.session.is_some() { Attempt::DoesNotCount } else { Attempt::Counts };
-        let tries = match attempt {
-            Attempt::Counts => activity.attempt,
-            Attempt::DoesNotCount => self.misses.add_if_room(activity.key(), u32::MAX),
+        let (backoff, now) = (&self.core.settings.unregistered_backoff, self.core.clock.monotonic());
+        let delay = match attempt {
+            Attempt::Counts => backoff.delay(activity.attempt),
+            // Some of it, so that a node that has the handler gets its turn.
+            Attempt::DoesNotCount => self.unregistered.delay(&activity.key(), now, backoff, |delay| {
+                if waits { some_of(delay, &*self.core.entropy) } else { delay }
+            }),
         };
-        let delay = self.core.settings.unregistered_backoff.delay(tries);
-        // Some of it, so that a node that has the handler gets its turn.
-        let delay = if waits { some_of(delay, &*self.core.entropy) } else { delay };
-        warn!(target: "abide::runtime", instance_id = %activity.instance, activity_name = %activity.name,
-            did_you_mean = near.as_deref(), retry_in = ?delay,
-            "activity is not registered here; {}",
-            attempt.prospect(activity.attempt, self.core.settings.max_attempts));
+        self.tell_of_unregistered(activity, GiveBack { delay: Some(delay), attempt });
         self.count(activity, "config_error");
         self.measure(activity, "config_error", 0.0);
         self.hand_back(activity, GiveBack { delay: Some(delay), attempt }).await;
+    }
+
+    /// Once per name and minute: there may be very many such activities.
+    fn tell_of_unregistered(&self, activity: &Activity, back: GiveBack) {
+        let (instance, name, retry_in) = (&activity.instance, &activity.name, back.delay);
+        let topic = Topic::UnregisteredActivity { name: name.clone() };
+        if !self.core.reminders.is_due(topic, self.core.clock.monotonic()) {
+            debug!(target: "abide::runtime", instance_id = %instance, activity_name = %name, ?retry_in,
+                "activity is not registered here");
+            return;
+        }
+        let near = self.core.activities.nearest_name(name);
+        let prospect = back.attempt.prospect(activity.attempt, self.core.settings.max_attempts);
+        warn!(target: "abide::runtime", instance_id = %instance, activity_name = %name, did_you_mean = near.as_deref(),
+            ?retry_in, "activity is not registered here; {prospect}");
     }
 }
 

@@ -34,7 +34,7 @@ pub(crate) use self::session::keep_sessions;
 use self::session::{Admission, Room, Sessions, Ticket, Turn};
 pub(crate) use self::watch::{listen, watch};
 use crate::ProblemPolicy;
-use crate::chances::{Tried, Verdict};
+use crate::chances::Verdict;
 use crate::core::Core;
 use crate::crowd::Served;
 use crate::dispatch::{GiveBack, Lane, Next, Slot, give_back};
@@ -42,8 +42,8 @@ use crate::orchestrator::Orchestrator;
 use crate::renewal::{Lease, LeaseGuard, Leased};
 use crate::serving::LeaseCall;
 use crate::suspects::{ANOTHER_SUSPECT, SuspectAdmission};
-use crate::tally::Tally;
 use crate::task_state::TaskState;
+use crate::unregistered::UnregisteredBackoff;
 
 /// So many finished activities per slot may wait for the store to take their result.
 const UNACKNOWLEDGED_PER_SLOT: usize = 4;
@@ -56,8 +56,8 @@ pub(crate) struct Worker {
     turns: Arc<Orchestrator>,
     client: Client,
     pub(crate) sessions: Sessions,
-    /// How often in a row activities could not be run here, because their handler is not registered.
-    misses: Tally<Tried>,
+    /// How long activities wait whose handler is not registered here.
+    unregistered: UnregisteredBackoff,
     running: Running,
     unacknowledged: Arc<Semaphore>,
     node: String,
@@ -86,7 +86,7 @@ impl Worker {
             client,
             sessions: Sessions::new(&core.settings, Arc::clone(&core.clock)),
             running: Running::default(),
-            misses: Tally::default(),
+            unregistered: UnregisteredBackoff::default(),
             unacknowledged: Arc::new(Semaphore::new(slots.saturating_mul(UNACKNOWLEDGED_PER_SLOT).max(1))),
             node,
             core,
@@ -112,11 +112,12 @@ impl Worker {
         (admission, suspect): (Admission, SuspectAdmission),
     ) {
         let settings = &self.core.settings;
+        let task = Arc::clone(renewed.task());
         let _permit = match suspect {
             SuspectAdmission::Admitted(None) => None,
             SuspectAdmission::Admitted(Some(permit)) => {
                 Box::pin(permit.alone(&self.core.caller)).await;
-                Some(permit)
+                Some(task.run_suspect(permit))
             }
             SuspectAdmission::AnotherSuspect(_until_it_is_given_back) => {
                 return Box::pin(self.hand_back(&activity, GiveBack::untried(ANOTHER_SUSPECT))).await;
@@ -174,6 +175,7 @@ impl Worker {
             attempt = activity.attempt, "the activity was tried too often; it fails");
         let completion = activity.poison(self.core.settings.max_attempts);
         if self.finish(activity, completion).await == Taken::Yes {
+            self.core.chances.forget(activity.key());
             self.core.metrics.record_activity_poison();
         }
     }

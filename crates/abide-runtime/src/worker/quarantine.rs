@@ -30,6 +30,7 @@ impl Worker {
         };
         match self.core.insist(Operation::HoldWork, call).await {
             Told::Done(()) => {
+                self.core.chances.forget(activity.key());
                 self.core.blocked.note();
                 self.tell_of_quarantine(activity, &detail);
             }
@@ -37,6 +38,7 @@ impl Worker {
             Told::Refused { error, perhaps_applied: true }
                 if error.rejection() == Some(Rejection::LeaseLost) =>
             {
+                self.core.chances.forget(activity.key());
                 self.core.blocked.note();
                 self.tell_of_quarantine(activity, &detail);
             }

@@ -12,6 +12,7 @@ use tracing::{Span, info};
 use super::activity::Activity;
 use crate::cancellation::{Cancellation, CancellationReason};
 use crate::dispatch::Slot;
+use crate::task_state::TaskState;
 
 /// Of how many leases word is kept that came before their activity began, or that were never ours.
 const KEPT: usize = 4_096;
@@ -41,6 +42,7 @@ pub(super) struct Run {
     /// Its lease is not held any more.
     pub(super) lost: CancellationToken,
     pub(super) place: Place,
+    pub(super) task: Arc<TaskState>,
     pub(super) span: Span,
 }
 

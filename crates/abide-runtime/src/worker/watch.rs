@@ -129,14 +129,19 @@ impl Worker {
     }
 
     /// Takes the slot from an activity that keeps its thread. Where others run: if there is no other thread, nothing could use it.
+    /// If it is a suspect, another may run as well.
     fn take_slot(&self, run: &Run) {
         run.span.in_scope(|| {
             let Activity { instance, name, id, .. } = &*run.activity;
             warn!(target: "abide::runtime", instance_id = %instance, activity_name = %name, activity_id = id,
                 "the activity did not stop in time and keeps its thread; another takes its slot");
         });
-        let place = run.place.clone();
-        self.core.spawn("slot of an activity", async move { place.leave() }.boxed());
+        let (place, task) = (run.place.clone(), Arc::clone(&run.task));
+        let leave = async move {
+            task.release_suspect_permit();
+            place.leave();
+        };
+        self.core.spawn("slot of an activity", leave.boxed());
     }
 
     /// Asks why the leases of activities of one execution are gone, and tells them.

@@ -67,6 +67,31 @@ fn an_answer_that_comes_late_counts() {
     });
 }
 
+/// As over a slow connection to a server, with what is large.
+#[test]
+fn a_lease_whose_answer_takes_long_is_used_and_not_given_back_for_ever() {
+    let leases = [
+        Operation::FetchOrchestrationItem,
+        Operation::LeaseInstances,
+        Operation::FetchWorkItem,
+        Operation::LeaseWork,
+    ];
+    every_way(|scene| async move {
+        let runs = Arc::new(AtomicU64::new(0));
+        let slow = Fault::DelayAnswer(MINUTE);
+        let plan = FaultPlan::none().when(move |call| leases.contains(&call.operation).then_some(slow));
+        scene.faults.set_plan(plan);
+        let code = counting(&runs).options(|options| {
+            options.dispatcher_long_poll_timeout = Duration::from_secs(1);
+            options.orchestrator_lock_timeout = 5 * MINUTE;
+            options.worker_lock_timeout = 5 * MINUTE;
+        });
+        scene.node(code).await;
+        assert_eq!(scene.run("i", "Counts", "x").await.unwrap(), "x");
+        assert_eq!(runs.load(Ordering::Relaxed), 1);
+    });
+}
+
 /// An orchestration of one activity that is counted.
 fn counting(runs: &Arc<AtomicU64>) -> Code {
     let runs = runs.clone();

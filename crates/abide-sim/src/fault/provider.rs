@@ -7,7 +7,7 @@ use abide_model::{
     Event, KvEntry, OrchestrationStatus, ScheduledActivityIdentifier, SystemStats, Timestamp, WorkItem,
 };
 use abide_provider::{
-    Abilities, Ability, Authority, BlockInstance, BlockedInstance, Changes, Committed,
+    Abilities, Ability, Authority, BlockInstance, BlockedInstance, Changes, ChildOverview, Committed,
     DispatcherCapabilityFilter, Enqueue, ExecutionMetadata, FinishedWork, HoldWork, InstanceLease,
     InstanceOverview, Lane, LeaseInstances, LeaseWork, Node, NodeAnnouncement, Operation, OrchestrationItem,
     Provider, ProviderAdmin, ProviderError, RenewSessions, RevokeWork, RevokedWork, SessionFetchConfig,
@@ -200,6 +200,9 @@ impl Provider for FaultStore {
         let (mut leases, at) = self.provided(Operation::LeaseInstances, &[], effect).await?;
         for lease in &mut leases {
             lease.store_time_slack = lease.store_time_slack.saturating_add(self.passed_since(at));
+            if let Some(change) = self.change_lease {
+                change(lease);
+            }
         }
         Ok(leases)
     }
@@ -303,6 +306,10 @@ impl Provider for FaultStore {
 
     async fn read_overview(&self, instance: &str) -> Result<Option<InstanceOverview>, StoreError> {
         self.provided(Operation::ReadOverview, &[], || self.inner.read_overview(instance)).await
+    }
+
+    async fn read_children(&self, instances: &[String]) -> Result<Vec<ChildOverview>, StoreError> {
+        self.provided(Operation::ReadChildren, &[], || self.inner.read_children(instances)).await
     }
 
     async fn announce_node(&self, node: NodeAnnouncement) -> Result<(), StoreError> {

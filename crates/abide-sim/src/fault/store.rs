@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use abide_model::{Clock, Sleep};
 use abide_provider::{
-    Abilities, Ability, ErrorKind, Operation, Provider, ProviderError, Rejection, RequestKey, StoreError,
+    Abilities, Ability, ErrorKind, InstanceLease, Operation, Provider, ProviderError, Rejection, RequestKey,
+    StoreError,
 };
 use futures_executor::block_on;
 use futures_util::future::{Either, select};
@@ -58,6 +59,7 @@ pub struct FaultStore {
     clock: Arc<dyn Clock>,
     mask: Option<Abilities>,
     answers: Answers,
+    pub(super) change_lease: Option<fn(&mut InstanceLease)>,
     record: Mutex<Record>,
 }
 
@@ -79,7 +81,14 @@ impl FaultStore {
     /// A store around another, by the same clock, with which nothing goes wrong yet.
     #[must_use]
     pub fn new(inner: Arc<dyn Provider>, clock: Arc<dyn Clock>) -> Self {
-        Self { inner, clock, mask: None, answers: Answers::WhenReady, record: Mutex::default() }
+        Self {
+            inner,
+            clock,
+            mask: None,
+            answers: Answers::WhenReady,
+            change_lease: None,
+            record: Mutex::default(),
+        }
     }
 
     /// The same, but things go wrong by this plan.
@@ -97,6 +106,12 @@ impl FaultStore {
     #[must_use]
     pub fn with_abilities(self, abilities: Abilities) -> Self {
         Self { mask: Some(abilities), ..self }
+    }
+
+    /// The same, but lease calls for instances say something else: each lease is changed like this.
+    #[must_use]
+    pub fn with_changed_leases(self, change: fn(&mut InstanceLease)) -> Self {
+        Self { change_lease: Some(change), ..self }
     }
 
     /// The same, but every call has its answer in the poll that makes it, and none waits for something to come.

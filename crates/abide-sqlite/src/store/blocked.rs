@@ -51,7 +51,8 @@ impl BlockRow {
 
     pub(crate) fn told(self) -> RefusedExecution {
         let retry_after = self.retry_after.map(|pause| Duration::from_millis(number(pause)));
-        RefusedExecution { by: self.refused, retry_after, block: self.block }
+        let is_retry_due = self.retry_at == Some(OPEN);
+        RefusedExecution { by: self.refused, retry_after, is_retry_due, block: self.block }
     }
 }
 
@@ -258,6 +259,15 @@ impl Statements<'_> {
         let mut blocks = self.rows(Sql::BlockOf, [instance], read_blocked)?;
         blocks.extend(self.rows(Sql::HoldsOf, [instance], read_held)?);
         Ok(blocks.into_iter().flatten().collect())
+    }
+
+    /// The first of these.
+    pub(crate) fn first_block(&self, instance: &str) -> rusqlite::Result<Option<Block>> {
+        let first = match self.row(Sql::BlockOf, [instance], read_blocked)?.flatten() {
+            Some(block) => Some(block),
+            None => self.row(Sql::HoldsOf, [instance], read_held)?.flatten(),
+        };
+        Ok(first.map(|blocked| blocked.block))
     }
 
     /// Up to so many, those blocked first first.

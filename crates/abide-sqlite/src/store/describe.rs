@@ -3,8 +3,8 @@
 use abide_model::{Timestamp, WorkItem};
 use abide_provider::rows::Starter;
 use abide_provider::{
-    InstanceOverview, LeaseOverview, OVERVIEW_COUNT, OVERVIEW_OUTPUT, OVERVIEW_ROWS, ParentLink,
-    WorkOverview, cut_output,
+    ChildOverview, InstanceOverview, LeaseOverview, OVERVIEW_COUNT, OVERVIEW_OUTPUT, OVERVIEW_ROWS,
+    ParentLink, WorkOverview, cut_output,
 };
 use rusqlite::{Row, params};
 
@@ -43,6 +43,49 @@ impl Statements<'_> {
             self.rows(Sql::OverviewWork, [no, execution, length(OVERVIEW_ROWS)], |row| read_work(row, now))?;
         Ok(Some(InstanceOverview { children, work, ..overview }))
     }
+}
+
+impl Statements<'_> {
+    pub(crate) fn children_waited_for(
+        &self,
+        ids: &[String],
+        now: Timestamp,
+    ) -> rusqlite::Result<Vec<ChildOverview>> {
+        let mut found = Vec::new();
+        for id in ids {
+            found.extend(self.child_waited_for(id, now)?);
+        }
+        Ok(found)
+    }
+
+    fn child_waited_for(&self, id: &str, now: Timestamp) -> rusqlite::Result<Option<ChildOverview>> {
+        let found = self.row(Sql::ChildOf, [id], |row| {
+            Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?, read_child(row, id, now)?))
+        })?;
+        let Some((no, execution, mut child)) = found else { return Ok(None) };
+        if execution == 0 {
+            let start = self.row(Sql::OverviewStart, [no, CONTINUES - 1], |row| lossy(row, 1))?;
+            let Some(start) = start else { return Ok(None) };
+            let overview = not_begun(InstanceOverview::default(), &start);
+            child.orchestration_name = overview.orchestration_name;
+            child.orchestration_version = overview.orchestration_version;
+            child.status = None;
+        }
+        child.block = self.first_block(id)?;
+        Ok(Some(child))
+    }
+}
+
+fn read_child(row: &Row<'_>, id: &str, now: Timestamp) -> rusqlite::Result<ChildOverview> {
+    Ok(ChildOverview {
+        instance: id.to_owned(),
+        orchestration_name: lossy(row, 2)?,
+        orchestration_version: lossy(row, 3)?,
+        pin: lossy_or_null(row, 4)?.filter(|pin| !pin.is_empty()),
+        status: lossy(row, 5)?.parse().ok(),
+        is_leased: row.get::<_, Option<i64>>(6)?.and_then(|until| later(until, now)).is_some(),
+        block: None,
+    })
 }
 
 fn read_instance(row: &Row<'_>, now: Timestamp) -> rusqlite::Result<InstanceOverview> {
@@ -101,6 +144,8 @@ fn read_work(row: &Row<'_>, now: Timestamp) -> rusqlite::Result<WorkOverview> {
         visible_at: later(row.get(2)?, now),
         is_held: row.get(3)?,
         lease: read_lease(row, 4, now)?,
+        // Behind a '='.
+        name: lossy_or_null(row, 6)?.as_deref().and_then(|name| name.get(1..)).unwrap_or_default().to_owned(),
     })
 }
 

@@ -190,35 +190,40 @@ impl Tx<'_, '_> {
         if start.is_none() && !mailbox.is_instance() {
             return Ok(None);
         }
-        let may_lack_cancel = start.is_none();
-        let (mut batch, mut size) = self.fill_batch(mailbox, start)?;
+        let start_size = start.as_ref().map_or(0, |start| start.size);
+        let ahead: Vec<Message> = start.and_then(StoredMessage::hand_out).into_iter().collect();
+        let starts = ahead.len();
+        let (mut batch, mut size) = self.fill_batch(mailbox, ahead, start_size)?;
         let is_cut = batch.len() >= BATCH_MESSAGES || size >= BATCH_BYTES;
-        if may_lack_cancel && is_cut {
-            let last = batch.iter().map(|message| message.id.0).max().unwrap_or_default();
-            // It would wait until all mail before it was read, which a blocked instance never does.
+        if is_cut {
+            let last = batch.iter().skip(starts).map(|message| message.id.0).max().unwrap_or_default();
+            // Without this the cancel waits until all mail before it is read, which a blocked instance never does.
             if let Some(cancel) = self.take_cancel_behind(mailbox, last)? {
-                (batch, size) = self.fill_batch(mailbox, Some(cancel))?;
+                let ahead_size = start_size + cancel.size;
+                batch.truncate(starts);
+                batch.extend(cancel.hand_out());
+                (batch, size) = self.fill_batch(mailbox, batch, ahead_size)?;
             }
         }
         Ok(if batch.is_empty() { None } else { Some((batch, size)) })
     }
 
-    /// The messages to hand out, this one first, and their size. Unreadable ones are set aside.
+    /// Fills a batch with visible messages, and returns it with its size. Those in it come first. Unreadable ones are
+    /// set aside.
     fn fill_batch(
         &self,
         mailbox: &MailboxRow,
-        start: Option<StoredMessage>,
+        mut batch: Vec<Message>,
+        mut size: usize,
     ) -> rusqlite::Result<(Vec<Message>, usize)> {
-        let first = start.as_ref().map(|start| start.no);
-        let mut size = start.as_ref().map_or(0, |start| start.size);
-        let mut batch: Vec<Message> = start.and_then(StoredMessage::hand_out).into_iter().collect();
+        let ahead: Vec<i64> = batch.iter().map(|message| column(message.id.0)).collect();
         let mut unreadable = Vec::new();
         self.sql.rows_while(Sql::VisibleMessages, [mailbox.no], |row| {
             if batch.len() >= BATCH_MESSAGES || size >= BATCH_BYTES {
                 return Ok(ControlFlow::Break(()));
             }
             let message = StoredMessage::read(row)?;
-            if Some(message.no) == first {
+            if ahead.contains(&message.no) {
                 return Ok(ControlFlow::Continue(()));
             }
             let (no, attempts, bytes) = (message.no, message.attempts, message.size);

@@ -3,13 +3,15 @@
 //! The statement is put together from the parts that the query has, so that every shape of query gets the index made for
 //! it; values are bound, never written into the text. Instances of one status (and name), roots and others apart, are an index
 //! in the order of creation, so a page is a merge of a few short ranges, each no longer than the page. What is left over
-//! (version, prefix) is looked at row by row within those ranges.
+//! (version, prefix) is looked at row by row within those ranges. Blocked instances are looked for among those that are
+//! blocked: however many instances there are, these are few.
 
 use std::collections::BTreeSet;
 
-use abide_model::ExecutionStatus;
+use abide_model::{ExecutionStatus, Timestamp};
 use abide_provider::{
-    InstanceOrder, InstancePage, InstanceQuery, InstanceSummary, InvalidQuery, PageCursor, Parentage,
+    BlockFilter, BlockKind, BlockSummary, InstanceOrder, InstancePage, InstanceQuery, InstanceSummary,
+    InvalidQuery, PageCursor, Parentage,
 };
 use rusqlite::types::Value;
 use rusqlite::{Connection, Row, StatementStatus, params_from_iter};
@@ -19,7 +21,9 @@ use crate::statements::Statements;
 use crate::text::{lossy, lossy_or_null};
 
 const COLUMNS: &str = "m.id, m.name, m.version, m.execution, m.status, c.value, m.created_at, m.updated_at, \
-                       m.completed_at, m.parent, m.no";
+                       m.completed_at, m.parent, m.no, b.kind, b.since, (\
+                           SELECT w.held_since FROM work AS w INDEXED BY work_held_of \
+                           WHERE w.mailbox = m.no AND w.held_since IS NOT NULL ORDER BY w.activity, w.no LIMIT 1)";
 
 /// A statement and its values.
 #[derive(Debug)]
@@ -37,11 +41,20 @@ impl Listing {
         // One more tells whether there is another page.
         let limit = i64::from(size) + 1;
         let mut parts = Parts::default();
-        let text = match query.order {
-            InstanceOrder::ById => parts.by_id(query, start, limit),
-            InstanceOrder::NewestFirst | InstanceOrder::OldestFirst => {
+        let text = match (query.blocked, query.order) {
+            (BlockFilter::Any, InstanceOrder::ById) => parts.by_id(query, start, limit),
+            (BlockFilter::Any, InstanceOrder::NewestFirst | InstanceOrder::OldestFirst) => {
                 let range = Range::of(query, start)?;
                 parts.by_creation(query, &range, limit)
+            }
+            (_, InstanceOrder::ById) => {
+                let meant = parts.meant_by_id(query, start);
+                parts.among_blocked(query, &meant, "id", limit)
+            }
+            (_, order @ (InstanceOrder::NewestFirst | InstanceOrder::OldestFirst)) => {
+                let meant = parts.meant_by_creation(query, &Range::of(query, start)?);
+                let direction = direction_of(order);
+                parts.among_blocked(query, &meant, &format!("created_at {direction}, no {direction}"), limit)
             }
         };
         let size = usize::try_from(size).unwrap_or(usize::MAX);
@@ -92,7 +105,27 @@ fn read(row: &Row<'_>) -> rusqlite::Result<InstanceSummary> {
         updated_at: number(row.get(7)?),
         completed_at: row.get::<_, Option<i64>>(8)?.map(number),
         parent_instance_id: lossy_or_null(row, 9)?,
+        block: read_block(row)?,
     })
+}
+
+/// Its own block, else that of its held work.
+fn read_block(row: &Row<'_>) -> rusqlite::Result<Option<BlockSummary>> {
+    let summary = |kind, since, holds_activity| {
+        Some(BlockSummary { kind, since: Timestamp::from_millis(number(since)), holds_activity })
+    };
+    if let Some(kind) = lossy_or_null(row, 11)? {
+        let kind = kind.parse().unwrap_or(BlockKind::Corrupt);
+        return Ok(summary(kind, row.get(12)?, false));
+    }
+    Ok(row.get::<_, Option<i64>>(13)?.and_then(|since| summary(BlockKind::Quarantine, since, true)))
+}
+
+const fn direction_of(order: InstanceOrder) -> &'static str {
+    match order {
+        InstanceOrder::OldestFirst => "ASC",
+        InstanceOrder::NewestFirst | InstanceOrder::ById => "DESC",
+    }
 }
 
 /// From where to where, in the order of creation. Numbers begin at one, so `(time, 0)` is before everything created then.
@@ -133,10 +166,7 @@ impl Parts {
     }
 
     fn by_creation(&mut self, query: &InstanceQuery, range: &Range, limit: i64) -> String {
-        let direction = match query.order {
-            InstanceOrder::OldestFirst => "ASC",
-            InstanceOrder::NewestFirst | InstanceOrder::ById => "DESC",
-        };
+        let direction = direction_of(query.order);
         let limit = self.bind(limit);
         let ranges = self.ranges(query.order, range);
         let mut rest = self.unindexed(query);
@@ -204,13 +234,74 @@ impl Parts {
     }
 
     fn by_id(&mut self, query: &InstanceQuery, start: Option<&PageCursor>, limit: i64) -> String {
+        let (meant, limit) = (self.meant_by_id(query, start).join(" AND "), self.bind(limit));
+        let page = format!(
+            "SELECT no, id FROM mailbox INDEXED BY mailbox_id WHERE {meant} ORDER BY id LIMIT {limit}"
+        );
+        described(&page, "k.id")
+    }
+
+    /// A page of blocked instances: all of them are looked at, and no other.
+    fn among_blocked(&mut self, query: &InstanceQuery, meant: &[String], order: &str, limit: i64) -> String {
+        let (blocked, meant, limit) = (self.blocked(query.blocked), meant.join(" AND "), self.bind(limit));
+        let page = format!(
+            "SELECT no, id, created_at FROM ({blocked}) AS x CROSS JOIN mailbox AS m ON m.no = x.mailbox \
+             WHERE {meant} ORDER BY {order} LIMIT {limit}"
+        );
+        let order: Vec<String> = order.split(", ").map(|column| format!("k.{column}")).collect();
+        described(&page, &order.join(", "))
+    }
+
+    /// The numbers of the mailboxes that are blocked, as their summaries show it: a block hides held work.
+    fn blocked(&mut self, filter: BlockFilter) -> String {
+        const BLOCKS: &str = "SELECT mailbox FROM block INDEXED BY block_since WHERE kind IS NOT NULL";
+        const HELD: &str = "SELECT mailbox FROM work INDEXED BY work_held WHERE held_since IS NOT NULL";
+        match filter {
+            BlockFilter::By(BlockKind::Quarantine) => {
+                let kind = self.bind(BlockKind::Quarantine.as_str().to_owned());
+                format!("{BLOCKS} AND kind = {kind} UNION SELECT * FROM ({HELD} EXCEPT {BLOCKS})")
+            }
+            // A kind that cannot be read is shown as corrupt.
+            BlockFilter::By(BlockKind::Corrupt) => {
+                let others = BlockKind::ALL.into_iter().filter(|kind| *kind != BlockKind::Corrupt);
+                let others: Vec<_> = others.map(|kind| self.bind(kind.as_str().to_owned())).collect();
+                format!("{BLOCKS} AND kind NOT IN ({})", others.join(", "))
+            }
+            BlockFilter::By(kind) => format!("{BLOCKS} AND kind = {}", self.bind(kind.as_str().to_owned())),
+            BlockFilter::Any | BlockFilter::Blocked => format!("{BLOCKS} UNION {HELD}"),
+        }
+    }
+
+    /// Everything that a query by creation asks for, of one row.
+    fn meant_by_creation(&mut self, query: &InstanceQuery, range: &Range) -> Vec<String> {
+        let mut meant = self.meant_of_row(query);
+        meant.extend(self.prefix(query));
+        let mut bound = |sign: &str, place: Option<(i64, i64)>| {
+            place
+                .map(|(time, no)| format!("(created_at, no) {sign} ({}, {})", self.bind(time), self.bind(no)))
+        };
+        meant.extend([bound(">", range.after), bound("<", range.before)].into_iter().flatten());
+        meant
+    }
+
+    /// Everything that a query by id asks for, of one row.
+    fn meant_by_id(&mut self, query: &InstanceQuery, start: Option<&PageCursor>) -> Vec<String> {
         let prefix = query.id_prefix.as_deref().unwrap_or_default();
-        let mut meant = vec!["execution > 0".to_owned()];
-        meant.push(match start {
+        let mut meant = vec![match start {
             Some(cursor) if cursor.tie() >= prefix => format!("id > {}", self.bind(cursor.tie().to_owned())),
             Some(_) | None => format!("id >= {}", self.bind(prefix.to_owned())),
-        });
+        }];
         meant.extend(end_of_prefix(prefix).map(|end| format!("id < {}", self.bind(end))));
+        meant.extend(self.meant_of_row(query));
+        meant.extend(query.created_from.map(|from| format!("created_at >= {}", self.bind(column(from)))));
+        meant
+            .extend(query.created_before.map(|before| format!("created_at < {}", self.bind(column(before)))));
+        meant
+    }
+
+    /// Everything but ids and times.
+    fn meant_of_row(&mut self, query: &InstanceQuery) -> Vec<String> {
+        let mut meant = vec!["execution > 0".to_owned()];
         meant.extend(self.name(query));
         meant.extend(self.statuses(query));
         meant.extend(self.unindexed(query));
@@ -219,14 +310,7 @@ impl Parts {
             Parentage::Root => meant.push("parent IS NULL".to_owned()),
             Parentage::ChildOf(parent) => meant.push(format!("parent = {}", self.bind(parent.clone()))),
         }
-        meant.extend(query.created_from.map(|from| format!("created_at >= {}", self.bind(column(from)))));
         meant
-            .extend(query.created_before.map(|before| format!("created_at < {}", self.bind(column(before)))));
-        let (meant, limit) = (meant.join(" AND "), self.bind(limit));
-        let page = format!(
-            "SELECT no, id FROM mailbox INDEXED BY mailbox_id WHERE {meant} ORDER BY id LIMIT {limit}"
-        );
-        described(&page, "k.id")
     }
 
     /// What no index knows.
@@ -256,7 +340,8 @@ impl Parts {
 fn described(keys: &str, order: &str) -> String {
     format!(
         "SELECT {COLUMNS} FROM ({keys}) AS k JOIN mailbox AS m ON m.no = k.no \
-         LEFT JOIN custom_status AS c ON c.mailbox = m.no ORDER BY {order}"
+         LEFT JOIN custom_status AS c ON c.mailbox = m.no \
+         LEFT JOIN block AS b ON b.mailbox = m.no AND b.kind IS NOT NULL ORDER BY {order}"
     )
 }
 

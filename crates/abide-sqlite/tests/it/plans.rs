@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use abide_model::ExecutionStatus;
-use abide_provider::{InstanceOrder, InstanceQuery, PageCursor, Parentage};
+use abide_provider::{BlockFilter, BlockKind, InstanceOrder, InstanceQuery, PageCursor, Parentage};
 use abide_sqlite::SqliteProvider;
 use futures::executor::block_on;
 use rusqlite::Connection;
@@ -197,6 +197,12 @@ fn listings() -> Vec<(InstanceQuery, &'static str)> {
     let mut queries: Vec<_> = shapes.iter().map(oldest_first).collect();
     queries.extend(shapes);
     queries.push((all().order(InstanceOrder::ById), "mailbox_id"));
+    // Blocked instances are found by what blocks them.
+    for query in [all().blocked(), all().blocked_by(BlockKind::Quarantine)] {
+        queries.push((query.clone(), "work_held"));
+        queries.push((query.clone(), "block_since"));
+        queries.push((query.order(InstanceOrder::ById).name("Order"), "block_since"));
+    }
     queries.push((
         all().order(InstanceOrder::ById).id_prefix("a").name("Order").after(PageCursor::id("ab")),
         "mailbox_id",
@@ -216,6 +222,13 @@ fn every_page_comes_from_an_index_in_its_order() {
         assert!(mentions(&plan, index), "{query:?}: {plan:#?}");
         let of_mailboxes: Vec<_> = plan.iter().filter(|step| step.contains("mailbox")).collect();
         assert!(of_mailboxes.iter().all(|step| step.starts_with("SEARCH")), "{query:?}: {plan:#?}");
+        assert!(mentions(&plan, "work_held_of"), "what holds an instance of the page: {plan:#?}");
+        let of_blocks = plan.iter().filter(|step| step.contains(" b ") || step.contains("block"));
+        let is_narrow = |step: &String| step.starts_with("SEARCH") || step.contains("block_since");
+        assert!(of_blocks.clone().all(is_narrow), "{query:?}: {plan:#?}");
+        if query.blocked != BlockFilter::Any {
+            continue;
+        }
         // What is sorted is the page, merged from the ranges of its statuses, and never a range.
         let sorts = plan.iter().filter(|step| step.contains("TEMP B-TREE")).count();
         let limit = usize::from(query.order != InstanceOrder::ById);

@@ -2,6 +2,7 @@
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use abide::seams::Entropy as _;
 use abide_chaos::store::Store;
@@ -10,6 +11,7 @@ use tokio::runtime::Runtime;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, NoTls, Row};
 
+use super::cpu;
 use super::rules::contradictions;
 use super::wait::{now_ms, until};
 
@@ -95,6 +97,12 @@ impl Database {
             let _moves = tokio::runtime::Handle::current().spawn(connection);
             client.simple_query("SELECT").await.is_ok()
         })
+    }
+
+    /// How long its server has computed, for all of its databases.
+    pub(crate) fn server_cpu_time(&self) -> Duration {
+        let own = self.rows("SELECT pg_backend_pid()", &[])[0].get::<_, i32>(0);
+        cpu::of_siblings(u32::try_from(own).unwrap())
     }
 
     /// How many leases there are on instances and on activities.

@@ -10,6 +10,7 @@ use abide::providers::BlockKind;
 use abide_chaos::deploy::{Code, READY};
 use serde_json::Value;
 
+use super::cpu;
 use super::database::Database;
 use super::site::Site;
 use super::wait::until;
@@ -96,13 +97,9 @@ impl Build {
         assert!(status.success(), "{status}: {}", self.log());
     }
 
-    /// How long it has computed, by the system's account of it.
+    /// How long it has computed.
     pub(crate) fn cpu_time(&self) -> Duration {
-        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id())).unwrap();
-        // The name of the program, in brackets, is the only field that may hold spaces.
-        let fields: Vec<&str> = stat.rsplit(')').next().unwrap().split_whitespace().collect();
-        let ticks: u64 = fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap();
-        Duration::from_millis(ticks * 10)
+        cpu::of_process(self.child.id())
     }
 
     pub(crate) fn log(&self) -> String {

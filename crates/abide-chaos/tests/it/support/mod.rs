@@ -1,5 +1,6 @@
 //! What the tests have in common: a place, workers in it, a client, and the weather.
 
+pub(crate) mod cpu;
 pub(crate) mod database;
 pub(crate) mod deployment;
 pub(crate) mod fleet;

@@ -54,6 +54,11 @@ impl Site {
         self.database.as_ref().expect("this site is on a server")
     }
 
+    /// How long the server has computed, where there is one.
+    pub(crate) fn server_cpu_time(&self) -> Option<Duration> {
+        self.database.as_ref().map(Database::server_cpu_time)
+    }
+
     /// The file, where there is one.
     pub(crate) fn db(&self) -> PathBuf {
         self.folder.join("data.db")

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use abide_model::{Event, OrchestrationStatus, ScheduledActivityIdentifier, SystemStats, WorkItem};
 use abide_provider::{
-    Abilities, Ability, Changes, DispatcherCapabilityFilter, Enqueue, ExecutionMetadata, InstanceOverview,
-    Operation, OrchestrationItem, Provider, ProviderAdmin, ProviderError, RequestKey, SessionFetchConfig,
-    Start, StoreError, TagFilter,
+    Abilities, Ability, Changes, ChildOverview, DispatcherCapabilityFilter, Enqueue, ExecutionMetadata,
+    InstanceOverview, Operation, OrchestrationItem, Provider, ProviderAdmin, ProviderError, RequestKey,
+    SessionFetchConfig, Start, StoreError, TagFilter,
 };
 use async_trait::async_trait;
 
@@ -237,6 +237,10 @@ impl Provider for Wrapper {
 
     async fn read_overview(&self, instance: &str) -> Result<Option<InstanceOverview>, StoreError> {
         self.inner.read_overview(instance).await
+    }
+
+    async fn read_children(&self, instances: &[String]) -> Result<Vec<ChildOverview>, StoreError> {
+        self.inner.read_children(instances).await
     }
 
     fn changes(&self, instance: &str) -> Option<Changes> {

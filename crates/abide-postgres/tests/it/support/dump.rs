@@ -62,7 +62,7 @@ impl Reader<'_> {
             "SELECT b.no, b.id, b.execution, b.last_event, b.status, b.pin, i.name, i.version, i.parent,
                             i.parent_execution, i.parent_event, i.created_at, b.updated_at, b.leased_until,
                             i.custom_status, i.custom_status_version,
-                            ARRAY(SELECT h FROM abide.batch(b.no, b.batch_to, b.batch_first) AS h),
+                            ARRAY(SELECT h FROM abide.batch(b.no, b.batch_to, b.batch_first, b.batch_cancel) AS h),
                             k.refused, k.retry_after, k.retry_at, k.is_open, k.kind, k.build,
                             (SELECT min(m.visible_at) FROM abide.message AS m WHERE m.mailbox = b.no), b.waiting
                      FROM abide.mailbox AS b JOIN abide.instance AS i ON i.no = b.no

@@ -7,4 +7,5 @@ pub(crate) mod items;
 pub(crate) mod process;
 pub(crate) mod rules;
 pub(crate) mod silent_proxy;
+pub(crate) mod slow_proxy;
 pub(crate) mod stores;

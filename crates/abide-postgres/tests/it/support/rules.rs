@@ -19,7 +19,8 @@ const RULES: [(&str, &str); 16] = [
     (
         "a mailbox without a lease has nothing of one, and knows its next hidden message, and when it is tried again",
         "SELECT b.id FROM abide.mailbox AS b WHERE $1::bigint > 0 AND b.lease IS NULL
-         AND (b.leased_until IS NOT NULL OR b.batch_to IS NOT NULL OR b.batch_first IS NOT NULL OR b.due_at IS DISTINCT FROM least(
+         AND (b.leased_until IS NOT NULL OR b.batch_to IS NOT NULL OR b.batch_first IS NOT NULL OR b.batch_cancel IS NOT NULL
+              OR b.due_at IS DISTINCT FROM least(
              (SELECT min(m.visible_at) FROM abide.message AS m WHERE m.mailbox = b.no),
              (SELECT k.retry_at FROM abide.block AS k WHERE k.mailbox = b.no)))",
     ),

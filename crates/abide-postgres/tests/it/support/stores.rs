@@ -173,7 +173,7 @@ impl ProviderFactory for Stores {
 
     async fn get_max_attempt_count(&self, instance: &str) -> u32 {
         let query = "SELECT coalesce(max(m.attempts + EXISTS (
-                         SELECT FROM abide.batch(b.no, b.batch_to, b.batch_first) AS h (no) WHERE h.no = m.no)::int), 0)
+                         SELECT FROM abide.batch(b.no, b.batch_to, b.batch_first, b.batch_cancel) AS h (no) WHERE h.no = m.no)::int), 0)
                      FROM abide.message AS m JOIN abide.mailbox AS b ON b.no = m.mailbox WHERE b.id = $1";
         let attempts: i32 = self.last().database.rows(query, &[&instance])[0].get(0);
         u32::try_from(attempts).unwrap()

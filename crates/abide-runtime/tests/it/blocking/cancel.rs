@@ -1,7 +1,10 @@
 //! Cancelling and deleting what is blocked or has no code.
 
-use abide_model::OrchestrationStatus;
-use abide_provider::{BATCH_MESSAGES, ProviderAdmin as _};
+use std::sync::Arc;
+
+use abide_model::{OrchestrationStatus, WorkItem};
+use abide_provider::{BATCH_BYTES, BATCH_MESSAGES, InstanceLease, Operation, ProviderAdmin as _};
+use abide_sim::FaultStore;
 
 use super::*;
 use crate::lessons::scene::ways;
@@ -37,6 +40,79 @@ fn a_cancel_behind_more_mail_than_a_lease_holds_ends_it_too() {
         }
         scene.client().cancel_instance("order", "not needed").await.unwrap();
         assert_eq!(scene.end_of("order").await.unwrap_err(), "canceled: not needed");
+    });
+}
+
+/// More than one batch of messages holds.
+fn large_input() -> String {
+    "x".repeat(BATCH_BYTES + 1)
+}
+
+#[test]
+fn a_blocked_start_that_fills_a_batch_alone_is_canceled() {
+    ways(&REMEMBERING, async |scene| {
+        scene.node(build("bad").orchestration("Order", |_, _| async move { panic!("broken") })).await;
+        scene.start("order", "Order", &large_input()).await;
+        scene.until_blocked("order").await;
+        scene.client().cancel_instance("order", "not needed").await.unwrap();
+        assert_eq!(scene.end_of("order").await.unwrap_err(), "canceled: not needed");
+        assert_eq!(scene.blocked().await, 0);
+    });
+}
+
+#[test]
+fn a_blocked_successor_that_fills_a_batch_alone_is_canceled() {
+    ways(&REMEMBERING, async |scene| {
+        let code = build("bad").orchestration("Order", |ctx, input| async move {
+            assert!(input.is_empty(), "broken");
+            ctx.continue_as_new(large_input()).await
+        });
+        scene.node(code).await;
+        scene.start("order", "Order", "").await;
+        scene.until_blocked("order").await;
+        scene.client().cancel_instance("order", "not needed").await.unwrap();
+        assert_eq!(scene.end_of("order").await.unwrap_err(), "canceled: not needed");
+    });
+}
+
+#[test]
+fn a_start_that_no_node_serves_and_that_fills_a_batch_alone_is_canceled() {
+    ways(&REMEMBERING, async |scene| {
+        scene.node(build("b")).await;
+        scene.start("order", "Order", &large_input()).await;
+        scene.pass(MINUTE).await;
+        scene.client().cancel_instance("order", "no code").await.unwrap();
+        assert_eq!(scene.end_of("order").await.unwrap_err(), "canceled: no code");
+    });
+}
+
+/// A store that grants a refused instance because of a cancel, and then does not hand the cancel out.
+fn without_cancels(lease: &mut InstanceLease) {
+    lease.messages.retain(|message| !matches!(message.item, WorkItem::CancelInstance { .. }));
+}
+
+#[test]
+fn a_refused_instance_that_comes_without_its_cancel_is_handed_back_and_not_run_in_a_loop() {
+    ways(&[Way::Fused], async |scene| {
+        let odd = FaultStore::new(scene.faults.clone(), scene.world.clock.clone());
+        let odd = Arc::new(odd.with_changed_leases(without_cancels));
+        let old = scene.node(order("old")).await;
+        scene.start("order", "Order", "o").await;
+        scene.until_idle("order").await;
+        old.shutdown(None).await;
+        scene.node_on(odd, scene.world.clock.clone(), panicking_order("bad")).await;
+        scene.signal("order").await;
+        scene.until_blocked("order").await;
+        let (calls, blocks) = (Operation::LeaseInstances, Operation::BlockInstance);
+        let before = (scene.faults.count(calls), scene.faults.count(blocks));
+        scene.client().cancel_instance("order", "not needed").await.unwrap();
+        scene.pass(Duration::from_secs(30)).await;
+        let leased = scene.faults.count(calls) - before.0;
+        assert!((20..100).contains(&leased), "about once a second: {leased}");
+        assert_eq!(scene.faults.count(blocks), before.1, "its code is not run");
+        // The build is due for another try after at most a minute; then its code runs.
+        scene.pass(MINUTE).await;
+        assert!(scene.faults.count(blocks) > before.1, "it is tried again when it is time");
     });
 }
 

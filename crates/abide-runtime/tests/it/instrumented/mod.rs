@@ -90,6 +90,7 @@ async fn call_everything(store: &dyn Provider, wait: Duration) -> Vec<String> {
         text(store.retry_blocked("i").await),
         text(store.read_blocks("i").await),
         text(store.read_overview("i").await),
+        text(store.read_children(&["i".to_owned()]).await),
         text(store.announce_node(samples::announcement()).await),
         text(store.forget_node("n").await),
         text(store.nodes().await),
@@ -186,6 +187,7 @@ fn calls_that_succeed_are_measured() {
         abide_provider_operation_duration_seconds{operation=nodes, status=success} [1.0]
         abide_provider_operation_duration_seconds{operation=read, status=success} [1.0]
         abide_provider_operation_duration_seconds{operation=read_blocks, status=success} [1.0]
+        abide_provider_operation_duration_seconds{operation=read_children, status=success} [1.0]
         abide_provider_operation_duration_seconds{operation=read_history_after, status=success} [1.0]
         abide_provider_operation_duration_seconds{operation=read_kv_snapshot, status=success} [1.0]
         abide_provider_operation_duration_seconds{operation=read_overview, status=success} [1.0]

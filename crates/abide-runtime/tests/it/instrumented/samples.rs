@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use abide_model::{Event, EventKind, StepTry, Timestamp, WorkItem};
 use abide_provider::{
-    Authority, Block, BlockInstance, BlockKind, BlockedInstance, Consumed, Enqueue, FinishedWork, HoldWork,
-    InstanceLease, LeaseInstances, LeaseWork, Node, NodeAnnouncement, OrchestrationItem, Position,
-    RenewSessions, RequestKey, RevokeWork, SessionFetchConfig, StolenBecause, TagFilter, Turn, TurnCommit,
-    WorkLease,
+    Authority, Block, BlockInstance, BlockKind, BlockedInstance, ChildOverview, Consumed, Enqueue,
+    FinishedWork, HoldWork, InstanceLease, LeaseInstances, LeaseWork, Node, NodeAnnouncement,
+    OrchestrationItem, Position, RenewSessions, RequestKey, RevokeWork, SessionFetchConfig, StolenBecause,
+    TagFilter, Turn, TurnCommit, WorkLease,
 };
 
 pub(super) const fn seconds(count: u64) -> Duration {
@@ -156,6 +156,18 @@ pub(super) fn blocked() -> BlockedInstance {
         holds_activity: false,
     };
     BlockedInstance { instance: "i".to_owned(), orchestration_name: "Main".to_owned(), block }
+}
+
+pub(super) fn child() -> ChildOverview {
+    ChildOverview {
+        instance: "i".to_owned(),
+        orchestration_name: "Main".to_owned(),
+        orchestration_version: "1.0.0".to_owned(),
+        pin: None,
+        status: None,
+        is_leased: false,
+        block: Some(blocked().block),
+    }
 }
 
 pub(super) fn announcement() -> NodeAnnouncement {

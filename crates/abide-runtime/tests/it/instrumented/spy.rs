@@ -10,11 +10,11 @@ use abide_model::{
     WorkItem,
 };
 use abide_provider::{
-    Abilities, Ability, BlockInstance, BlockedInstance, Changes, Committed, DispatcherCapabilityFilter,
-    Enqueue, ExecutionMetadata, FinishedWork, HoldWork, InstanceLease, InstanceOverview, Lane,
-    LeaseInstances, LeaseWork, Node, NodeAnnouncement, Operation, OrchestrationItem, Provider, ProviderAdmin,
-    ProviderError, Rejection, RenewSessions, RevokeWork, RevokedWork, SessionFetchConfig, Start,
-    StolenLeases, StoreError, TagFilter, TurnCommit, WorkLease,
+    Abilities, Ability, BlockInstance, BlockedInstance, Changes, ChildOverview, Committed,
+    DispatcherCapabilityFilter, Enqueue, ExecutionMetadata, FinishedWork, HoldWork, InstanceLease,
+    InstanceOverview, Lane, LeaseInstances, LeaseWork, Node, NodeAnnouncement, Operation, OrchestrationItem,
+    Provider, ProviderAdmin, ProviderError, Rejection, RenewSessions, RevokeWork, RevokedWork,
+    SessionFetchConfig, Start, StolenLeases, StoreError, TagFilter, TurnCommit, WorkLease,
 };
 use async_trait::async_trait;
 use futures::stream;
@@ -368,6 +368,11 @@ impl Provider for Spy {
     async fn read_overview(&self, instance: &str) -> Result<Option<InstanceOverview>, StoreError> {
         self.called("read_overview", instance);
         self.store_answer(Some(InstanceOverview::default()), None)
+    }
+
+    async fn read_children(&self, instances: &[String]) -> Result<Vec<ChildOverview>, StoreError> {
+        self.called("read_children", instances);
+        self.store_answer(vec![samples::child()], vec![])
     }
 
     async fn announce_node(&self, node: NodeAnnouncement) -> Result<(), StoreError> {

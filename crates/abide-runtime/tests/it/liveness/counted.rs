@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
+use abide_runtime::{ProblemPolicy, Runtime};
 use abide_sim::{Fault, FaultPlan};
 use metrics::with_local_recorder;
 
-use crate::lessons::scene::{Code, Way, ways};
+use crate::lessons::scene::{Code, Scene, Way, ways};
 use crate::recorder::Shown;
 
 fn code() -> Code {
@@ -47,4 +48,66 @@ fn an_outcome_that_the_store_does_not_take_is_withdrawn() {
     });
     let text = shown.text();
     assert!(text.contains("abide_outcomes_withdrawn_total{kind=orchestration} 3"), "{text}");
+}
+
+/// Code with the policies of `Runtime::builder`.
+fn blocking() -> Code {
+    code().options(|options| {
+        options.on_panic = Some(ProblemPolicy::Block);
+        options.on_corrupt = Some(ProblemPolicy::Block);
+        options.on_missing = Some(ProblemPolicy::Block);
+    })
+}
+
+/// Ends an instance by something that needs no code, and delays what the store answers to the commit of the end.
+async fn ends_counted(scene: &Scene, node: &Runtime, instance: &str, end: impl Future<Output = ()>) {
+    let before = node.metrics_snapshot().unwrap().orch_failures;
+    let late = Fault::DelayAnswer(Duration::from_secs(3));
+    scene.faults.set_plan(FaultPlan::none().at(scene.way.commit(), 1, late));
+    end.await;
+    assert!(scene.end_of(instance).await.is_err());
+    assert!(scene.faults.fired(), "another call committed the end");
+    let counted = node.metrics_snapshot().unwrap().orch_failures;
+    assert_eq!(counted, before + 1, "'{instance}' has ended for clients, and is not counted");
+    scene.pass(Duration::from_secs(10)).await;
+    assert_eq!(node.metrics_snapshot().unwrap().orch_failures, before + 1);
+}
+
+#[test]
+fn an_end_without_code_is_counted_before_a_client_sees_it() {
+    ways(&[Way::Fused, Way::Resident, Way::Cold], |scene| async move {
+        let code = blocking()
+            .orchestration("Panics", |_, _| async move { panic!("a bad build") })
+            .orchestration("Waits", |ctx, _| async move { Ok(ctx.schedule_wait("go").await) });
+        let node = scene.node(code).await;
+        let cancel = async |instance: &'static str| {
+            scene.client().cancel_instance(instance, "enough").await.unwrap();
+        };
+        scene.start("unserved", "Unknown", "").await;
+        scene.pass(Duration::from_secs(1)).await;
+        ends_counted(&scene, &node, "unserved", cancel("unserved")).await;
+
+        scene.start("blocked", "Panics", "").await;
+        scene.until(|dump| dump.instances["blocked"].block.is_some()).await;
+        ends_counted(&scene, &node, "blocked", cancel("blocked")).await;
+
+        scene.start("corrupt", "Waits", "").await;
+        scene.until_idle("corrupt").await;
+        node.shutdown(None).await;
+        let node = scene.node(blocking()).await;
+        scene.world.memory.make_history_unreadable("corrupt", 1);
+        ends_counted(&scene, &node, "corrupt", cancel("corrupt")).await;
+    });
+}
+
+#[test]
+fn a_forced_failure_is_counted_before_a_client_sees_it() {
+    ways(&[Way::Fused, Way::Resident, Way::Cold], |scene| async move {
+        let impatient = code().options(|options| {
+            options.max_attempts = 1;
+            options.unregistered_backoff.base_delay = Duration::from_secs(1);
+        });
+        let node = scene.node(impatient).await;
+        ends_counted(&scene, &node, "unknown", scene.start("unknown", "Unknown", "")).await;
+    });
 }

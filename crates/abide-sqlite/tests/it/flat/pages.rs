@@ -1,7 +1,9 @@
 //! A page of instances costs the same out of ten thousand and out of many more: one statement, and as many rows as the page.
 
 use abide_model::ExecutionStatus;
-use abide_provider::{InstanceOrder, InstancePage, InstanceQuery, PageCursor, Parentage, ProviderAdmin};
+use abide_provider::{
+    BlockKind, InstanceOrder, InstancePage, InstanceQuery, PageCursor, Parentage, ProviderAdmin,
+};
 use futures::executor::block_on;
 
 use super::{many, put_behind};
@@ -39,6 +41,8 @@ fn queries(rows: usize) -> Vec<(&'static str, InstanceQuery)> {
         ("children of one", page().parentage(Parentage::ChildOf(format!("order-{:08}", rows / 20 * 10)))),
         ("children of one without any", page().parentage(child()).name("Nobody")),
         ("roots", page().parentage(Parentage::Root).status(ExecutionStatus::Completed)),
+        ("blocked", page().blocked()),
+        ("blocked, by id", page().blocked_by(BlockKind::Panic).order(InstanceOrder::ById)),
         ("by id", page().order(InstanceOrder::ById)),
         ("by id, of a prefix", page().order(InstanceOrder::ById).id_prefix("order-000050")),
     ]

@@ -144,6 +144,9 @@ async fn what_was_running_continues_and_ends_right() {
     let folder = Folder::new("running");
     let world = World::import(&folder.file("everything.db"), &folder.file("ours.db")).await;
     let client = &world.client;
+    let tagged = client.describe("tagged").await.unwrap().to_string();
+    assert!(tagged.contains("what it waits for is recorded with its next turn"), "{tagged}");
+    assert!(tagged.contains("Its open activities: Greet (queued)."), "{tagged}");
     let runtime = world.run().await;
     for instance in
         ["waiting", "racing", "keeping", "typed", "versioned", "launching-detached", "parent::sub::4"]

@@ -70,6 +70,16 @@ async fn goes_on(store: Arc<dyn Provider>) {
         "{status:?}"
     );
 
+    // No turn has recorded what they wait for.
+    for (instance, activities) in
+        [("work-1", "Its open activities: Work (queued)."), ("signal-1", "It runs Signal 1.0.0")]
+    {
+        let text = client.describe(instance).await.unwrap().to_string();
+        let first = format!("{instance} is running (what it waits for is recorded with its next turn).");
+        assert_eq!(text.lines().next(), Some(first.as_str()));
+        assert!(text.contains(activities), "{text}");
+    }
+
     let options = RuntimeOptions { worker_tag_filter: TagFilter::Any, ..RuntimeOptions::default() };
     let runtime = Runtime::builder()
         .with_provider(store.clone())

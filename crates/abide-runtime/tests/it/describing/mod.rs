@@ -1,16 +1,17 @@
 //! `Client::describe` in ten situations, in virtual time, in every way in which turns are committed.
 
+mod children;
+mod unserved;
+
 use std::time::Duration;
 
 use abide_client::{Client, Description, InstanceState};
 use abide_model::{BackoffStrategy, RetryPolicy};
-use abide_provider::{Ability, HoldWork, LeaseWork, Operation, Provider as _, TagFilter};
+use abide_provider::{Ability, HoldWork, LeaseWork, Operation, Provider as _, TagFilter, WorkLease};
 use abide_runtime::ProblemPolicy;
 use abide_sim::FaultPlan;
 use expect_test::{Expect, expect};
-use tracing::subscriber::set_default;
 
-use crate::lessons::listener::Listener;
 use crate::lessons::scene::{Code, Scene, Way, ways};
 
 /// Runs a test in each way in which the store keeps what instances wait for; in one if it writes its
@@ -51,6 +52,29 @@ impl Scene {
         let description = self.describe(instance).await;
         expected.assert_eq(&description.to_string());
         description
+    }
+
+    /// Takes activities away from the nodes.
+    async fn lease_activities(&self, limit: usize) -> Vec<WorkLease> {
+        let request = LeaseWork {
+            limit,
+            lease_for: 60 * MINUTE,
+            wait: Duration::ZERO,
+            session: None,
+            tags: TagFilter::Any,
+            serving: None,
+        };
+        self.world.memory.lease_work(request).await.unwrap()
+    }
+
+    /// Holds an activity, as a node does after too many crashes.
+    async fn hold(&self, lease: &WorkLease) {
+        let hold = HoldWork {
+            token: lease.token.clone(),
+            detail: "activity 'Charge' was under way in 10 crashes".to_owned(),
+            build: "b".to_owned(),
+        };
+        self.world.memory.hold_work(hold).await.unwrap();
     }
 
     /// Waits until no turn of the instance is under way or due.
@@ -184,83 +208,6 @@ fn a_queue() {
     });
 }
 
-fn parent(code: Code) -> Code {
-    code.orchestration("Shop", |ctx, _| async move { ctx.schedule_sub_orchestration("Order", "").await })
-}
-
-/// An order of two steps, with a signal between them.
-fn two_steps(name: &str) -> Code {
-    parent(build(name)).orchestration("Order", |ctx, input| async move {
-        ctx.schedule_activity("Echo", format!("first {input}")).await?;
-        ctx.schedule_wait("go").await;
-        Ok(String::new())
-    })
-}
-
-/// The same order without its first step: its histories do not fit.
-fn changed(name: &str) -> Code {
-    parent(build(name)).orchestration("Order", |ctx, _| async move { Ok(ctx.schedule_wait("go").await) })
-}
-
-#[test]
-fn a_child() {
-    summarizing(async |scene: Scene| {
-        scene.node(two_steps("b")).await;
-        scene.start("shop", "Shop", "").await;
-        scene.until_idle("shop::sub::2").await;
-        scene
-            .explains(
-                "shop",
-                5 * MINUTE,
-                &expect![[r#"
-            shop is waiting for child shop::sub::2 (orchestration Order, for 5 min).
-            It runs Shop 1.0.0, execution 1, created 5 min ago.
-            Its last turn was 5 min ago; it has 1 child."#]],
-            )
-            .await;
-        scene
-            .explains(
-                "shop::sub::2",
-                Duration::ZERO,
-                &expect![[r#"
-            shop::sub::2 is waiting for event 'go' (for 5 min).
-            It runs Order 1.0.0, execution 1, created 5 min ago.
-            Its last turn was 5 min ago; its parent is shop."#]],
-            )
-            .await;
-    });
-}
-
-#[test]
-fn a_blocked_instance_and_the_parent_that_waits_for_it() {
-    summarizing(async |scene: Scene| {
-        let good = scene.node(two_steps("good")).await;
-        scene.start("shop", "Shop", "").await;
-        scene.until_idle("shop::sub::2").await;
-        good.shutdown(None).await;
-        scene.node(changed("bad")).await;
-        scene.client().raise_event("shop::sub::2", "go", "").await.unwrap();
-        scene.until(|dump| dump.instances.values().any(|it| it.block.is_some())).await;
-        scene.pass(5 * MINUTE).await;
-        let blocked = scene.describe("shop::sub::2").await;
-        expect![[r#"
-            shop::sub::2 is blocked (nondeterminism at event 2) for 5 min.
-            Build bad could not run it: nondeterministic: schedule mismatch: action=WaitExternal { scheduling_event_id: 0, name: "go" } vs event=ActivityScheduled { name: "Echo", input: "<6 bytes>", session_id: None, tag: None }.
-            It keeps everything it has. Deploy a build that can run it, or call client.retry("shop::sub::2") to have every build try again.
-            It runs Order 1.0.0, execution 1, created 5 min ago.
-            Its last turn was 5 min ago; 1 message is queued for its next turn; its parent is shop."#]].assert_eq(&blocked.to_string());
-        assert_eq!(blocked.state, InstanceState::Blocked);
-        assert_eq!(blocked.blocks.first().and_then(|block| block.event_id), Some(2));
-        let parent = scene.describe("shop").await;
-        expect![[r#"
-            shop is waiting for child shop::sub::2 (orchestration Order, for 5 min).
-            The child is blocked (nondeterminism at event 2) for 5 min: nondeterministic: schedule mismatch: action=WaitExternal { scheduling_event_id: 0, name: "go" } vs event=ActivityScheduled { name: "Echo", input: "<6 bytes>", session_id: None, tag: None }.
-            Repair it, then call client.retry("shop::sub::2").
-            It runs Shop 1.0.0, execution 1, created 5 min ago.
-            Its last turn was 5 min ago; it has 1 child."#]].assert_eq(&parent.to_string());
-    });
-}
-
 #[test]
 fn nothing_that_could_arrive() {
     summarizing(async |scene: Scene| {
@@ -279,110 +226,6 @@ fn nothing_that_could_arrive() {
 }
 
 #[test]
-fn an_activity_that_no_live_node_serves() {
-    summarizing(async |scene: Scene| {
-        let code = build("b")
-            .activity("Charge", |_, _| async { Ok(String::new()) })
-            .orchestration("Order", |ctx, _| async move { ctx.schedule_activity("Chrage", "").await });
-        scene.node(code).await;
-        scene.start("order-1", "Order", "").await;
-        scene
-            .explains(
-                "order-1",
-                5 * MINUTE,
-                &expect![[r#"
-            order-1 is waiting for activity Chrage (scheduled 5 min ago).
-            No live node serves activity 'Chrage' (did you mean 'Charge'?).
-            It runs Order 1.0.0, execution 1, created 5 min ago.
-            Its last turn was 5 min ago."#]],
-            )
-            .await;
-    });
-}
-
-#[test]
-fn the_log_names_what_no_live_node_serves_once_per_name_and_minute() {
-    ways(&[Way::Fused, Way::Cold], async |scene: Scene| {
-        let listener = Listener::default();
-        let hearing = set_default(listener.clone());
-        let code = || {
-            build("b").orchestration("Order", |ctx, _| async move {
-                let activity = ctx.schedule_activity("Chrage", "");
-                let served_elsewhere = ctx.schedule_activity("Refund", "");
-                let child = ctx.schedule_sub_orchestration_versioned("Order", Some("2.0.0".to_owned()), "");
-                let _ended = futures::join!(activity, served_elsewhere, child);
-                Ok(String::new())
-            })
-        };
-        scene.node(code().activity("Charge", |_, _| async { Ok(String::new()) })).await;
-        scene.node(build("other").activity("Refund", |_, _| async { Ok(String::new()) })).await;
-        scene.pass(Duration::from_secs(1)).await;
-        let missing = "no live node serves activity 'Chrage' (did you mean 'Charge'?); it waits until";
-        let build = "no live node serves orchestration 'Order' 2.0.0 (registered: 1.0.0); it waits until";
-        for (minute, expected) in [(0, 1), (1, 2)] {
-            for number in 0..3 {
-                scene.start(&format!("order-{minute}-{number}"), "Order", "").await;
-            }
-            scene.pass(MINUTE).await;
-            assert_eq!(listener.count(missing), expected, "{:#?}", listener.lines());
-            assert_eq!(listener.count(build), expected, "{:#?}", listener.lines());
-        }
-        drop(hearing);
-        let line = listener.lines().into_iter().find(|line| line.contains(missing)).unwrap();
-        assert!(line.contains("instance_id=order-0-"), "{line}");
-        assert_eq!(listener.count("serves activity 'Refund'"), 0, "another node serves it");
-    });
-}
-
-#[test]
-fn a_start_that_waits() {
-    summarizing(async |scene: Scene| {
-        scene.start("order-1", "Ordr", "").await;
-        scene.pass(5 * MINUTE).await;
-        expect![[r#"
-            order-1 has not started: its start is queued, and no node has taken it yet.
-            No live node serves orchestration 'Ordr' (no live node runs orchestrations).
-            It is to run Ordr."#]]
-        .assert_eq(&scene.describe("order-1").await.to_string());
-        scene.node(order("b")).await;
-        scene.pass(5 * MINUTE).await;
-        let pending = scene.describe("order-1").await;
-        expect![[r#"
-            order-1 has not started: its start is queued, and no node has taken it yet.
-            No live node serves orchestration 'Ordr' (did you mean 'Order'?).
-            It is to run Ordr."#]]
-        .assert_eq(&pending.to_string());
-        assert_eq!(pending.state, InstanceState::Pending { starts_at: None });
-        let missing = scene.client().describe("order-2").await.unwrap_err();
-        assert_eq!(missing.to_string(), "Instance order-2 not found");
-    });
-}
-
-#[test]
-fn a_version_that_no_live_node_has() {
-    summarizing(async |scene: Scene| {
-        let old =
-            build("old").version("Order", "1.3.0", |ctx, _| async move { Ok(ctx.schedule_wait("go").await) });
-        let old = scene.node(old).await;
-        scene.start("order-1", "Order", "").await;
-        scene.until_idle("order-1").await;
-        old.shutdown(None).await;
-        scene.node(build("new").version("Order", "1.2.0", |_, _| async { Ok(String::new()) })).await;
-        scene
-            .explains(
-                "order-1",
-                5 * MINUTE,
-                &expect![[r#"
-            order-1 is waiting for event 'go' (for 5 min).
-            No live node serves orchestration 'Order' 1.3.0 (registered: 1.2.0).
-            It runs Order 1.3.0, execution 1, created 5 min ago.
-            Its last turn was 5 min ago."#]],
-            )
-            .await;
-    });
-}
-
-#[test]
 fn a_quarantined_activity() {
     summarizing(async |scene: Scene| {
         let code = build("b")
@@ -390,22 +233,8 @@ fn a_quarantined_activity() {
         scene.node(code).await;
         scene.start("order-1", "Order", "").await;
         scene.until(|dump| !dump.work.is_empty()).await;
-        let memory = &scene.world.memory;
-        let request = LeaseWork {
-            limit: 1,
-            lease_for: MINUTE,
-            wait: Duration::ZERO,
-            session: None,
-            tags: TagFilter::Any,
-            serving: None,
-        };
-        let leased = memory.lease_work(request).await.unwrap();
-        let hold = HoldWork {
-            token: leased[0].token.clone(),
-            detail: "activity 'Charge' was under way in 10 crashes".to_owned(),
-            build: "b".to_owned(),
-        };
-        memory.hold_work(hold).await.unwrap();
+        let leased = scene.lease_activities(1).await;
+        scene.hold(&leased[0]).await;
         let description = scene
             .explains(
                 "order-1",
@@ -419,6 +248,29 @@ fn a_quarantined_activity() {
             )
             .await;
         assert_eq!(description.state, InstanceState::Running, "its turns go on");
+    });
+}
+
+#[test]
+fn a_quarantined_activity_beyond_those_that_are_listed() {
+    summarizing(async |scene: Scene| {
+        let code = build("b").orchestration("Order", |ctx, _| async move {
+            let all = (0..20).map(|_| ctx.schedule_activity("Charge", ""));
+            futures::future::join_all(all).await;
+            Ok(String::new())
+        });
+        scene.node(code).await;
+        scene.start("order-1", "Order", "").await;
+        scene.until(|dump| dump.work.len() == 20).await;
+        let leased = scene.lease_activities(20).await;
+        scene.hold(&leased[16]).await;
+        scene.explains("order-1", 5 * MINUTE, &expect![[r#"
+            order-1 is waiting for activity Charge (scheduled 5 min ago).
+            Another activity (event 18) is quarantined for 5 min: activity 'Charge' was under way in 10 crashes.
+            Repair it, then call client.retry("order-1").
+            It also waits for activity Charge (scheduled 5 min ago), activity Charge (scheduled 5 min ago), activity Charge (scheduled 5 min ago), and 16 more.
+            It runs Order 1.0.0, execution 1, created 5 min ago.
+            Its last turn was 5 min ago."#]]).await;
     });
 }
 

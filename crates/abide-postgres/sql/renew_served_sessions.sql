@@ -1,1 +1,0 @@
-SELECT abide.renew_served_sessions($1, $2, $3, $4, $5)
