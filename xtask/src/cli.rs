@@ -9,22 +9,22 @@ pub(crate) const USAGE: &str = "\
 Usage: cargo xtask <command>
 
 Commands:
-  test [--fast]              everything a change must pass; --fast leaves out the planted bugs
-  tidy                       the rules of this repository that no compiler checks
-  planted [--write] [NAME…]  plant each known bug in a copy and show that a test catches it;
+  test [--fast]              run everything that a change must pass; --fast skips the planted bugs
+  tidy                       check the rules of this repository that no compiler checks
+  planted [--write] [NAME…]  plant each known bug in a copy of the source, and show that a test catches it;
                              --write records the result in docs/planted-bugs.md
   soak [--seeds N] [--seed N] [--cases N]
-                             the properties with more cases and other seeds (default: 5 seeds of
+                             run the properties with more cases and other seeds (default: 5 seeds of
                              20000 cases, a few minutes)
   torture [NAME…] [--seconds N]
-                             tests at full length: differential, crash, prune, faults, flat, stress,
-                             differential-postgres, flat-postgres of the stores, runtime; kill and
-                             nodes, of processes, for N seconds each way; starts (default: all, 60 s;
-                             about an hour and a quarter)
-  bench [OPTION…]            how long users wait: a few minutes; --full for everything, --compare for the
-                             reference as well, --write for docs/benchmarks.md; `bench --help` lists the
-                             options and the smaller benchmarks
-  help                       this text";
+                             run tests at full length (default: all, about an hour and a quarter).
+                             Stores: differential, crash, prune, faults, flat, stress,
+                             differential-postgres, flat-postgres. Runtime: runtime. Processes: kill and
+                             nodes, N seconds for each variant (default: 60); starts
+  bench [OPTION…]            measure how long users wait: a few minutes; --full measures everything,
+                             --compare also the reference, --write writes docs/benchmarks.md;
+                             `bench --help` lists the options and the smaller benchmarks
+  help                       print this text";
 
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Command {

@@ -8,27 +8,27 @@ use crate::store::Choice;
 
 pub(crate) const HELP: &str = "\
 A shop on abide. It processes orders on an embedded SQLite file, kills its own worker process in the middle,
-starts another, and shows that every order ends exactly right all the same.
+starts another, and shows that every order still ends correctly.
 
 usage: cargo run [-- OPTIONS]
 
-  --orders N    how many orders there are, 1 to 200 (default: 12)
-  --no-crash    let the worker live
-  --seed N      another day: other goods, other prices (default: 1)
-  --keep        keep the files (database, effects, log of the worker) and say where they are
-  --dir PATH    keep them in this folder, which must be new, empty, or from an earlier run;
-                a run that was interrupted goes on where it stopped
-  --db WHERE    keep the orders in this store, ./file.db or postgres://user:password@host/database (where they are
-                in the schema abide_demo). It may hold nothing but orders of this demo; the next run removes them.
-                The other files stay where they are. One run at a time
-  --plain       lines instead of a live board, as when the output is not a terminal
-  --help        this text
+  --orders N    number of orders, 1 to 200 (default: 12)
+  --no-crash    do not kill the worker
+  --seed N      choose another day, with other goods and prices (default: 1)
+  --keep        keep the files (database, effects, log of the worker) and print where they are
+  --dir PATH    keep the files in this folder, which must be new, empty, or from an earlier run;
+                an interrupted run continues where it stopped
+  --db WHERE    keep the orders in this store: ./file.db or postgres://user:password@host/database (in the
+                schema abide_demo). It may contain only orders of this demo; the next run removes them.
+                The other files stay where they are. Only one run at a time may use the store
+  --plain       print lines instead of a live board; the default if the output is not a terminal
+  --help        print this text
 
 What to look at: an order is one async function, crates/abide-demo/src/shop/orchestrations.rs. It has a chain of
 steps, a parallel fan-out, retries of a flaky payment, a durable timer, an approval that a person gives, a child
 orchestration, and compensation. It has no code for crashes.
 
-Ctrl-C stops the shop in good order. Colours are off if NO_COLOR is set.
+Ctrl-C shuts the shop down cleanly. NO_COLOR turns colors off.
 Exit codes: 0 all orders right, 1 something is wrong, 2 wrong arguments, 130 interrupted.
 ";
 

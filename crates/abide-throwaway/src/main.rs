@@ -11,7 +11,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     writeln!(output, "{}", server.url())?;
     writeln!(output, "{}", server.folder().display())?;
     eprintln!(
-        "PostgreSQL {}, without fsync; Ctrl-C or the end of the input removes it",
+        "PostgreSQL {}, without fsync; press Ctrl-C or close the input to remove it",
         server.version().major()
     );
     io::copy(&mut io::stdin(), &mut io::sink())?;

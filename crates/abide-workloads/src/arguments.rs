@@ -3,22 +3,22 @@
 use std::time::Duration;
 
 pub(crate) const USAGE: &str = "\
-One measurement of one workload, as one line of JSON.
+Measures one workload once, and prints one line of JSON.
 
 usage: WORKLOAD --store NAME [--at PLACE] [--size N] [--slots N] [--samples N] [--seconds N] [--nodes N] [--activity-ms N] [--server PID]
 
-  WORKLOAD         w1 … w12, w2-busy, w2-flood (docs/benchmarks.md says what they are)
+  WORKLOAD         w1 … w12, w2-busy, w2-flood (docs/benchmarks.md describes them)
   --store NAME     memory, sqlite-memory, sqlite-full, sqlite-normal or postgres
-  --at PLACE       the file that will be made, or the URL of an empty database
-  --size N         how many orchestrations, activities, executions or children
-  --slots N        of both kinds in a runtime (default: those of the library)
-  --samples N      how often, where one is measured after the other (default 200)
-  --seconds N      how long at most for these samples, or how long to be idle (default 20)
+  --at PLACE       the file to create, or the URL of an empty database
+  --size N         number of orchestrations, activities, executions or children
+  --slots N        slots of both kinds in a runtime (default: those of the library)
+  --samples N      number of samples, where they are measured one after the other (default 200)
+  --seconds N      the most time for these samples, or the time to be idle (default 20)
   --nodes N        processes of w12; with 2, activities of w10 run in another process (default 1)
   --activity-ms N  how long each activity of w12 takes (default 0)
   --server PID     the first process of the database server, whose CPU time is part of the result
 
-Exits with 1 if anything failed, after the line.";
+Exits with 1 if anything failed, after it has printed the line.";
 
 /// What is measured, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,14 +1,14 @@
 //! The command line of `abide-bench cancel`.
 
 pub(crate) const USAGE: &str = "\
-abide-bench cancel: from `cancel_instance` until the token of a running activity fires
+abide-bench cancel: measures the time from `cancel_instance` until the token of a running activity fires
 
 usage: abide-bench cancel [--samples N]
 
-  --samples N  how often, in one process and between two on one SQLite file (default 200)
+  --samples N  samples in one process, and between two processes on one SQLite file (default 200)
 
-Prints one JSON line per result. Exits with 1 if a target is missed: p99 below 50 ms in one process, below 500 ms between two.
-The second process is this program again, with --worker and the name of the file.";
+Prints one JSON line per result. Exits with 1 if a target is missed: p99 below 50 ms in one process, below
+500 ms between two. The second process is this program again, with --worker and the name of the file.";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Arguments {

@@ -24,12 +24,13 @@ use crate::workloads::line::{Ended, Line, Side, Subject, Time};
 use crate::workloads::place::{Databases, Folder, spawn};
 
 const USAGE: &str = "\
-abide-bench ceiling: only the durable writes, in groups, one commit per step
+abide-bench ceiling: measures the durable writes alone, in groups, one commit per step
 
 usage: abide-bench ceiling
 
-On a SQLite file with synchronous=FULL, and on PostgreSQL if it is installed. Prints one JSON line per result: with 200, 1,000
-and 5,000 callers, and with one (the latency of a lone commit, and of an fsync in the same minute).";
+It runs on a SQLite file with synchronous=FULL, and on PostgreSQL if it is installed. Prints one JSON line per
+result: with 200, 1,000 and 5,000 callers, and with one (the latency of a lone commit, and of an fsync in the
+same minute).";
 
 /// The start, and five steps.
 const COMMITS: u64 = 6;

@@ -1,17 +1,17 @@
 //! The command line of `abide-bench flat`.
 
 pub(crate) const USAGE: &str = "\
-abide-bench flat: what a fetch costs with rows in the way that nobody here wants
+abide-bench flat: measures the cost of a fetch beside rows that it must not return
 
 usage: abide-bench flat [--rows N] [--repeat N] [--behind TEXT]
 
-  --rows N       the most rows in the way (default 1000000; measured with 10, 1000, 100000 and 1000000 of them)
+  --rows N       the largest number of such rows (default 1000000; measured with 10, 1000, 100000 and 1000000)
   --repeat N     fetches measured for each (default 200)
   --behind TEXT  only situations whose name contains this (default: all; a million of each takes some minutes)
 
-Prints one JSON line per cell and a table. Instructions are of SQLite's virtual machine, which do not depend on the
-machine; times are of a file in the folder for temporary files. Exits with 1 if the most rows cost a fifth more
-instructions than ten.";
+Prints one JSON line per cell and a table. Instructions are those of SQLite's virtual machine and do not depend
+on the hardware; times are of a file in the folder for temporary files. Exits with 1 if the largest number of
+rows costs a fifth more instructions than ten.";
 
 /// How many rows are put in the way.
 const SIZES: [usize; 4] = [10, 1_000, 100_000, 1_000_000];

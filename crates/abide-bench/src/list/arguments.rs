@@ -1,15 +1,16 @@
 //! The command line of `abide-bench list`.
 
 pub(crate) const USAGE: &str = "\
-abide-bench list: how long a page of instances takes, filtered and sorted
+abide-bench list: measures how long a filtered and sorted page of instances takes
 
 usage: abide-bench list [--instances N] [--page N] [--repeat N]
 
-  --instances N  the most instances (default 1000000; measured with 10000 and 1000000 of them)
+  --instances N  the largest number of instances (default 1000000; measured with 10000 and 1000000)
   --page N       instances on a page, 1 to 1000 (default 50)
   --repeat N     pages measured for each query (default 200)
 
-Prints one JSON line per query and a table. Times are of a file in the folder for temporary files, read through the store.";
+Prints one JSON line per query and a table. Times are of a file in the folder for temporary files, read through
+the store.";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Arguments {

@@ -5,14 +5,14 @@ use std::path::PathBuf;
 use super::histories::SHAPES;
 
 pub(crate) const USAGE: &str = "\
-abide-bench replay: cold replay and decoding of generated histories
+abide-bench replay: measures cold replay and decoding of generated histories
 
 usage: abide-bench replay [--shape NAME] [--events N] [--repeat N] [--json FILE]
 
   --shape NAME chain, fan-out or mixed (default: all)
   --events N   events per history (default 100000)
-  --repeat N   measurements of each, of which the median is reported (default 7)
-  --json FILE  also adds the results to this file, for `abide-bench --from FILE`
+  --repeat N   measurements of each; the median is reported (default 7)
+  --json FILE  also append the results to this file, for `abide-bench --from FILE`
 
 Prints one JSON line per result and a table. Exits with 1 if a target is missed.";
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::driver::{Flow, Style};
 
 pub(crate) const USAGE: &str = "\
-abide-bench steps: turns and activities through a SQLite store alone
+abide-bench steps: measures turns and activities through a SQLite store alone
 
 usage: abide-bench steps [--seconds N] [--in-flight N] [--store full|normal|memory] [--only w1|w4] [--style plain|fused]
 

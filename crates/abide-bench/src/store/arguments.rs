@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 pub(crate) const USAGE: &str = "\
-abide-bench store: what a SQLite file can do for a store
+abide-bench store: measures what a SQLite file allows a store
 
 usage: abide-bench store [--part NAME] [--seconds N]
 
   --part NAME  commits, history, overhead or checkpoint (default: all)
-  --seconds N  how long each cell is measured (default 2; the whole takes less than a minute)
+  --seconds N  how long each cell is measured (default 2; all together take less than a minute)
 
 Prints one JSON line per cell and a table per part. The files are in the folder for temporary files (TMPDIR), which
 must be on a real disk for the figures to mean anything.";

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::plan::{Extent, Request, STORES, WORKLOADS, Who};
 
 pub(crate) const USAGE: &str = "\
-abide-bench: whole orchestrations, each measurement in a process and a store of its own, with default options
+abide-bench: measures whole orchestrations, each in a separate process on a new store, with default options
 
 usage: abide-bench [workloads] [--full] [--compare] [--repeat N] [--only LIST] [--store LIST] [--size N] [--slots N]
                    [--limit SECONDS] [--json FILE] [--from FILE] [--write] [--ours PROGRAM] [--reference PROGRAM]
@@ -13,20 +13,21 @@ usage: abide-bench [workloads] [--full] [--compare] [--repeat N] [--only LIST] [
 
   (nothing)        every workload at small sizes, on a SQLite file and on PostgreSQL: a few minutes
   --full           all stores, all sizes, 1 to 64 slots: two hours
-  --compare        the reference in turn with ours, where it gets to an end: about half an hour
-  --repeat N       how often each is measured (default 1; 3 with --full or --compare); what has no target, and what takes
-                   very long, once, unless it is named by --store or --size
+  --compare        also the reference, alternating with abide, where it completes: about half an hour
+  --repeat N       repetitions (default 1; 3 with --full or --compare). What has no target or takes very long
+                   is measured once, unless --store or --size names it
   --only LIST      some workloads, such as w1,w2-busy
   --store LIST     some of sqlite-full, postgres, memory, sqlite-memory, sqlite-normal
-  --size N         this size instead of those planned
+  --size N         this size instead of the planned ones
   --slots N        this many slots of both kinds instead of the default
   --limit SECONDS  how long one measurement may take before it counts as hanging (default 120, more for large ones)
-  --json FILE      adds each result to this file, as a line
-  --from FILE      measures nothing: what was added to such a file, by one run or several, is shown
-  --write          also writes docs/benchmarks.md and docs/benchmarks.svg
-  --check          only says whether the options are understood
+  --json FILE      append each result to this file, as a line
+  --from FILE      measure nothing; show the results that one run or several appended to such a file
+  --write          also write docs/benchmarks.md and docs/benchmarks.svg
+  --check          only check the options
 
-Prints a table: what was measured, beside the targets, the reference and the ceiling. Exits with 1 if anything failed or hung.";
+Prints a table of the results beside the targets, the reference and the ceiling. Exits with 1 if a measurement
+failed or hung.";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Arguments {
