@@ -39,7 +39,8 @@ pub(crate) fn run(workspace: &Workspace, scope: Scope) -> anyhow::Result<()> {
     step("tests", || {
         postgres::beside(workspace, |server| {
             // The runner's own last lines say how many tests ran; they are what people look for.
-            let mut tests = workspace.cargo(&["test", "--workspace", "--all-features"]);
+            // One run shows every failure, because the crates behind the first one are tested too.
+            let mut tests = workspace.cargo(&["test", "--workspace", "--all-features", "--no-fail-fast"]);
             loudly(server.lend(&mut tests))
         })
     })?;
