@@ -32,7 +32,47 @@ pub(crate) fn run(workspace: &Workspace, options: &[String]) -> anyhow::Result<E
     }
     let places: [&OsStr; 4] =
         ["--ours".as_ref(), programs.ours.as_ref(), "--reference".as_ref(), programs.reference.as_ref()];
-    code_of(Command::new(&programs.driver).args(options).args(places).current_dir(workspace.root()))
+    let mut command = Command::new(&programs.driver);
+    command.current_dir(workspace.root()).args(places);
+    match split_commit(options)? {
+        (options, Some(commit)) => {
+            command.args(options).arg("--earlier").arg(build_commit(workspace, &commit)?);
+        }
+        (options, None) => {
+            command.args(options);
+        }
+    }
+    code_of(&mut command)
+}
+
+/// Takes `--against COMMIT` out of the options.
+fn split_commit(options: &[String]) -> anyhow::Result<(Vec<String>, Option<String>)> {
+    let mut options = options.to_vec();
+    let Some(at) = options.iter().position(|option| option == "--against") else {
+        return Ok((options, None));
+    };
+    let commit = options.get(at + 1).context("`--against` needs a commit")?.clone();
+    options.drain(at..=at + 1);
+    Ok((options, Some(commit)))
+}
+
+/// Builds the program of a commit beside ours, and returns where it is.
+fn build_commit(workspace: &Workspace, commit: &str) -> anyhow::Result<PathBuf> {
+    let folder = workspace.target_dir().join("against");
+    let source = folder.join("source");
+    let git =
+        |arguments: &[&OsStr]| loudly(Command::new("git").current_dir(workspace.root()).args(arguments));
+    println!("building {commit}; the first time takes minutes ...");
+    // Left behind by a run that was ended.
+    if source.exists() {
+        git(&["worktree".as_ref(), "remove".as_ref(), "--force".as_ref(), source.as_ref()])?;
+    }
+    git(&["worktree".as_ref(), "add".as_ref(), "--detach".as_ref(), source.as_ref(), commit.as_ref()])?;
+    let mut command = workspace.cargo(&["build", "--release", "--locked", "--package", OURS, "--target-dir"]);
+    let built = loudly(command.arg(folder.join("target")).current_dir(&source));
+    git(&["worktree".as_ref(), "remove".as_ref(), "--force".as_ref(), source.as_ref()])?;
+    built?;
+    Ok(folder.join("target/release").join(OURS))
 }
 
 struct Programs {
@@ -97,6 +137,14 @@ mod tests {
         for line in ["", "--full", "--compare --help", "--compare --from results.json"] {
             assert!(!needs_reference(&options(line)), "{line}");
         }
+    }
+
+    #[test]
+    fn the_commit_to_compare_with_is_taken_out_of_the_options() {
+        let (rest, commit) = split_commit(&options("--only w1 --against HEAD~1 --repeat 3")).unwrap();
+        assert_eq!((rest, commit.as_deref()), (options("--only w1 --repeat 3"), Some("HEAD~1")));
+        assert_eq!(split_commit(&options("--full")).unwrap(), (options("--full"), None));
+        assert!(split_commit(&options("--against")).is_err());
     }
 
     #[test]

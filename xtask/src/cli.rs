@@ -22,7 +22,8 @@ Commands:
                              differential-postgres, flat-postgres. Runtime: runtime. Processes: kill and
                              nodes, N seconds for each variant (default: 60); starts
   bench [OPTION…]            measure how long users wait: a few minutes; --full measures everything,
-                             --compare also the reference, --write writes docs/benchmarks.md;
+                             --compare also the reference, --write writes docs/benchmarks.md,
+                             --against COMMIT compares with the build of a commit;
                              `bench --help` lists the options and the smaller benchmarks
   help                       print this text";
 

@@ -2,13 +2,15 @@
 
 use std::path::PathBuf;
 
+use super::against;
 use super::plan::{Extent, Request, STORES, WORKLOADS, Who};
 
 pub(crate) const USAGE: &str = "\
 abide-bench: measures whole orchestrations, each in a separate process on a new store, with default options
 
 usage: abide-bench [workloads] [--full] [--compare] [--repeat N] [--only LIST] [--store LIST] [--size N] [--slots N]
-                   [--limit SECONDS] [--json FILE] [--from FILE] [--write] [--ours PROGRAM] [--reference PROGRAM]
+                   [--limit SECONDS] [--json FILE] [--from FILE] [--write] [--against COMMIT]
+                   [--ours PROGRAM] [--reference PROGRAM] [--earlier PROGRAM]
        abide-bench ceiling | replay | store | steps | flat | list | cancel (each with --help)
 
   (nothing)        every workload at small sizes, on a SQLite file and on PostgreSQL: a few minutes
@@ -24,6 +26,8 @@ usage: abide-bench [workloads] [--full] [--compare] [--repeat N] [--only LIST] [
   --json FILE      append each result to this file, as a line
   --from FILE      measure nothing; show the results that one run or several appended to such a file
   --write          also write docs/benchmarks.md and docs/benchmarks.svg
+  --against COMMIT alternate with the build of that commit and print the ratios: w1, w2, w4 and w11, five times,
+                   unless --only, --size and --repeat say otherwise; a median ratio below 0.9 is a miss
   --check          only check the options
 
 Prints a table of the results beside the targets, the reference and the ceiling. Exits with 1 if a measurement
@@ -38,6 +42,8 @@ pub(crate) struct Arguments {
     pub(crate) writes: bool,
     pub(crate) ours: Option<PathBuf>,
     pub(crate) reference: Option<PathBuf>,
+    /// The program of an earlier commit, to be compared with.
+    pub(crate) earlier: Option<PathBuf>,
     pub(crate) only_check: bool,
     /// As typed, for the page that is written.
     pub(crate) typed: String,
@@ -64,6 +70,7 @@ impl Arguments {
             writes: false,
             ours: None,
             reference: None,
+            earlier: None,
             only_check: false,
             typed: typed(&words),
         };
@@ -82,14 +89,26 @@ impl Arguments {
                 unknown => return Err(format!("there is no option '{unknown}'")),
             }
         }
-        if arguments.repeat == 0 {
-            let is_small = arguments.request.extent == Extent::Bounded && arguments.request.who == Who::Ours;
-            arguments.repeat = if is_small { 1 } else { 3 };
-        }
+        arguments.choose_defaults();
         if arguments.request.cases().is_empty() {
             return Err("that leaves nothing to measure".to_owned());
         }
         Ok(Some(arguments))
+    }
+
+    /// What the options left open.
+    fn choose_defaults(&mut self) {
+        if self.earlier.is_some() && self.request.only.is_empty() {
+            self.request.only = against::WORKLOADS.to_vec();
+        }
+        if self.repeat == 0 {
+            let is_small = self.request.extent == Extent::Bounded && self.request.who == Who::Ours;
+            self.repeat = match (&self.earlier, is_small) {
+                (Some(_), _) => against::REPETITIONS,
+                (None, true) => 1,
+                (None, false) => 3,
+            };
+        }
     }
 
     fn set(&mut self, option: &str, value: &str) -> Result<(), String> {
@@ -107,13 +126,14 @@ impl Arguments {
             "--json" => self.json = Some(value.into()),
             "--from" => self.from = Some(value.into()),
             "--ours" => self.ours = Some(value.into()),
+            "--earlier" => self.earlier = Some(value.into()),
             _ => self.reference = Some(value.into()),
         }
         Ok(())
     }
 }
 
-const OPTIONS: [&str; 10] = [
+const OPTIONS: [&str; 11] = [
     "--repeat",
     "--size",
     "--slots",
@@ -124,6 +144,7 @@ const OPTIONS: [&str; 10] = [
     "--from",
     "--ours",
     "--reference",
+    "--earlier",
 ];
 
 fn some_of(option: &str, value: &str, known: &[&'static str]) -> Result<Vec<&'static str>, String> {
@@ -139,7 +160,8 @@ fn typed(words: &[String]) -> String {
     let mut kept = vec!["cargo xtask bench".to_owned()];
     let mut is_place = false;
     for word in words {
-        let names_place = matches!(word.as_str(), "--ours" | "--reference" | "--json" | "--from");
+        let names_place =
+            matches!(word.as_str(), "--ours" | "--reference" | "--earlier" | "--json" | "--from");
         if !is_place && !names_place {
             kept.push(word.clone());
         }
@@ -170,6 +192,8 @@ mod tests {
         let typed = "cargo xtask bench --full --compare --only w1,w2-busy --store postgres --write";
         assert_eq!(arguments.typed, typed);
         assert_eq!(parse("--help"), Ok(None));
+        let compared = parse("--earlier ./old").unwrap().unwrap();
+        assert_eq!((compared.repeat, compared.request.only.as_slice()), (5, &["w1", "w2", "w4", "w11"][..]));
     }
 
     #[test]

@@ -36,16 +36,7 @@ pub(crate) async fn all(arguments: &Arguments) -> Fallible<(Vec<Origin>, Vec<Lin
             Some(Programs::of(Side::Reference, arguments.reference.as_deref(), usual)?)
         }
     };
-    let needs_postgres = cases.iter().any(|case| case.store == "postgres");
-    let databases = if needs_postgres { Databases::start().await? } else { None };
-    if needs_postgres && databases.is_none() {
-        return Err("PostgreSQL is not installed; name other stores with --store".into());
-    }
-    let json = arguments.json.as_ref().map(|path| File::options().create(true).append(true).open(path));
-    let mut bench = Bench { folder: Folder::new()?, databases, json: json.transpose()?, lines: vec![] };
-    let version = bench.databases.as_ref().map(Databases::version);
-    let origin = origin::origin(&arguments.typed, version.as_deref());
-    bench.write(&origin.to_json())?;
+    let (mut bench, origin) = Bench::start(arguments, &cases).await?;
     bench.ceilings(&cases).await?;
     if arguments.request.has_engine() {
         replay::lines().into_iter().try_for_each(|line| bench.keep(line))?;
@@ -99,7 +90,58 @@ fn beside_us(name: &str) -> Fallible<PathBuf> {
     }
 }
 
+/// Measures two builds of abide in turn.
+pub(crate) struct Alternation {
+    bench: Bench,
+    ours: PathBuf,
+}
+
+impl Alternation {
+    pub(crate) async fn start(arguments: &Arguments, cases: &[Case]) -> Fallible<Self> {
+        let ours = Programs::of(Side::Ours, arguments.ours.as_deref(), "abide-workloads")?.timing;
+        Ok(Self { bench: Bench::start(arguments, cases).await?.0, ours })
+    }
+
+    /// Returns the results of this build and of the earlier one. Which of them runs first changes with each repetition.
+    pub(crate) async fn pair(
+        &mut self,
+        earlier: &Path,
+        case: &Case,
+        repetition: u64,
+    ) -> Fallible<(Line, Line)> {
+        let ours = self.ours.clone();
+        let is_ours_first = repetition % 2 == 1;
+        let order = if is_ours_first { [ours.as_path(), earlier] } else { [earlier, ours.as_path()] };
+        let first = self.measure(order[0], case, repetition).await?;
+        let second = self.measure(order[1], case, repetition).await?;
+        Ok(if is_ours_first { (first, second) } else { (second, first) })
+    }
+
+    async fn measure(&mut self, path: &Path, case: &Case, repetition: u64) -> Fallible<Line> {
+        let build = if path == self.ours { "this build" } else { "earlier build" };
+        eprint!("{}, {build} ({repetition}) ... ", case.title());
+        let line = self.bench.run(Program { side: Side::Ours, path }, case).await?;
+        eprintln!("{}", in_short(&line));
+        Ok(line)
+    }
+}
+
 impl Bench {
+    /// Prepares the folder and the databases of the measurements.
+    async fn start(arguments: &Arguments, cases: &[Case]) -> Fallible<(Self, Origin)> {
+        let needs_postgres = cases.iter().any(|case| case.store == "postgres");
+        let databases = if needs_postgres { Databases::start().await? } else { None };
+        if needs_postgres && databases.is_none() {
+            return Err("PostgreSQL is not installed; name other stores with --store".into());
+        }
+        let json = arguments.json.as_ref().map(|path| File::options().create(true).append(true).open(path));
+        let mut bench = Self { folder: Folder::new()?, databases, json: json.transpose()?, lines: vec![] };
+        let version = bench.databases.as_ref().map(Databases::version);
+        let origin = origin::origin(&arguments.typed, version.as_deref());
+        bench.write(&origin.to_json())?;
+        Ok((bench, origin))
+    }
+
     async fn ceilings(&mut self, cases: &[Case]) -> Fallible<()> {
         for store in ["sqlite-full", "postgres"] {
             if cases.iter().any(|case| case.store == store) {

@@ -4,6 +4,7 @@
 //! what is measured, `measure.rs` for how, `targets.rs` for what it must come to, `rows.rs` for the judgement; `show.rs`, `counts.rs`,
 //! `page.rs` and `chart.rs` show it.
 
+mod against;
 mod arguments;
 mod chart;
 mod counts;
@@ -40,6 +41,9 @@ pub(crate) fn main(words: impl Iterator<Item = String>) -> ExitCode {
 }
 
 async fn run_all(arguments: &Arguments) -> Fallible<Verdict> {
+    if let Some(earlier) = &arguments.earlier {
+        return against::compare(arguments, earlier).await;
+    }
     let (origins, lines) = match &arguments.from {
         Some(file) => read(file)?,
         None => measure::all(arguments).await?,

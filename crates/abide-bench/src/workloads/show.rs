@@ -123,7 +123,7 @@ fn ratio(ratio: Ratio) -> String {
 }
 
 /// The median, and how far apart they were.
-fn spread(spread: Spread) -> String {
+pub(crate) fn spread(spread: Spread) -> String {
     let Spread { least, median, most } = spread;
     let (least, median, most) = (number(least), number(median), number(most));
     if least == most { median } else { format!("{median} ({least}–{most})") }
