@@ -243,7 +243,7 @@ pub async fn test_cancel_comes_right_behind_what_starts_an_execution<F: Provider
     let lease = lease_one_as(&store, &full_node("b1"), "a").await;
     assert_handed_out(&lease, &[&first, &cancel("a")]);
     // Both are of the lease: both count the crash, and the commit consumes both.
-    store.expire_leases().await;
+    store.expire_leases_on(BATCH_BYTES).await;
     let lease = lease_one_as(&store, &full_node("b1"), "a").await;
     assert_eq!(lease.messages.iter().map(|message| message.attempt).collect::<Vec<u32>>(), [2, 2]);
     commit(&store, under(&lease, Ack::first("a"))).await;

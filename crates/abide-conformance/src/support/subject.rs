@@ -9,7 +9,7 @@ use std::time::Duration;
 use abide_model::{Event, WorkItem};
 use abide_provider::{
     DispatcherCapabilityFilter, OrchestrationItem, Provider, ProviderAdmin, ProviderError, SemverRange,
-    SessionFetchConfig, TagFilter,
+    SessionFetchConfig, TagFilter, transfer_time,
 };
 
 use super::{Ack, start};
@@ -79,6 +79,11 @@ impl<'f> Subject<'f> {
     /// Lets a lease that was taken now run out.
     pub(crate) async fn expire_leases(&self) {
         self.pass(self.lock() + MARGIN).await;
+    }
+
+    /// Lets a lease on so many bytes expire, which a store across a network may let last longer.
+    pub(crate) async fn expire_leases_on(&self, bytes: usize) {
+        self.pass(self.lock().max(transfer_time(bytes) * 2) + MARGIN).await;
     }
 
     // Mail and turns.
