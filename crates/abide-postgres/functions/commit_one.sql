@@ -211,6 +211,9 @@ BEGIN
     -- If it has no other mail than the start of its next execution, what abide.hand_out would find out is known.
     v_is_known := v_is_wanted AND v_box.flags = 0 AND v_ready = v_sent AND v_message.class = 2 AND p_turn.status = 'ContinuedAsNew';
     IF v_is_known THEN
+        IF octet_length(v_message.item) > 1048576 THEN
+            v_until := greatest(v_until, abide.lasting(octet_length(v_message.item)));
+        END IF;
         v_box.lease := p_instance_offer.nonces[1];    v_box.leased_until := v_until;    v_box.ready := NULL;    v_box.due_at := v_until;
         v_box.batch_to := 0;    v_box.batch_first := v_sent;
         instance_leases := ARRAY[ROW (v_box.no, v_box.lease, v_box.id, v_box.execution, v_box.last_event, v_box.status, v_is.name, v_is.version,

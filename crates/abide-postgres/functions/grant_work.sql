@@ -40,15 +40,16 @@ BEGIN
         RETURN;
     END IF;
     v_bytes := (SELECT sum(octet_length(w.item)) FROM abide.work AS w WHERE w.no = ANY (v_work));
-    IF v_bytes > 1048576 THEN
-        v_until := greatest(p_until, abide.lasting(v_bytes));
-    END IF;
     IF v_bytes > 16777216 THEN
         v_work := ARRAY(
             SELECT c.no
             FROM (SELECT w.no, sum(octet_length(w.item)) OVER (ORDER BY w.no) - octet_length(w.item) AS before
                   FROM abide.work AS w WHERE w.no = ANY (v_work)) AS c
             WHERE c.before < 16777216 ORDER BY c.no);
+        v_bytes := (SELECT sum(octet_length(w.item)) FROM abide.work AS w WHERE w.no = ANY (v_work));
+    END IF;
+    IF v_bytes > 1048576 THEN
+        v_until := greatest(p_until, abide.lasting(v_bytes));
     END IF;
     WITH leased AS (
         UPDATE abide.work AS w

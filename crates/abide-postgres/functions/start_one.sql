@@ -48,6 +48,9 @@ BEGIN
     IF v_hidden_until IS NULL AND coalesce(cardinality(p_offer.nonces), 0) > 0
        AND abide.takes_route(v_route, p_offer.routes, p_offer.known, p_offer.marks, p_offer.suspects) AND NOT abide.is_passed_by(v_sent, p_offer) THEN
         v_leased_until := abide.later(now, p_offer.lease_ms);
+        IF octet_length(p_message.item) > 1048576 THEN
+            v_leased_until := greatest(v_leased_until, abide.lasting(octet_length(p_message.item)));
+        END IF;
         INSERT INTO abide.mailbox (no, id, lease, leased_until, batch_to, batch_first, due_at, route)
         VALUES (v_mailbox, p_message.recipient, p_offer.nonces[1], v_leased_until, 0, v_sent, v_leased_until, v_route);
         instance_leases := ARRAY[ROW (v_mailbox, p_offer.nonces[1], p_message.recipient, 0, 0, '', '', 'unknown', NULL, NULL,

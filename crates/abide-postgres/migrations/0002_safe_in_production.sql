@@ -93,7 +93,8 @@ DROP INDEX abide.work_ready, abide.work_in_session, abide.work_due;
 CREATE INDEX work_ready      ON abide.work (route, place)          WHERE place IS NOT NULL AND session IS NULL;
 CREATE INDEX work_in_session ON abide.work (session, route, place) WHERE session IS NOT NULL;
 CREATE INDEX work_due        ON abide.work (due_at)                WHERE due_at IS NOT NULL AND held_since IS NULL;
-CREATE INDEX work_held       ON abide.work (held_since)            WHERE held_since IS NOT NULL;
+-- Their conditions differ, so that a query for one mailbox cannot read the held work of all.
+CREATE INDEX work_held       ON abide.work (held_since)            WHERE held_since > 0;
 CREATE INDEX work_held_of    ON abide.work (mailbox, activity, no) WHERE held_since IS NOT NULL;
 
 -- What waits in a session under one route.

@@ -1,5 +1,5 @@
--- Instances that another one waits for, in the order of their ids. "Is true" keeps the held work of others from being looked through. Column
--- order: `child_of`.
+-- Instances that another one waits for, in the order of their ids. "IS TRUE" hides from the planner the index of all
+-- blocks, so that it reads the block of the instance by its key. Column order: `child_of`.
 WITH clock AS MATERIALIZED (SELECT abide.now() AS now)
 SELECT i.id, b.execution, i.name, i.version, b.pin, b.status, b.lease IS NOT NULL AND b.leased_until > clock.now, start.item,
        coalesce(k.kind, CASE WHEN held.since IS NOT NULL THEN 'quarantine' END), coalesce(k.since, held.since),
@@ -15,6 +15,6 @@ LEFT JOIN LATERAL (
 ) AS start ON true
 LEFT JOIN LATERAL (
     SELECT w.held_since AS since, w.held_detail AS detail, w.held_build AS build, w.activity FROM abide.work AS w
-    WHERE w.mailbox = b.no AND (w.held_since IS NOT NULL) IS TRUE ORDER BY w.activity, w.no LIMIT 1
+    WHERE w.mailbox = b.no AND w.held_since IS NOT NULL ORDER BY w.activity, w.no LIMIT 1
 ) AS held ON k.kind IS NULL
 ORDER BY wanted.place

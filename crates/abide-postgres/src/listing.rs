@@ -229,7 +229,7 @@ impl Parts {
     /// The numbers of the mailboxes that are blocked, as their summaries show it: a block hides held work.
     fn blocked(&mut self, filter: BlockFilter) -> String {
         const BLOCKS: &str = "SELECT mailbox FROM abide.block WHERE kind IS NOT NULL";
-        const HELD: &str = "SELECT mailbox FROM abide.work WHERE held_since IS NOT NULL";
+        const HELD: &str = "SELECT mailbox FROM abide.work WHERE held_since > 0";
         match filter {
             BlockFilter::By(BlockKind::Quarantine) => {
                 let kind = self.bind(BlockKind::Quarantine.as_str());

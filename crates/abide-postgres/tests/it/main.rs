@@ -21,6 +21,7 @@ mod handed;
 mod hosts;
 mod idle;
 mod large;
+mod large_leases;
 mod locked;
 mod near;
 mod neighbours;
