@@ -27,13 +27,16 @@ const LONGEST_READ: Duration = Duration::from_secs(600);
 
 /// How long a try may take.
 #[derive(Debug, Clone, Copy)]
-struct Patience {
-    next: Duration,
+pub(crate) struct Patience {
+    pub(crate) next: Duration,
     most: Duration,
 }
 
 impl Patience {
-    fn grow(&mut self) {
+    /// Of a call that reads what may be large.
+    pub(crate) const READ: Self = Self { next: PATIENCE, most: LONGEST_READ };
+
+    pub(crate) fn grow(&mut self) {
         self.next = self.next.saturating_mul(2).min(self.most);
     }
 }
@@ -66,7 +69,7 @@ impl Core {
         T: Send + 'static,
         F: FnMut() -> BoxFuture<'static, Result<T, StoreError>>,
     {
-        self.insist_with(Patience { next: PATIENCE, most: LONGEST_READ }, operation, call).await
+        self.insist_with(Patience::READ, operation, call).await
     }
 
     /// The same, with so much time for each try.
