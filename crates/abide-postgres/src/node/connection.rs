@@ -30,6 +30,8 @@ pub(crate) struct Connection<'s> {
     is_broken: Cell<bool>,
     /// A call is past its deadline, and the server may still be at it.
     is_overdue: Cell<bool>,
+    /// When the call began that the server has not answered, in monotonic time.
+    unanswered: Cell<Option<Duration>>,
     /// The session's `statement_timeout`; `None` while it is being changed.
     statement_timeout: Cell<Option<Duration>>,
     seat: Seat<'s>,
@@ -54,6 +56,7 @@ impl<'s> Connection<'s> {
             prepared: RefCell::default(),
             is_broken: Cell::new(false),
             is_overdue: Cell::new(false),
+            unanswered: Cell::new(None),
             statement_timeout: Cell::new(Some(STATEMENT_TIMEOUT)),
             seat,
             shared,
@@ -96,6 +99,7 @@ impl<'s> Connection<'s> {
                 Either::Left((Ok(_), _)) => {
                     self.seat.note_answered();
                     self.is_overdue.set(false);
+                    self.unanswered.set(None);
                     return true;
                 }
                 Either::Left((Err(_), _)) => return false,
@@ -199,10 +203,17 @@ impl<'s> Connection<'s> {
         let began = clock.monotonic();
         let mut call = pin!(call);
         let mut deadline = patience.deadline(began, began);
+        self.unanswered.set(Some(began));
         loop {
             match select(call.as_mut(), clock.sleep_until(deadline)).await {
-                Either::Left((Ok(answer), _)) => return Ok(answer),
+                Either::Left((Ok(answer), _)) => {
+                    self.unanswered.set(None);
+                    return Ok(answer);
+                }
                 Either::Left((Err(error), _)) => {
+                    if !self.client.is_closed() {
+                        self.unanswered.set(None);
+                    }
                     self.is_broken.set(self.is_broken.get() || leaves_connection_unusable(&error));
                     return Err(error.into());
                 }
@@ -215,6 +226,15 @@ impl<'s> Connection<'s> {
                 let seconds = now.saturating_sub(began).as_secs();
                 return Err(CallError::unknown(format!("no answer from PostgreSQL within {seconds} s")));
             }
+        }
+    }
+}
+
+impl Drop for Connection<'_> {
+    fn drop(&mut self) {
+        // The socket broke during a call, or the node's thread panicked: the server may still be at it.
+        if let Some(began) = self.unanswered.get() {
+            self.seat.note_broken(began);
         }
     }
 }
