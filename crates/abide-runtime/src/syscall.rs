@@ -76,7 +76,7 @@ impl Reader {
     /// orchestration, ends the activity and this with it.
     async fn insist(&self, client: &Client, instance: &str, key: &str) -> Result<Option<String>, String> {
         let mut backoff = Backoff::default();
-        let mut patience = Patience::READ;
+        let mut patience = Patience::for_read();
         loop {
             let client = client.with_call_timeout(patience.next);
             let problem = match client.get_kv_value(instance, key).await {

@@ -3,9 +3,11 @@
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::pin::pin;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use futures_util::future::{Either, select};
+use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Row, Statement};
 
@@ -123,6 +125,8 @@ impl<'s> Connection<'s> {
         params: Params<'_>,
         patience: Patience,
     ) -> Result<Vec<Row>, CallError> {
+        let has_slow_answers = self.shared.has_slow_answers.load(Ordering::Relaxed);
+        let patience = if has_slow_answers { patience.with_slow_answers() } else { patience };
         self.within(patience, async {
             self.set_statement_timeout(patience).await?;
             let statement = self.prepare(sql).await?;
@@ -214,6 +218,9 @@ impl<'s> Connection<'s> {
                     if !self.client.is_closed() {
                         self.unanswered.set(None);
                     }
+                    if patience.is_unbounded() && error.code() == Some(&SqlState::QUERY_CANCELED) {
+                        self.shared.has_slow_answers.store(true, Ordering::Relaxed);
+                    }
                     self.is_broken.set(self.is_broken.get() || leaves_connection_unusable(&error));
                     return Err(error.into());
                 }
@@ -241,7 +248,6 @@ impl Drop for Connection<'_> {
 
 /// Whether what is prepared on a connection does not fit the database any more.
 fn leaves_connection_unusable(error: &tokio_postgres::Error) -> bool {
-    use tokio_postgres::error::SqlState;
     let stale = [
         SqlState::FEATURE_NOT_SUPPORTED, // a cached plan whose result changed
         SqlState::INVALID_SQL_STATEMENT_NAME,
