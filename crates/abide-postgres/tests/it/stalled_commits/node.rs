@@ -80,6 +80,8 @@ impl<'d> Node<'d> {
 
     /// With the standby everything completes.
     pub(super) fn assert_completes(self) {
+        // It refuses calls until it has seen that the server answers again.
+        wait_until(|| self.threads.block_on(self.client.list_all_instances()).is_ok());
         self.threads.block_on(async {
             let acknowledged = std::mem::take(&mut *self.acknowledged.lock().unwrap());
             assert_all_complete(&self.client, &acknowledged).await;
