@@ -9,10 +9,42 @@ use std::pin::pin;
 use std::time::Duration;
 
 use abide_model::panic_text;
-use abide_provider::{ProviderAdmin, ProviderError};
+use abide_provider::{ProviderAdmin, ProviderError, transfer_time};
 use futures_util::future::{Either, FutureExt as _, select};
 
 use crate::{Client, ClientError};
+
+/// How long each try of a repeated read may take.
+///
+/// How much an answer carries is not known before it is read. One try that is late says nothing about it, since
+/// an answer can be lost; from the second one in a row on, each next try has twice the time.
+#[derive(Debug)]
+pub(crate) struct ReadLimit {
+    shortest: Duration,
+    next: Duration,
+    longest: Duration,
+    is_late: bool,
+}
+
+impl ReadLimit {
+    /// Returns the limit of the next try.
+    pub(crate) const fn current(&self) -> Duration {
+        self.next
+    }
+
+    /// A try was late.
+    pub(crate) fn note_late(&mut self) {
+        if std::mem::replace(&mut self.is_late, true) {
+            self.next = self.next.saturating_mul(2).min(self.longest);
+        }
+    }
+
+    /// The store answered.
+    pub(crate) const fn note_answered(&mut self) {
+        self.next = self.shortest;
+        self.is_late = false;
+    }
+}
 
 /// Why a call has no answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,6 +108,13 @@ impl Client {
             }
             Either::Right(((), _)) => Err(Silence::TookTooLong),
         }
+    }
+
+    /// Returns the limits for tries of a read that may carry a payload of the largest size.
+    pub(crate) fn read_limit(&self) -> ReadLimit {
+        let shortest = self.call_timeout();
+        let longest = shortest.saturating_add(transfer_time(self.max_payload_bytes()));
+        ReadLimit { shortest, next: shortest, longest, is_late: false }
     }
 
     /// The administrative side of the store.

@@ -25,6 +25,13 @@ impl Client {
         Self::builder(store).build()
     }
 
+    /// Returns the same client with another [`call_timeout`](ClientBuilder::call_timeout), for one read of many
+    /// mebibytes over a slow connection.
+    #[must_use]
+    pub fn with_call_timeout(&self, timeout: Duration) -> Self {
+        ClientBuilder::clone(&self.shared).call_timeout(timeout).build()
+    }
+
     /// The same with a choice of clock, entropy and patience.
     pub fn builder(store: Arc<dyn Provider>) -> ClientBuilder {
         ClientBuilder {
@@ -135,8 +142,11 @@ impl ClientBuilder {
     }
 
     /// How long one call of the store may take: five seconds unless told, and a second more for each mebibyte
-    /// that is sent. A store that is silent for longer counts as one whose answer was lost. Raise it where
-    /// outputs of many mebibytes are read over a slow connection.
+    /// that is sent. A store that is silent for longer counts as one whose answer was lost.
+    ///
+    /// A wait reads again, and gives the store more time each time, up to a second more for each mebibyte of
+    /// [`max_payload_bytes`](Self::max_payload_bytes). A single read has this time only: raise it where outputs
+    /// of many mebibytes are read over a slow connection, or use [`Client::with_call_timeout`].
     pub fn call_timeout(mut self, timeout: Duration) -> Self {
         self.call_timeout = timeout;
         self

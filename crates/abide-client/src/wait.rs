@@ -5,6 +5,8 @@
 //!
 //! A store in trouble does not end a wait: the next look may find it recovered. The last look is made at the deadline, so what
 //! came in time is found however long the pauses are. Only a store that does not answer that look prolongs a wait, by a second.
+//!
+//! What is read may be large, and the connection slow: each look that is late gives a later one more time.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
@@ -154,12 +156,15 @@ impl Client {
         let changes = catch_unwind(AssertUnwindSafe(|| self.store().changes(instance))).unwrap_or_default();
         let mut rhythm = Rhythm { changes, polling, trouble: None };
         let mut last_error = None;
+        let mut limit = self.read_limit();
         loop {
-            match self.within(self.longest_look(deadline), look()).await {
+            let left = deadline.saturating_sub(self.now()).max(LEAST_LOOK);
+            match self.within(limit.current().min(left), look()).await {
                 Ok(Ok(Some(found))) => return Ok(found),
                 Ok(Ok(None)) => {
                     last_error = None;
                     rhythm.trouble = None;
+                    limit.note_answered();
                 }
                 Ok(Err(error)) if !error.is_retryable() => return Err(error.into()),
                 Ok(Err(error)) => {
@@ -172,6 +177,7 @@ impl Client {
                 }
                 // An error says more than silence: the last one is kept.
                 Err(Silence::TookTooLong) => {
+                    limit.note_late();
                     rhythm.trouble.get_or_insert_with(Backoff::new);
                 }
             }
@@ -182,10 +188,6 @@ impl Client {
             let pause = rhythm.next_pause(self);
             rhythm.rest(self.clock(), now.saturating_add(pause).min(deadline)).await;
         }
-    }
-
-    fn longest_look(&self, deadline: Duration) -> Duration {
-        deadline.saturating_sub(self.now()).max(LEAST_LOOK).min(self.call_timeout())
     }
 }
 

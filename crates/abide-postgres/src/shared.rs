@@ -42,6 +42,8 @@ pub(crate) struct Shared {
     pub(crate) sessions: Sessions,
     pub(crate) removals: Removals,
     pub(crate) is_unreachable: AtomicBool,
+    /// The server has canceled a read whose answer may have any size.
+    pub(crate) has_slow_answers: AtomicBool,
     /// A number for this node, by which its work is known.
     pub(crate) node: i64,
     /// What other nodes tell is heard, and what they told before was found.
@@ -76,6 +78,7 @@ impl Shared {
             sessions: Sessions::new(connections),
             removals: Removals::default(),
             is_unreachable: AtomicBool::new(false),
+            has_slow_answers: AtomicBool::new(false),
             is_listening: AtomicBool::new(false),
             held: Mutex::default(),
             announced: Mutex::default(),

@@ -5,6 +5,9 @@ use std::time::Duration;
 /// How many bytes a store takes in per second at least: a slow disk, or a slow connection to a server.
 const BYTES_PER_SECOND: u64 = 1024 * 1024;
 
+/// No answer of a store carries more: a gibibyte.
+pub const LARGEST_ANSWER: usize = 1024 * 1024 * 1024;
+
 /// Returns how much longer a call may take that carries so many bytes.
 ///
 /// Callers add it to their deadline. Without it a call with a large payload would be late every time, and be

@@ -55,7 +55,7 @@ pub use block::{
     MAX_BLOCK_DETAIL, RefusedExecution, UnknownBlockKind, cut_detail,
 };
 pub use cleanup::{DEFAULT_BULK, Force, InvalidOrphanStatus, OrphanFilter, Retention};
-pub use deadline::transfer_time;
+pub use deadline::{LARGEST_ANSWER, transfer_time};
 pub use error::{ErrorKind, Operation, ProviderError, Rejection, StoreError};
 pub use filter::{DispatcherCapabilityFilter, TagFilter};
 pub use item::{ExecutionMetadata, OrchestrationItem, SessionFetchConfig};

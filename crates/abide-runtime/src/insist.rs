@@ -11,7 +11,9 @@ use std::task::Poll;
 use std::time::Duration;
 
 use abide_model::panic_text;
-use abide_provider::{ErrorKind, Operation, ProviderError, Rejection, StoreError};
+use abide_provider::{
+    ErrorKind, LARGEST_ANSWER, Operation, ProviderError, Rejection, StoreError, transfer_time,
+};
 use futures_util::future::{BoxFuture, FutureExt};
 
 use crate::core::Core;
@@ -21,19 +23,20 @@ use crate::store_call::{LATE, PANICKED, PATIENCE};
 /// So many tries may be out at once.
 const MOST_OUT: usize = 2;
 
-/// A read may take this long at most. At a mebibyte per second this is 600 MiB; a history of that size is a
-/// mistake.
-const LONGEST_READ: Duration = Duration::from_secs(600);
-
 /// How long a try may take.
 #[derive(Debug, Clone, Copy)]
-struct Patience {
-    next: Duration,
+pub(crate) struct Patience {
+    pub(crate) next: Duration,
     most: Duration,
 }
 
 impl Patience {
-    fn grow(&mut self) {
+    /// Returns the patience for a call that reads what may be large.
+    pub(crate) fn for_read() -> Self {
+        Self { next: PATIENCE, most: PATIENCE.saturating_add(transfer_time(LARGEST_ANSWER)) }
+    }
+
+    pub(crate) fn grow(&mut self) {
         self.next = self.next.saturating_mul(2).min(self.most);
     }
 }
@@ -66,7 +69,7 @@ impl Core {
         T: Send + 'static,
         F: FnMut() -> BoxFuture<'static, Result<T, StoreError>>,
     {
-        self.insist_with(Patience { next: PATIENCE, most: LONGEST_READ }, operation, call).await
+        self.insist_with(Patience::for_read(), operation, call).await
     }
 
     /// The same, with so much time for each try.

@@ -4,13 +4,14 @@
 
 use std::sync::Arc;
 
-use abide_client::Client;
+use abide_client::{Client, ClientError};
 use abide_model::{Clock, Entropy};
 use serde_json::Value;
 use tracing::warn;
 
 use crate::activity_context::ActivityContext;
 use crate::handler::FnActivity;
+use crate::insist::Patience;
 use crate::pacing::Backoff;
 use crate::registry::ActivityRegistry;
 
@@ -75,12 +76,18 @@ impl Reader {
     /// orchestration, ends the activity and this with it.
     async fn insist(&self, client: &Client, instance: &str, key: &str) -> Result<Option<String>, String> {
         let mut backoff = Backoff::default();
+        let mut patience = Patience::for_read();
         loop {
+            let client = client.with_call_timeout(patience.next);
             let problem = match client.get_kv_value(instance, key).await {
                 Ok(value) => return Ok(value),
                 Err(error) if error.is_retryable() => error,
                 Err(error) => return Err(format!("get_kv_value client error: {error}")),
             };
+            if matches!(problem, ClientError::Timeout) {
+                // The value may be too large for the time that the read had.
+                patience.grow();
+            }
             let delay = backoff.after_failure(&*self.entropy);
             warn!(target: "abide::runtime", %problem, failures = backoff.failures(), retry_in = ?delay,
                 "a value of another instance could not be read; trying again");

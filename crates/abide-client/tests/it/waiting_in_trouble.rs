@@ -121,3 +121,67 @@ async fn a_permanent_error_ends_a_wait_at_once() {
     assert!(matches!(ended, Err(ClientError::Provider(error)) if !error.is_retryable()));
     assert!(world.now() < seconds(1));
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_wait_sees_an_output_that_takes_long_to_read() {
+    for telling in [Telling::All, Telling::Nothing] {
+        let world = World::telling(telling);
+        world.past().started("a").await;
+        world.past().kept("a", "k", "7").await;
+        world.past().completed("a", "done").await;
+        // 64 MiB take as long at a mebibyte per second.
+        world.store.reads.last(Some(Fault::SlowBy(64)));
+
+        let ended = world.client.wait_for_orchestration("a", seconds(300)).await;
+
+        assert!(matches!(ended.unwrap(), OrchestrationStatus::Completed { .. }));
+        assert!(world.now() <= seconds(150), "{telling:?}: {:?}", world.now());
+        assert_eq!(world.client.wait_for_kv_value("a", "k", seconds(300)).await.unwrap(), "7");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_look_takes_longer_than_the_largest_payload() {
+    const MEBIBYTE: usize = 1024 * 1024;
+    let world = World::new().asked_by(|client| client.max_payload_bytes(3 * MEBIBYTE));
+    world.store.reads.last(Some(Fault::Hang));
+
+    assert!(is_timeout(&world.client.wait_for_orchestration("a", seconds(100)).await));
+
+    assert_eq!(world.now(), seconds(100));
+    // Two looks of five seconds, then of eight, with pauses of up to a second.
+    assert_eq!(world.store.reads.calls(), 2 + 11);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_takes_the_extra_time_back() {
+    let world = World::telling(Telling::Nothing);
+    world.past().started("a").await;
+    world.store.reads.plan([Fault::Hang; 3]);
+
+    let wait = world.client.wait_for_orchestration("a", seconds(60));
+    let (ended, ()) = tokio::join!(biased; wait, async {
+        // The three looks take 5, 5 and 10 seconds.
+        world.at(seconds(25)).await;
+        world.store.reads.plan([Fault::Hang; 2]);
+        world.past().completed("a", "done").await;
+    });
+
+    assert!(matches!(ended.unwrap(), OrchestrationStatus::Completed { .. }));
+    assert!(world.now() <= seconds(36), "{:?}", world.now());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_single_read_has_the_time_that_the_caller_chooses() {
+    let world = World::new();
+    world.past().started("a").await;
+    world.store.reads.last(Some(Fault::SlowBy(64)));
+
+    assert!(is_timeout(&world.client.get_orchestration_status("a").await));
+    assert_eq!(world.now(), seconds(5));
+    let patient = world.client.with_call_timeout(seconds(70));
+    assert!(matches!(
+        patient.get_orchestration_status("a").await.unwrap(),
+        OrchestrationStatus::Running { .. }
+    ));
+}

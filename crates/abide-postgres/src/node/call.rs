@@ -1,5 +1,6 @@
 //! A call that is made for one caller: a read, a look for leases, something administrative.
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use abide_provider::{Operation, StoreError};
@@ -69,7 +70,12 @@ impl Call {
             return;
         }
         let sent_at = shared.settings.clock.monotonic();
-        let answer = self.attempt(connection).await;
+        let had_slow_answers = shared.has_slow_answers.load(Ordering::Relaxed);
+        let mut answer = self.attempt(connection).await;
+        let has_more_time = !had_slow_answers && shared.has_slow_answers.load(Ordering::Relaxed);
+        if answer.is_err() && self.patience.is_unbounded() && has_more_time && !connection.is_broken() {
+            answer = self.attempt(connection).await;
+        }
         let Self { operation, caller, .. } = self;
         let answer = answer.map_err(|error| error.of(operation));
         match caller {

@@ -3,9 +3,11 @@
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::pin::pin;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use futures_util::future::{Either, select};
+use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Row, Statement};
 
@@ -30,6 +32,8 @@ pub(crate) struct Connection<'s> {
     is_broken: Cell<bool>,
     /// A call is past its deadline, and the server may still be at it.
     is_overdue: Cell<bool>,
+    /// When the call began that the server has not answered, in monotonic time.
+    unanswered: Cell<Option<Duration>>,
     /// The session's `statement_timeout`; `None` while it is being changed.
     statement_timeout: Cell<Option<Duration>>,
     seat: Seat<'s>,
@@ -54,6 +58,7 @@ impl<'s> Connection<'s> {
             prepared: RefCell::default(),
             is_broken: Cell::new(false),
             is_overdue: Cell::new(false),
+            unanswered: Cell::new(None),
             statement_timeout: Cell::new(Some(STATEMENT_TIMEOUT)),
             seat,
             shared,
@@ -96,6 +101,7 @@ impl<'s> Connection<'s> {
                 Either::Left((Ok(_), _)) => {
                     self.seat.note_answered();
                     self.is_overdue.set(false);
+                    self.unanswered.set(None);
                     return true;
                 }
                 Either::Left((Err(_), _)) => return false,
@@ -119,6 +125,8 @@ impl<'s> Connection<'s> {
         params: Params<'_>,
         patience: Patience,
     ) -> Result<Vec<Row>, CallError> {
+        let has_slow_answers = self.shared.has_slow_answers.load(Ordering::Relaxed);
+        let patience = if has_slow_answers { patience.with_slow_answers() } else { patience };
         self.within(patience, async {
             self.set_statement_timeout(patience).await?;
             let statement = self.prepare(sql).await?;
@@ -199,10 +207,20 @@ impl<'s> Connection<'s> {
         let began = clock.monotonic();
         let mut call = pin!(call);
         let mut deadline = patience.deadline(began, began);
+        self.unanswered.set(Some(began));
         loop {
             match select(call.as_mut(), clock.sleep_until(deadline)).await {
-                Either::Left((Ok(answer), _)) => return Ok(answer),
+                Either::Left((Ok(answer), _)) => {
+                    self.unanswered.set(None);
+                    return Ok(answer);
+                }
                 Either::Left((Err(error), _)) => {
+                    if !self.client.is_closed() {
+                        self.unanswered.set(None);
+                    }
+                    if patience.is_unbounded() && error.code() == Some(&SqlState::QUERY_CANCELED) {
+                        self.shared.has_slow_answers.store(true, Ordering::Relaxed);
+                    }
                     self.is_broken.set(self.is_broken.get() || leaves_connection_unusable(&error));
                     return Err(error.into());
                 }
@@ -219,9 +237,17 @@ impl<'s> Connection<'s> {
     }
 }
 
+impl Drop for Connection<'_> {
+    fn drop(&mut self) {
+        // The socket broke during a call, or the node's thread panicked: the server may still be at it.
+        if let Some(began) = self.unanswered.get() {
+            self.seat.note_broken(began);
+        }
+    }
+}
+
 /// Whether what is prepared on a connection does not fit the database any more.
 fn leaves_connection_unusable(error: &tokio_postgres::Error) -> bool {
-    use tokio_postgres::error::SqlState;
     let stale = [
         SqlState::FEATURE_NOT_SUPPORTED, // a cached plan whose result changed
         SqlState::INVALID_SQL_STATEMENT_NAME,

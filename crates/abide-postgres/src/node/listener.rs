@@ -100,7 +100,10 @@ impl<'s> Listener<'s> {
             return Ok(None);
         }
         let (backend, tell) = within(&**clock, SHORT, async {
-            client.batch_execute(&format!("LISTEN \"{}\"", shared.schema.channel())).await?;
+            // A notice that a crash loses is followed by a new connection, which looks for what may have been
+            // missed. So it waits for no standby, and this session answers while others wait for theirs.
+            let listen = format!("SET synchronous_commit = off; LISTEN \"{}\"", shared.schema.channel());
+            client.batch_execute(&listen).await?;
             let backend = join(&client, shared).await?;
             Ok((backend, client.prepare(shared.texts.get(Sql::Tell)).await?))
         })

@@ -6,10 +6,13 @@
 //! would be late every time, and be repeated for ever.
 //!
 //! How much an answer carries is not known before it is there. So the time counts from the last byte that arrived.
+//! The server does not count so: it cancels a statement also while it sends rows. The first time that it cancels a read
+//! whose answer may have any size, reads of this kind get the time that the largest answer takes. Until then they cost no
+//! change of the setting.
 
 use std::time::Duration;
 
-use abide_provider::transfer_time;
+use abide_provider::{LARGEST_ANSWER, transfer_time};
 
 use crate::statements::Sql;
 
@@ -19,9 +22,6 @@ pub(crate) const STATEMENT_TIMEOUT: Duration = Duration::from_secs(120);
 /// How long a small call may take, or the server be silent.
 pub(crate) const SHORT: Duration = Duration::from_secs(10);
 
-/// The server sends no larger row.
-const LARGEST_ANSWER: usize = 1024 * 1024 * 1024;
-
 /// How long a call may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Patience {
@@ -29,6 +29,19 @@ pub(crate) struct Patience {
     silence: Duration,
     /// How much longer it may take to begin, because of what it has to take in.
     transfer: Duration,
+    /// How much its answer may carry.
+    answer: Answer,
+}
+
+/// How much an answer may carry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Answer {
+    /// Little, compared with what the usual time is enough for.
+    Bounded,
+    /// A whole history, or all values of an instance.
+    Unbounded,
+    /// The same, from a server that has canceled such a read.
+    Slow,
 }
 
 impl Patience {
@@ -38,16 +51,29 @@ impl Patience {
     /// Of a call that reads everything of one instance.
     const MIDDLING: Self = Self::of(Duration::from_secs(30));
 
+    /// The same for one of which the answer may have any size.
+    const READING: Self = Self { answer: Answer::Unbounded, ..Self::MIDDLING };
+
     /// Of a call that reads everything, or deletes much.
     pub(crate) const LONG: Self = Self::of(Duration::from_secs(120));
 
     const fn of(silence: Duration) -> Self {
-        Self { silence, transfer: Duration::ZERO }
+        Self { silence, transfer: Duration::ZERO, answer: Answer::Bounded }
     }
 
     /// The same for a call that carries so many bytes.
     pub(crate) fn carrying(self, bytes: usize) -> Self {
         Self { transfer: transfer_time(bytes), ..self }
+    }
+
+    /// Whether the answer may have any size.
+    pub(crate) fn is_unbounded(self) -> bool {
+        self.answer != Answer::Bounded
+    }
+
+    /// The same on a server that has canceled a read of any size.
+    pub(crate) fn with_slow_answers(self) -> Self {
+        if self.is_unbounded() { Self { answer: Answer::Slow, ..self } } else { self }
     }
 
     /// How long the server may take to begin its answer.
@@ -65,7 +91,11 @@ impl Patience {
     /// The `statement_timeout` under which a call has its time, in a session that usually has this one. It is changed only
     /// for calls that need a good part of it for what they carry.
     pub(crate) fn statement_timeout(self, usual: Duration) -> Duration {
-        if self.transfer <= usual / 2 { usual } else { usual.saturating_add(self.transfer) }
+        let transfer = match self.answer {
+            Answer::Bounded | Answer::Unbounded => self.transfer,
+            Answer::Slow => self.transfer.saturating_add(transfer_time(LARGEST_ANSWER)),
+        };
+        if transfer <= usual / 2 { usual } else { usual.saturating_add(transfer) }
     }
 }
 
@@ -95,11 +125,8 @@ pub(crate) const fn patience(sql: Sql) -> Patience {
         | Sql::KvMerged
         | Sql::ReadCurrent
         | Sql::ReadExecution
-        | Sql::ReadLeased
-        | Sql::ReadBlocks
-        | Sql::RemovePart
-        | Sql::RetryBlocked
-        | Sql::RevokeWork => Patience::MIDDLING,
+        | Sql::ReadLeased => Patience::READING,
+        Sql::ReadBlocks | Sql::RemovePart | Sql::RetryBlocked | Sql::RevokeWork => Patience::MIDDLING,
         Sql::AbandonInstances
         | Sql::AbandonWork
         | Sql::Alone
@@ -173,5 +200,13 @@ mod tests {
         assert_eq!(timeout(60 * MIB), STATEMENT_TIMEOUT, "it has 70 s");
         assert_eq!(timeout(256 * MIB), Duration::from_secs(376));
         assert_eq!(Patience::LONG.statement_timeout(STATEMENT_TIMEOUT), STATEMENT_TIMEOUT);
+    }
+
+    #[test]
+    fn reads_of_any_size_have_time_for_the_largest_answer_once_one_was_canceled() {
+        let timeout = |patience: Patience| patience.statement_timeout(STATEMENT_TIMEOUT).as_secs();
+        assert_eq!(timeout(patience(Sql::ReadLeased)), 120);
+        assert_eq!(timeout(patience(Sql::ReadLeased).with_slow_answers()), 120 + 1_024);
+        assert_eq!(timeout(patience(Sql::ReadBlocks).with_slow_answers()), 120);
     }
 }

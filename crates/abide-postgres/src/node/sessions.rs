@@ -5,9 +5,13 @@
 //! standby does not look at its client. Canceling it is worse, because the server then reports success for
 //! what a failover can lose. So the node keeps the session, counts it, and opens no other in its place.
 //!
+//! So does a session whose socket breaks during a call: a proxy or a firewall may have reset the connection,
+//! and the backend still waits.
+//!
 //! Every session has a [`Seat`], and there are as many seats as `connections` plus two (renewals and
 //! notices). A seat is free again when its session answers and is closed, or when the server says that it has
-//! no such session.
+//! no such session. The last seat belongs to the session for notices, which waits for no standby: it asks the
+//! server which of the others are left.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -31,6 +35,12 @@ const PROBE_INTERVAL: Duration = Duration::from_secs(5);
 
 /// How often the listener asks what the sessions wait for that do not answer.
 const CHECK_INTERVAL: Duration = Duration::from_secs(2);
+
+/// How often it asks after a connection broke during a call: most backends notice that within moments.
+const EAGER_CHECK_INTERVAL: Duration = Duration::from_millis(250);
+
+/// For so many checks.
+const EAGER_CHECKS: u32 = 8;
 
 /// How long that question may take.
 const CHECK_PATIENCE: Duration = Duration::from_secs(5);
@@ -82,6 +92,10 @@ struct State {
     is_restricted: bool,
     /// When a session may be opened without a free seat, in monotonic time.
     next_probe_at: Duration,
+    /// A connection broke during a call while the listener was there: before a probe it has time to ask.
+    is_left_to_listener: bool,
+    /// So many checks follow each other at a short interval.
+    eager_checks: u32,
     /// The log says that every session waits.
     is_reported: bool,
 }
@@ -94,6 +108,10 @@ struct Occupant {
     standing: Standing,
     /// What the server says the session waits for.
     wait: Option<String>,
+    /// The connection broke, and the server has not said since whether it has the session.
+    is_unconfirmed: bool,
+    /// The session was opened without a free seat.
+    is_probe: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -134,17 +152,18 @@ pub(crate) struct Seat<'s> {
 impl Drop for Seat<'_> {
     fn drop(&mut self) {
         let mut state = self.sessions.lock();
-        let occupant = state.seats.get_mut(&self.number);
-        match occupant.map(|occupant| (occupant.session, &mut occupant.standing)) {
+        if let Some(occupant) = state.seats.get_mut(&self.number)
+            && occupant.session.is_some()
+            && let Standing::Unanswered(since) = occupant.standing
+        {
             // The server may still have it: it counts until the server says otherwise.
-            Some((Some(_), standing @ Standing::Unanswered(_))) => {
-                if let Some(since) = standing.unanswered_since() {
-                    *standing = Standing::Abandoned(since);
-                }
-            }
-            Some(_) | None => {
-                state.seats.remove(&self.number);
-            }
+            occupant.standing = Standing::Abandoned(since);
+        } else if let Some(occupant) = state.seats.remove(&self.number)
+            && occupant.is_probe
+            && occupant.session.is_none()
+        {
+            // The server was not reached, so it said nothing.
+            state.next_probe_at = Duration::ZERO;
         }
         drop(state);
         self.sessions.changed.notify_waiters();
@@ -172,6 +191,24 @@ impl Seat<'_> {
     pub(crate) fn note_unanswered(&self, now: Duration) {
         self.set(Standing::Unanswered(now));
         self.sessions.changed.notify_waiters();
+    }
+
+    /// The connection broke during a call that began at this time: the server may still be at it.
+    pub(crate) fn note_broken(&self, began: Duration) {
+        let mut state = self.sessions.lock();
+        if let Some(occupant) = state.seats.get_mut(&self.number) {
+            if occupant.standing == Standing::Serving {
+                occupant.standing = Standing::Unanswered(began);
+            }
+            occupant.is_unconfirmed = true;
+        }
+        state.eager_checks = EAGER_CHECKS;
+        if state.has_listener() {
+            state.is_left_to_listener = true;
+        } else {
+            // A server that has restarted says at once that it has no such session.
+            state.next_probe_at = Duration::ZERO;
+        }
     }
 
     /// The session answers again.
@@ -214,7 +251,11 @@ impl Sessions {
     /// A seat for a session; `None` if the node has as many sessions as it may have.
     pub(crate) fn reserve(&self, purpose: Purpose, now: Duration) -> Option<Seat<'_>> {
         let mut state = self.lock();
-        if !state.has_room(self.pool, purpose) {
+        let is_probe = !state.has_room(self.pool, purpose);
+        if is_probe {
+            if std::mem::take(&mut state.is_left_to_listener) {
+                state.next_probe_at = state.next_probe_at.max(now.saturating_add(PROBE_INTERVAL));
+            }
             // One at a time asks the server which of them are left, and is closed at once if that gives no
             // room.
             if now < state.next_probe_at {
@@ -224,7 +265,14 @@ impl Sessions {
         }
         let number = state.next_number;
         state.next_number = number.wrapping_add(1);
-        let occupant = Occupant { purpose, session: None, standing: Standing::Serving, wait: None };
+        let occupant = Occupant {
+            purpose,
+            session: None,
+            standing: Standing::Serving,
+            wait: None,
+            is_unconfirmed: false,
+            is_probe,
+        };
         state.seats.insert(number, occupant);
         Some(Seat { sessions: self, number })
     }
@@ -234,7 +282,7 @@ impl Sessions {
         let mut state = self.lock();
         let Some(occupant) = state.seats.remove(&number) else { return Occupied::TooMany };
         let has_room = state.has_room(self.pool, occupant.purpose);
-        state.seats.insert(number, occupant);
+        state.seats.insert(number, Occupant { is_probe: false, ..occupant });
         if has_room { Occupied::Yes } else { Occupied::TooMany }
     }
 
@@ -249,7 +297,9 @@ impl Sessions {
         loop {
             let changed = self.changed.notified();
             if self.needs_check() {
-                return clock.sleep_until(last.saturating_add(CHECK_INTERVAL)).await;
+                let is_eager = self.lock().eager_checks > 0;
+                let interval = if is_eager { EAGER_CHECK_INTERVAL } else { CHECK_INTERVAL };
+                return clock.sleep_until(last.saturating_add(interval)).await;
             }
             changed.await;
         }
@@ -277,12 +327,15 @@ impl Sessions {
     }
 
     /// Takes in which of the sessions that were asked about the server has, and what each waits for.
-    fn note_found(&self, asked: &[SessionId], found: &BTreeMap<SessionId, String>) {
+    fn note_found(&self, asked: &[SessionId], found: &BTreeMap<SessionId, String>, now: Duration) {
         let mut state = self.lock();
+        state.eager_checks = state.eager_checks.saturating_sub(1);
+        state.next_probe_at = state.next_probe_at.max(now.saturating_add(PROBE_INTERVAL));
         state.seats.retain(|_, occupant| {
             let Some(session) = occupant.session.filter(|session| asked.contains(session)) else {
                 return true;
             };
+            occupant.is_unconfirmed = false;
             match (found.get(&session), occupant.standing) {
                 (Some(wait), _) => occupant.wait = (!wait.is_empty()).then(|| wait.clone()),
                 (None, Standing::Unanswered(_)) => occupant.standing = Standing::Gone,
@@ -307,7 +360,16 @@ impl State {
         if self.is_restricted {
             return purpose == Purpose::Work && self.seats.is_empty();
         }
-        self.seats.len() < pool.saturating_add(BESIDE_WORK)
+        let all = pool.saturating_add(BESIDE_WORK);
+        let listening = self.seats.values().filter(|occupant| occupant.purpose == Purpose::Notices).count();
+        let most = if purpose == Purpose::Notices { all } else { all.saturating_sub(1) + listening };
+        self.seats.len() < most.min(all)
+    }
+
+    /// Whether the session for notices is there, and answers.
+    fn has_listener(&self) -> bool {
+        let mut sessions = self.seats.values().filter(|occupant| occupant.purpose == Purpose::Notices);
+        sessions.any(|occupant| occupant.session.is_some() && occupant.standing == Standing::Serving)
     }
 
     fn unanswered(&self) -> impl Iterator<Item = (&Occupant, Duration)> {
@@ -318,6 +380,10 @@ impl State {
         let of_kind = |occupant: &&Occupant| occupant.purpose == purpose;
         let is_serving = |occupant: &Occupant| occupant.standing == Standing::Serving;
         if self.seats.values().filter(of_kind).any(is_serving) {
+            return None;
+        }
+        // A server that has restarted has none of them.
+        if self.seats.values().any(|occupant| occupant.is_unconfirmed) {
             return None;
         }
         let capacity = match purpose {
@@ -427,11 +493,98 @@ pub(crate) async fn check(client: &Client, shared: &Shared) -> Result<(), CallEr
         let session = SessionId { pid: row.try_get(0)?, started: row.try_get(1)? };
         found.insert(session, row.try_get(2)?);
     }
-    sessions.note_found(&asked, &found);
+    sessions.note_found(&asked, &found, clock.monotonic());
     Ok(())
 }
 
 /// How many sessions of a schema wait for a commit that does not end.
 pub(crate) async fn count_stalled(client: &Client, schema: &Schema) -> Result<i64, CallError> {
     Ok(client.query_one(COUNT_STALLED, &[&schema.name()]).await?.try_get(0)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const POOL: usize = 4;
+    const NOW: Duration = Duration::from_secs(100);
+
+    fn seated(sessions: &Sessions, purpose: Purpose, pid: i32) -> Seat<'_> {
+        let seat = sessions.reserve(purpose, NOW).expect("there is room");
+        let session = Some(SessionId { pid, started: 0 });
+        sessions.lock().seats.get_mut(&seat.number).expect("it is there").session = session;
+        seat
+    }
+
+    /// Sessions for work and renewals, as many as there may be.
+    fn all_but_notices(sessions: &Sessions) -> Vec<Seat<'_>> {
+        let work = (1..=4).map(|pid| seated(sessions, Purpose::Work, pid));
+        work.chain(std::iter::once_with(|| seated(sessions, Purpose::Renewals, 5))).collect()
+    }
+
+    fn break_all(seats: Vec<Seat<'_>>) {
+        for seat in seats {
+            seat.note_broken(NOW);
+        }
+    }
+
+    fn ids(pids: std::ops::RangeInclusive<i32>) -> Vec<SessionId> {
+        pids.map(|pid| SessionId { pid, started: 0 }).collect()
+    }
+
+    #[test]
+    fn the_last_seat_belongs_to_the_session_for_notices() {
+        let sessions = Sessions::new(POOL);
+        let _seats = all_but_notices(&sessions);
+        assert!(!sessions.lock().has_room(POOL, Purpose::Work));
+        let _listener = seated(&sessions, Purpose::Notices, 6);
+        assert_eq!(sessions.lock().seats.len(), POOL + BESIDE_WORK);
+        assert!(!sessions.lock().has_room(POOL, Purpose::Notices));
+    }
+
+    #[test]
+    fn a_session_whose_connection_breaks_during_a_call_counts_until_the_server_does_not_have_it() {
+        let sessions = Sessions::new(POOL);
+        let seats = all_but_notices(&sessions);
+        let _listener = seated(&sessions, Purpose::Notices, 6);
+        break_all(seats);
+        assert!(sessions.reserve(Purpose::Work, NOW).is_none(), "the listener asks the server");
+        let found = BTreeMap::from([(SessionId { pid: 1, started: 0 }, "SyncRep".to_owned())]);
+        sessions.note_found(&ids(1..=5), &found, NOW);
+        assert_eq!(sessions.lock().unanswered().count(), 1);
+        assert_eq!(all_but_notices_left(&sessions), POOL);
+    }
+
+    /// How many more sessions for work there may be.
+    fn all_but_notices_left(sessions: &Sessions) -> usize {
+        let mut seats = Vec::new();
+        while sessions.lock().has_room(POOL, Purpose::Work) {
+            seats.extend(sessions.reserve(Purpose::Work, NOW));
+        }
+        seats.len()
+    }
+
+    #[test]
+    fn without_the_session_for_notices_the_first_probe_is_due_at_once() {
+        let sessions = Sessions::new(POOL);
+        sessions.lock().next_probe_at = NOW * 2;
+        break_all(all_but_notices(&sessions));
+        let probe = sessions.reserve(Purpose::Work, NOW).expect("it is due");
+        assert!(sessions.reserve(Purpose::Work, NOW).is_none(), "one at a time");
+        drop(probe);
+        let probe = sessions.reserve(Purpose::Work, NOW).expect("the server was not reached");
+        sessions.note_found(&ids(1..=5), &BTreeMap::new(), NOW);
+        assert_eq!(sessions.judge(probe.number), Occupied::Yes);
+    }
+
+    #[test]
+    fn a_stall_is_not_reported_before_the_server_says_that_it_has_the_sessions() {
+        let sessions = Sessions::new(POOL);
+        break_all(all_but_notices(&sessions));
+        assert!(sessions.lock().stall(POOL, Purpose::Work, NOW).is_none());
+        let found = ids(1..=5).into_iter().map(|id| (id, "SyncRep".to_owned())).collect();
+        sessions.note_found(&ids(1..=5), &found, NOW);
+        let stall = sessions.lock().stall(POOL, Purpose::Work, NOW).expect("all wait");
+        assert!(stall.to_string().contains("all 5 sessions"), "{stall}");
+    }
 }

@@ -129,3 +129,35 @@ fn the_server_cancels_a_call_that_carries_much_later_than_others() {
     send(4 * MIB).unwrap();
     assert!(is_canceled(1), "the next call has the usual time");
 }
+
+/// The clock of the server decides here, too: it counts the time for which it cannot send.
+#[test]
+fn the_server_does_not_cancel_a_read_for_ever_whose_answer_takes_longer_than_a_statement_may() {
+    let Some(database) = Database::new() else { return };
+    let fast = database.open();
+    block_on(fast.enqueue_for_orchestrator(start("i"), None)).unwrap();
+    let patient = LeaseInstances { lease_for: Duration::from_secs(300), ..instances() };
+    let lease = block_on(fast.lease_instances(patient)).unwrap().remove(0);
+    let mut turn = first_turn("i", Vec::new());
+    let kind = EventKind::ExternalEvent { name: "go".to_owned(), data: payload() };
+    turn.events = vec![started("i"), event("i", 2, kind)];
+    let events: Vec<Event> = turn.events.clone();
+    block_on(fast.commit_turns(vec![commit(&lease, turn)])).remove(0).unwrap();
+    // Its answers take three seconds.
+    let url = slow_proxy(database.url(), BYTES_PER_SECOND);
+    let builder = PostgresProvider::builder(&url).schema(database.schema()).connections(1);
+    let slow = block_on(builder.statement_timeout(Duration::from_secs(1)).open()).unwrap();
+
+    assert!(block_on(slow.read("i")).unwrap() == events);
+    assert!(block_on(slow.read_with_execution("i", 1)).unwrap() == events);
+
+    // Other calls have the usual time.
+    database.run(
+        "CREATE FUNCTION abide.dawdle() RETURNS trigger LANGUAGE plpgsql AS
+         $$ BEGIN PERFORM pg_sleep(2); RETURN NEW; END $$;
+         CREATE TRIGGER dawdle BEFORE INSERT ON abide.message FOR EACH ROW EXECUTE FUNCTION abide.dawdle();",
+    );
+    assert!(
+        block_on(slow.enqueue_for_orchestrator(signal("i"), None)).is_err_and(|error| error.is_retryable())
+    );
+}

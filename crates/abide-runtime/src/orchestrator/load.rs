@@ -175,7 +175,7 @@ impl Orchestrator {
             let (store, lease) = (Arc::clone(&store), Arc::clone(&lease));
             async move { store.read_kv_snapshot(&lease).await }.boxed()
         };
-        told(self.core.insist(Operation::ReadKvSnapshot, call).await)
+        told(self.core.insist_on_read(Operation::ReadKvSnapshot, call).await)
     }
 
     /// A store that ignores the capability filter may hand out what this build must not touch.

@@ -7,7 +7,7 @@ use abide_provider::Operation;
 use abide_sim::{Fault, FaultPlan};
 
 use crate::e2e::support::{Node, World, names, on_every_store};
-use crate::lessons::scene::{Code, Way, every_way, ways};
+use crate::lessons::scene::{Code, Scene, Way, every_way, ways};
 
 const LIMIT: usize = 1_000;
 const MEBIBYTE: usize = 1024 * 1024;
@@ -158,5 +158,45 @@ fn a_history_that_takes_long_to_read_is_read() {
         scene.node(echoing()).await;
         assert_eq!(scene.run("i", "Same", "x").await.unwrap(), "x");
         assert!(scene.faults.count(Operation::ReadHistoryAfter) <= 6);
+    });
+}
+
+/// Runs with reads of this kind that take 40 seconds; returns how many there were.
+async fn read_slowly(scene: &Scene, operation: Operation, code: Code) -> u64 {
+    let slow = Fault::Delay(Duration::from_secs(40));
+    scene.faults.set_plan(FaultPlan::none().when(move |call| (call.operation == operation).then_some(slow)));
+    scene.node(code).await;
+    assert_eq!(scene.run("keeper", "Keeps", "").await.unwrap(), "v");
+    assert_eq!(scene.run("i", "Reads", "").await.unwrap(), "v");
+    scene.faults.count(operation)
+}
+
+fn keeping() -> Code {
+    Code::new()
+        .activity("Same", |_, input| async move { Ok(input) })
+        .orchestration("Keeps", |ctx, _| async move {
+            ctx.set_kv_value("k", "v");
+            ctx.schedule_activity("Same", "").await?;
+            Ok(ctx.get_kv_value("k").unwrap_or_default())
+        })
+        .orchestration("Reads", |ctx, _| async move {
+            Ok(ctx.get_kv_value_from_instance("keeper", "k").await?.unwrap_or_default())
+        })
+}
+
+#[test]
+fn values_that_take_long_to_read_are_read() {
+    ways(&[Way::Cold], |scene| async move {
+        let reads = read_slowly(&scene, Operation::ReadKvSnapshot, keeping()).await;
+        assert!((1..=12).contains(&reads), "{reads} reads");
+    });
+}
+
+#[test]
+fn a_value_of_another_instance_that_takes_long_to_read_is_read() {
+    ways(&[Way::Cold], |scene| async move {
+        let reads = read_slowly(&scene, Operation::GetKvValue, keeping()).await;
+        // With 5, 10, 20 and 40 seconds.
+        assert!((4..=5).contains(&reads), "{reads} reads");
     });
 }

@@ -16,15 +16,18 @@ use crate::support::wait::pass;
 /// How many instances have no code anywhere.
 const UNSERVED: usize = 40_000;
 
-/// How long a served instance takes at most beside them.
+/// How long a served instance takes at most beside them, as a rule: others use this machine, too.
 const SOON: Duration = Duration::from_millis(200);
 
 /// How long an idle node is watched, and how much of that it may compute, and so its server: 1 %.
 const WATCHED: Duration = Duration::from_secs(5);
 const BUSY: Duration = Duration::from_millis(50);
 
-/// How often it is tried to see what is to be seen: others use this machine, too.
+/// How often five served instances are started, one after the other.
 const ROUNDS: usize = 12;
+
+/// How often the idle node is watched. Most of the times, it and its server are idle.
+const WATCHES: usize = 5;
 
 /// The policies of the reference, with delays that are soon over: the node is as busy for ever as it is after the first.
 const REFERENCE: [&str; 4] = ["--constructor", "reference", "--unregistered-ms", "3000"];
@@ -72,27 +75,27 @@ fn used(site: &Site, build: &Build) -> (Duration, Duration, usize) {
 fn assert_undisturbed(site: &Site, client: &Client, build: &Build, at_least: usize) {
     start(client, "first", "Work", "fine");
     assert_eq!(end_of(client, "first"), Ok("fine".to_owned()));
-    let mut rounds = Vec::new();
-    let is_soon = (0..ROUNDS).any(|round| {
-        let took = complete_five(client, round);
-        let is_soon = took.iter().all(|took| *took < SOON);
-        rounds.push(took);
-        is_soon
-    });
-    println!("five served instances took {rounds:?}");
-    assert!(is_soon, "{rounds:?}");
+    let mut times: Vec<Duration> = (0..ROUNDS).flat_map(|round| complete_five(client, round)).collect();
+    println!("served instances took {times:?}");
+    times.sort();
+    let median = times[times.len() / 2];
+    assert!(median < SOON, "{median:?} of {times:?}");
     let mut watches = Vec::new();
-    let is_idle = (0..ROUNDS).any(|_| {
+    for _ in 0..WATCHES {
         let before = used(site, build);
         pass(WATCHED);
         let after = used(site, build);
-        let (node, server) = (after.0.saturating_sub(before.0), after.1.saturating_sub(before.1));
-        let misses = after.2 - before.2;
-        watches.push((node, server, misses));
-        node < BUSY && server < BUSY && misses >= at_least
-    });
+        watches.push((
+            after.0.saturating_sub(before.0),
+            after.1.saturating_sub(before.1),
+            after.2 - before.2,
+        ));
+    }
     println!("of {WATCHED:?}, the idle node and its server computed, with so many misses: {watches:?}");
-    assert!(is_idle, "of {WATCHED:?}: {watches:?}");
+    let is_idle = |(node, server, misses): &&(Duration, Duration, usize)| {
+        *node < BUSY && *server < BUSY && *misses >= at_least
+    };
+    assert!(watches.iter().filter(is_idle).count() > WATCHES / 2, "of {WATCHED:?}: {watches:?}");
 }
 
 #[test]

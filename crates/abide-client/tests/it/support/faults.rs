@@ -22,6 +22,8 @@ pub(crate) enum Fault {
     HangAfter,
     /// It has its effect, and answers a second later.
     Slow,
+    /// It has its effect, and answers after so many seconds.
+    SlowBy(u64),
     /// It has its effect, and panics.
     Panic,
 }
@@ -76,7 +78,8 @@ impl Faults {
                 let _lost = effect.await?;
                 pending().await
             }
-            Fault::Slow => a_second_later(effect.await).await,
+            Fault::Slow => later(1, effect.await).await,
+            Fault::SlowBy(seconds) => later(seconds, effect.await).await,
             Fault::Panic => {
                 let _lost = effect.await?;
                 panic!("a bug of the store")
@@ -95,14 +98,15 @@ impl Faults {
             Fault::NotApplied | Fault::Unknown => Err(ProviderError::retryable(operation.as_str(), "busy")),
             Fault::Refused => Err(ProviderError::permanent(operation.as_str(), "corrupt")),
             Fault::Hang | Fault::HangAfter => pending().await,
-            Fault::Slow => a_second_later(effect.await).await,
+            Fault::Slow => later(1, effect.await).await,
+            Fault::SlowBy(seconds) => later(seconds, effect.await).await,
             Fault::Panic => panic!("a bug of the store"),
         }
     }
 }
 
 #[expect(clippy::disallowed_methods, reason = "under a paused runtime, this is the time of the test")]
-async fn a_second_later<T>(answer: T) -> T {
-    tokio::time::sleep(Duration::from_secs(1)).await;
+async fn later<T>(seconds: u64, answer: T) -> T {
+    tokio::time::sleep(Duration::from_secs(seconds)).await;
     answer
 }

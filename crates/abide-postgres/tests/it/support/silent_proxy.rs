@@ -9,6 +9,8 @@ pub(crate) struct SilentProxy {
     url: String,
     /// The ends that the server knows, of connections that are not silent.
     sessions: Arc<Mutex<Vec<TcpStream>>>,
+    /// The ends that clients know.
+    clients: Arc<Mutex<Vec<TcpStream>>>,
 }
 
 impl SilentProxy {
@@ -19,11 +21,13 @@ impl SilentProxy {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("{login}@{}/{database}?sslmode=disable", listener.local_addr().unwrap());
         let (server, sessions) = (server.to_owned(), Arc::new(Mutex::new(Vec::new())));
-        let known = Arc::clone(&sessions);
+        let clients = Arc::new(Mutex::new(Vec::new()));
+        let (known, known_clients) = (Arc::clone(&sessions), Arc::clone(&clients));
         apart(move || {
             for client in listener.incoming() {
                 let (client, session) = (client.unwrap(), TcpStream::connect(&server).unwrap());
                 known.lock().unwrap().push(session.try_clone().unwrap());
+                known_clients.lock().unwrap().push(client.try_clone().unwrap());
                 let (from, to) = (client.try_clone().unwrap(), session.try_clone().unwrap());
                 apart(move || {
                     pass_on(from, &to);
@@ -33,11 +37,20 @@ impl SilentProxy {
                 apart(move || pass_on(session, &client));
             }
         });
-        Self { url, sessions }
+        Self { url, sessions, clients }
     }
 
     pub(crate) fn url(&self) -> &str {
         &self.url
+    }
+
+    /// Breaks every connection at both ends. Connections that are made from now on work.
+    pub(crate) fn reset(&self) {
+        self.fall_silent();
+        for client in self.clients.lock().unwrap().drain(..) {
+            // It may have closed it itself.
+            let _ended = client.shutdown(Shutdown::Both);
+        }
     }
 
     /// Ends every session without a word to its client. Connections that are made from now on work.

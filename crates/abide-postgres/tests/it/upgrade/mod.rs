@@ -1,11 +1,12 @@
 //! A schema that another release wrote: one of version 1 is migrated, one of a newer version is worked on if its mark
 //! allows this release.
 
+mod interrupted;
+
 use std::time::Duration;
 
 use abide_postgres::OpenError;
 use abide_provider::{LeaseInstances, Provider as _, ProviderAdmin as _};
-use abide_throwaway::{Settings, own};
 use futures::executor::block_on;
 
 use crate::support::database::{Database, wait_until};
@@ -13,7 +14,7 @@ use crate::support::items::start;
 use crate::support::rules;
 
 /// A schema as the release with schema version 1 left it (`crates/abide/tests/version_1/README.md`).
-const VERSION_1: &str = include_str!("../../../abide/tests/version_1/schema.sql");
+const VERSION_1: &str = include_str!("../../../../abide/tests/version_1/schema.sql");
 
 /// Everything that a schema consists of: tables with their columns, indexes, functions and types.
 const CONTENTS: &str = "
@@ -109,74 +110,6 @@ fn starts_of_children_are_migrated_with_who_waits_for_them() {
                  WHERE parent = 'p' ORDER BY no";
     let links: Vec<String> = database.rows(links, &[]).iter().map(|row| row.get(0)).collect();
     assert_eq!(links, ["3 7", "- -"]);
-}
-
-/// Whichever definition is the last that succeeds, nothing of the migration stays; and it can be tried again. On a server
-/// of its own: what stops it looks at every session.
-#[test]
-fn a_migration_that_ends_at_any_statement_leaves_nothing_behind() {
-    let Some(server) = own(&Settings::common()).unwrap() else { return };
-    let database = Database::at(server.url());
-    restore(&database);
-    let (histories_before, before) = (histories(&database), contents(&database));
-    // Counts the definitions of a transaction, and stops at one: with an error, or by ending the session once.
-    database.run(
-        "CREATE SCHEMA brake;
-         CREATE TABLE brake.setting (stop_at int, ends_session boolean);
-         INSERT INTO brake.setting VALUES (NULL, false);
-         CREATE SEQUENCE brake.ended;
-         CREATE FUNCTION brake.apply() RETURNS event_trigger LANGUAGE plpgsql AS $$
-         DECLARE
-             v_count int := coalesce(nullif(current_setting('brake.count', true), ''), '0')::int + 1;
-         BEGIN
-             PERFORM set_config('brake.count', v_count::text, true);
-             IF v_count = (SELECT stop_at FROM brake.setting) THEN
-                 IF NOT (SELECT ends_session FROM brake.setting) THEN
-                     RAISE EXCEPTION 'stopped at definition %', v_count;
-                 ELSIF nextval('brake.ended') = 1 THEN
-                     PERFORM pg_terminate_backend(pg_backend_pid());
-                 END IF;
-             END IF;
-         END $$;
-         CREATE EVENT TRIGGER brake ON ddl_command_start EXECUTE FUNCTION brake.apply();",
-    );
-    let stop_at = |definition: i32, ends_session: bool| {
-        database
-            .rows("UPDATE brake.setting SET stop_at = $1, ends_session = $2", &[&definition, &ends_session]);
-    };
-    // The last one is found by a search, so that nothing here depends on what the migration consists of.
-    let mut stopped = 0;
-    let opened = loop {
-        stop_at(stopped + 1, false);
-        match block_on(database.builder().open()) {
-            Ok(store) => break store,
-            Err(error) => {
-                assert!(
-                    matches!(&error, OpenError::Migration { reason, .. } if reason.contains("stopped at")),
-                    "{error}"
-                );
-                stopped += 1;
-            }
-        }
-        assert_eq!(contents(&database), before, "at definition {stopped}");
-        assert_eq!(database.number("SELECT max(number) FROM abide.migration"), 1, "at definition {stopped}");
-    };
-    drop(opened);
-    assert!(stopped > 60, "there is a definition for every function: {stopped}");
-    assert_migrated(&database, &histories_before, "after it was stopped everywhere");
-
-    // A session that ends in the middle of it is replaced, and the migration is done at once.
-    for definition in [1, stopped / 2, stopped] {
-        let database = Database::at(server.url());
-        stop_at(0, false);
-        restore(&database);
-        database.rows("SELECT setval('brake.ended', 1, false)", &[]);
-        stop_at(definition, true);
-        drop(database.open());
-        let ended = database.number("SELECT is_called::int::bigint FROM brake.ended");
-        assert_eq!(ended, 1, "the session ended at definition {definition}");
-        assert_migrated(&database, &histories_before, &format!("ended at definition {definition}"));
-    }
 }
 
 #[test]
