@@ -20,7 +20,8 @@ Commands:
                              run tests at full length (default: all, about an hour and a half).
                              Stores: differential, crash, prune, faults, flat, stress, delete-large,
                              differential-postgres, flat-postgres, stall. Runtime: runtime. Processes:
-                             kill and nodes, N seconds for each variant (default: 60); deploys, starts
+                             kill and nodes, N seconds for each variant (default: 60); deploys, delete,
+                             starts
   bench [OPTION…]            measure how long users wait: a few minutes; --full measures everything,
                              --compare also the reference, --write writes docs/benchmarks.md;
                              `bench --help` lists the options and the smaller benchmarks

@@ -150,6 +150,22 @@ pub(crate) const CAMPAIGNS: &[Campaign] = &[
         full_length: "60",
     },
     Campaign {
+        name: "delete",
+        what: "an instance with 300,000 executions deleted beside others, and by a process that is killed",
+        tests: &[
+            "--package",
+            "abide-chaos",
+            "--test",
+            "it",
+            "--",
+            "deletion::",
+            "--test-threads=1",
+            "--nocapture",
+        ],
+        variable: "ABIDE_DELETED_EXECUTIONS",
+        full_length: "300000",
+    },
+    Campaign {
         name: "delete-large",
         what: "200 turns of 8 MiB deleted and pruned beside others",
         tests: &[
