@@ -17,10 +17,11 @@ Commands:
                              run the properties with more cases and other seeds (default: 5 seeds of
                              20000 cases, a few minutes)
   torture [NAME…] [--seconds N]
-                             run tests at full length (default: all, about an hour and a quarter).
-                             Stores: differential, crash, prune, faults, flat, stress,
-                             differential-postgres, flat-postgres. Runtime: runtime. Processes: kill and
-                             nodes, N seconds for each variant (default: 60); starts
+                             run tests at full length (default: all, about an hour and a half).
+                             Stores: differential, crash, prune, faults, flat, stress, delete-large,
+                             differential-postgres, flat-postgres, stall. Runtime: runtime. Processes:
+                             kill and nodes, N seconds for each variant (default: 60); deploys, delete,
+                             starts
   bench [OPTION…]            measure how long users wait: a few minutes; --full measures everything,
                              --compare also the reference, --write writes docs/benchmarks.md,
                              --against COMMIT compares with the build of a commit;
@@ -143,6 +144,14 @@ mod tests {
     fn nothing_and_every_form_of_help_print_the_usage() {
         for line in ["", "help", "--help", "-h", "test --help", "planted -h"] {
             assert_eq!(parse(line), Ok(Command::Help), "{line:?}");
+        }
+    }
+
+    #[test]
+    fn the_usage_names_every_campaign() {
+        let words: Vec<&str> = USAGE.split([' ', ',', '.', ';', '\n']).collect();
+        for campaign in CAMPAIGNS {
+            assert!(words.contains(&campaign.name), "{}", campaign.name);
         }
     }
 

@@ -39,7 +39,7 @@ const NODES: Campaign = Campaign {
     full_length: "60",
 };
 
-/// All of them take about an hour and twenty minutes on two cores.
+/// All of them take about an hour and a half on two cores.
 pub(crate) const CAMPAIGNS: &[Campaign] = &[
     Campaign {
         name: "differential",
@@ -148,6 +148,38 @@ pub(crate) const CAMPAIGNS: &[Campaign] = &[
         ],
         variable: "ABIDE_DEPLOY_SECONDS",
         full_length: "60",
+    },
+    Campaign {
+        name: "delete",
+        what: "an instance with 300,000 executions deleted beside others, and by a process that is killed",
+        tests: &[
+            "--package",
+            "abide-chaos",
+            "--test",
+            "it",
+            "--",
+            "deletion::",
+            "--test-threads=1",
+            "--nocapture",
+        ],
+        variable: "ABIDE_DELETED_EXECUTIONS",
+        full_length: "300000",
+    },
+    Campaign {
+        name: "delete-large",
+        what: "200 turns of 8 MiB deleted and pruned beside others",
+        tests: &[
+            "--package",
+            "abide-sqlite",
+            "--test",
+            "it",
+            "--",
+            "large_payloads::",
+            "--test-threads=1",
+            "--nocapture",
+        ],
+        variable: "ABIDE_LARGE_TURNS",
+        full_length: "200",
     },
     Campaign {
         name: "starts",

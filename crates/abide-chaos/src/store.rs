@@ -63,7 +63,7 @@ impl Store {
         match self {
             Self::File(path) => {
                 let url = format!("sqlite:{}", path.display());
-                Ok(Arc::new(SqliteProvider::builder(&url).open().await?))
+                Ok(Arc::new(SqliteProvider::builder(&url).clock(clock).open().await?))
             }
             Self::Schema { url, schema } => {
                 let store = PostgresProvider::builder(url).schema(schema).clock(clock).open().await?;

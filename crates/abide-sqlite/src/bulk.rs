@@ -7,7 +7,7 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use abide_model::{PruneOptions, PruneResult};
-use abide_provider::{DeleteInstanceResult, ErrorKind, Force, Operation, PRUNE_BATCH, Rejection, StoreError};
+use abide_provider::{DeleteInstanceResult, ErrorKind, Force, Operation, Rejection, StoreError};
 use rusqlite::params;
 
 use crate::SqliteProvider;
@@ -16,7 +16,7 @@ use crate::encode::column;
 use crate::job::{Kind, Phase, job};
 use crate::statements::{Sql, Statements};
 use crate::store::delete::{Before, Deleted, Meant};
-use crate::store::prune::{Chosen, Progress, PruneWish, PrunedPart};
+use crate::store::prune::{Chosen, Progress, PruneWish, PrunedPart, Rest};
 use crate::text::lossy;
 
 /// How many candidates one transaction deals with, at most.
@@ -260,7 +260,7 @@ impl SqliteProvider {
         let mut total = PruneResult { instances_processed: 1, ..PruneResult::default() };
         loop {
             let (id, options) = (id.to_owned(), options.clone());
-            let part = match self.run(job(kind, move |tx| tx.prune_instance(&id, &options))).await {
+            let (part, rest) = match self.run(job(kind, move |tx| tx.prune_instance(&id, &options))).await {
                 Ok(part) => part,
                 // Deleted meanwhile: nothing is left to prune.
                 Err(error) if total.executions_deleted > 0 && is_not_found(&error) => return Ok(total),
@@ -270,7 +270,7 @@ impl SqliteProvider {
             };
             total.executions_deleted = total.executions_deleted.saturating_add(part.executions_deleted);
             total.events_deleted = total.events_deleted.saturating_add(part.events_deleted);
-            if part.executions_deleted < PRUNE_BATCH {
+            if rest == Rest::Nothing {
                 return Ok(total);
             }
         }

@@ -1,8 +1,9 @@
 //! Processes that run orchestrations, killed and stopped for real.
 //!
 //! `storm.rs` kills workers again and again under load, `stopped.rs` stops one beyond its lease, `ending.rs` ends them in good
-//! order, `restart.rs` measures how soon one that was killed goes on. `nodes/` does the same and more on a server. `deploys/` replaces builds by others that
-//! cannot run what is in flight. `rules.rs` shows that the checker finds what is broken.
+//! order, `restart.rs` measures how soon one that was killed goes on. `nodes/` does the same and more on a server.
+//! `deploys/` replaces builds by others that cannot run what is in flight. `deletion/` deletes very large
+//! instances. `rules.rs` shows that the checker finds what is broken.
 
 #![allow(
     clippy::unwrap_used,
@@ -10,6 +11,7 @@
     reason = "a test that cannot go on should say where; clippy exempts the tests but not what they call"
 )]
 
+mod deletion;
 mod deploys;
 mod ending;
 mod nodes;

@@ -11,6 +11,7 @@ use rusqlite::params;
 use super::Tx;
 use super::delete::Before;
 use super::mailbox::{MailboxRow, format_batch};
+use super::removal::{ROWS, rows_within};
 use super::work::RemovedWork;
 use crate::encode::{column, number};
 use crate::error::Failure;
@@ -42,6 +43,26 @@ pub(crate) enum Progress {
     Begun,
 }
 
+/// How much of the past one transaction may still delete, and what its rows may weigh together.
+#[derive(Debug, Clone, Copy)]
+struct Budget {
+    executions: u64,
+    weight: i64,
+}
+
+impl Budget {
+    const fn whole() -> Self {
+        Self { executions: PRUNE_BATCH, weight: ROWS }
+    }
+}
+
+/// Whether more of the past of an instance may be left to prune than one transaction could.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Rest {
+    Nothing,
+    Perhaps,
+}
+
 /// What a part of a bulk prune deleted.
 #[derive(Debug, Default)]
 pub(crate) struct PrunedPart {
@@ -56,11 +77,15 @@ pub(crate) struct PrunedPart {
 
 impl Tx<'_, '_> {
     /// Prunes an instance that must exist: as much as one transaction may.
-    pub(crate) fn prune_instance(&self, id: &str, options: &PruneOptions) -> Result<PruneResult, Failure> {
+    pub(crate) fn prune_instance(
+        &self,
+        id: &str,
+        options: &PruneOptions,
+    ) -> Result<(PruneResult, Rest), Failure> {
         let mailbox = self.mailbox_by_id(id)?.filter(MailboxRow::is_instance);
         let refusal = || AdminRefusal::not_found(id).store_error(Operation::PruneExecutions);
         let mailbox = mailbox.ok_or_else(refusal)?;
-        Ok(self.prune(mailbox.no, mailbox.execution, options, PRUNE_BATCH)?)
+        Ok(self.prune_within(&mailbox, options, &mut Budget::whole())?)
     }
 
     /// Prunes candidates until `limit` of them had something to prune, or until one transaction has done enough.
@@ -73,21 +98,20 @@ impl Tx<'_, '_> {
         first: Progress,
     ) -> rusqlite::Result<PrunedPart> {
         let mut part = PrunedPart { next: first, ..PrunedPart::default() };
-        let mut left = PRUNE_BATCH;
+        let mut budget = Budget::whole();
         for id in candidates {
             if part.used >= limit {
                 break;
             }
             let mailbox = self.mailbox_by_id(id)?.filter(MailboxRow::is_instance);
             let meant = mailbox.filter(|mailbox| wish.before.admits(mailbox));
-            let pruned = match &meant {
-                Some(mailbox) => self.prune(mailbox.no, mailbox.execution, &wish.options, left)?,
-                None => PruneResult::default(),
+            let (pruned, rest) = match &meant {
+                Some(mailbox) => self.prune_within(mailbox, &wish.options, &mut budget)?,
+                None => (PruneResult::default(), Rest::Nothing),
             };
             part.result.executions_deleted += pruned.executions_deleted;
             part.result.events_deleted = part.result.events_deleted.saturating_add(pruned.events_deleted);
-            left = left.saturating_sub(pruned.executions_deleted);
-            if left == 0 {
+            if rest == Rest::Perhaps {
                 part.next = Progress::Begun;
                 break;
             }
@@ -109,9 +133,50 @@ impl Tx<'_, '_> {
         options: &PruneOptions,
         most: u64,
     ) -> rusqlite::Result<PruneResult> {
-        let mut result = PruneResult { instances_processed: 1, ..PruneResult::default() };
+        let doomed = self.prunable(mailbox, current, options, most)?;
+        self.prune_these(mailbox, &doomed)
+    }
+
+    /// Deletes as many of them as the budget allows. If the budget is whole, it deletes one at least: an
+    /// execution is never split.
+    fn prune_within(
+        &self,
+        mailbox: &MailboxRow,
+        options: &PruneOptions,
+        budget: &mut Budget,
+    ) -> rusqlite::Result<(PruneResult, Rest)> {
+        let mut doomed = self.prunable(mailbox.no, mailbox.execution, options, budget.executions)?;
+        let is_full = u64::try_from(doomed.len()).is_ok_and(|found| found >= budget.executions);
+        if !doomed.is_empty() {
+            doomed.sort_unstable();
+            let these = format!("[{}]", format_batch(doomed.iter().copied()));
+            let weights =
+                self.sql.rows(Sql::WeighPast, params![mailbox.no, these], |row| row.get::<_, i64>(0))?;
+            let (mut fitting, weight) = rows_within(&weights, budget.weight);
+            if weight > budget.weight && budget.weight < ROWS {
+                fitting = 0;
+            }
+            budget.weight = budget.weight.saturating_sub(weight);
+            if fitting < doomed.len() {
+                doomed.truncate(fitting);
+                return Ok((self.prune_these(mailbox.no, &doomed)?, Rest::Perhaps));
+            }
+        }
+        let pruned = self.prune_these(mailbox.no, &doomed)?;
+        budget.executions = budget.executions.saturating_sub(pruned.executions_deleted);
+        Ok((pruned, if is_full { Rest::Perhaps } else { Rest::Nothing }))
+    }
+
+    /// The executions that may go, at most so many.
+    fn prunable(
+        &self,
+        mailbox: i64,
+        current: i64,
+        options: &PruneOptions,
+        most: u64,
+    ) -> rusqlite::Result<Vec<i64>> {
         let Some((last, ended_at)) = self.last_prunable(mailbox, current, i64::from(options.kept()))? else {
-            return Ok(result);
+            return Ok(Vec::new());
         };
         let before = options.completed_before.map_or(i64::MAX, column);
         // Executions end one after the other. If the last that may go ended early enough, so did the others, and they are
@@ -122,11 +187,14 @@ impl Tx<'_, '_> {
         } else {
             Sql::PrunableByEnd
         };
-        let doomed: Vec<i64> =
-            self.sql.rows(sql, params![mailbox, last, before, column(most)], |row| row.get(0))?;
+        self.sql.rows(sql, params![mailbox, last, before, column(most)], |row| row.get(0))
+    }
+
+    fn prune_these(&self, mailbox: i64, doomed: &[i64]) -> rusqlite::Result<PruneResult> {
+        let mut result = PruneResult { instances_processed: 1, ..PruneResult::default() };
         if let Some(highest) = doomed.iter().max() {
             result.executions_deleted = u64::try_from(doomed.len()).unwrap_or(u64::MAX);
-            result.events_deleted = self.delete_executions(mailbox, &doomed)?;
+            result.events_deleted = self.delete_executions(mailbox, doomed)?;
             self.sql.execute(Sql::BreakExecutions, [mailbox, highest.saturating_add(1)])?;
         }
         Ok(result)

@@ -20,14 +20,34 @@ use crate::encode::number;
 use crate::statements::{Sql, Statements};
 use crate::token::WorkKey;
 
-/// How many rows one transaction removes, unless a test wants fewer. On an ordinary disk that takes some 20 ms.
+/// What the rows that one transaction removes weigh at most together, unless a test wants less. A row counts as
+/// one, and as one more for each 8 KiB of its payload. On an ordinary disk the removal takes some 20 ms.
 pub(crate) const ROWS: i64 = 2_048;
+
+/// A row counts as one more for each of these. `size_of_mailbox` and the `weigh_` statements repeat it.
+pub(crate) const BYTES_OF_A_ROW: usize = 8_192;
 
 /// How long a caller has to count the rows. It releases them when it has; only one that died makes the removal wait.
 const HOLD: Duration = Duration::from_secs(60);
 
-/// How many rows one statement of a part removes. The time is looked at in between.
+/// How many rows one statement of a part removes. The time is checked in between.
 const STEP: i64 = 16;
+
+/// What these rows weigh at most together: some 1 MiB. A row that weighs more is a step.
+const STEP_WEIGHT: i64 = 128;
+
+/// The first rows that together weigh no more than this: how many, and their weight. One row at least.
+pub(crate) fn rows_within(weights: &[i64], most: i64) -> (usize, i64) {
+    let (mut rows, mut total) = (0, 0_i64);
+    for weight in weights {
+        let with_this = total.saturating_add(*weight);
+        if rows > 0 && with_this > most {
+            break;
+        }
+        (rows, total) = (rows + 1, with_this);
+    }
+    (rows, total)
+}
 
 /// What a deletion did, and what is still to be counted.
 #[derive(Debug, Default)]
@@ -45,7 +65,7 @@ impl Erased {
 }
 
 impl Tx<'_, '_> {
-    /// How many rows a mailbox has, beside its own; not counted beyond `most`.
+    /// What the rows of a mailbox weigh, beside its own. Weighs at most one row of each kind more than `most`.
     pub(crate) fn size_of(&self, mailbox: i64, most: i64) -> rusqlite::Result<i64> {
         let size = self.sql.row(Sql::SizeOfMailbox, [mailbox, most.saturating_add(1)], |row| row.get(0))?;
         Ok(size.unwrap_or(0))
@@ -104,13 +124,20 @@ impl Tx<'_, '_> {
         };
         for table in TABLES {
             loop {
-                let step = STEP.min(left);
-                let removed = self.remove_step(*table, mailbox, step)?;
-                left -= removed;
+                let weights = self.sql.rows(table.weigh, [mailbox, STEP], |row| row.get::<_, i64>(0))?;
+                let (rows, weight) = rows_within(&weights, STEP_WEIGHT.min(left));
+                if rows == 0 {
+                    break;
+                }
+                if weight > left && left < self.removal_rows {
+                    return Ok(());
+                }
+                self.remove_step(table.remove, mailbox, i64::try_from(rows).unwrap_or(STEP))?;
+                left -= weight;
                 if left <= 0 || is_over() {
                     return Ok(());
                 }
-                if removed < step {
+                if rows == weights.len() && i64::try_from(rows).is_ok_and(|rows| rows < STEP) {
                     break;
                 }
             }
@@ -120,17 +147,15 @@ impl Tx<'_, '_> {
         Ok(())
     }
 
-    fn remove_step(&self, table: Sql, mailbox: i64, most: i64) -> rusqlite::Result<i64> {
-        let removed = if table == Sql::RemoveWork {
+    fn remove_step(&self, remove: Sql, mailbox: i64, most: i64) -> rusqlite::Result<()> {
+        if remove == Sql::RemoveWork {
             let removed = self
                 .sql
-                .rows(table, [mailbox, most], |row| RemovedWork::read(row, (mailbox, row.get(5)?)))?;
-            self.tell_removed(&removed, |_| StolenBecause::InstanceDeleted)?;
-            removed.len()
+                .rows(remove, [mailbox, most], |row| RemovedWork::read(row, (mailbox, row.get(5)?)))?;
+            self.tell_removed(&removed, |_| StolenBecause::InstanceDeleted)
         } else {
-            self.sql.execute(table, [mailbox, most])?
-        };
-        Ok(i64::try_from(removed).unwrap_or(i64::MAX))
+            self.sql.execute(remove, [mailbox, most]).map(drop)
+        }
     }
 
     /// Removes work of a deleted mailbox that a lease call met. Says whether it was such work.
@@ -145,14 +170,20 @@ impl Tx<'_, '_> {
     }
 }
 
+/// A table with rows of mailboxes: what its next rows weigh, and the statement that removes them.
+struct Table {
+    weigh: Sql,
+    remove: Sql,
+}
+
 /// What a deleted mailbox has, in the order of its removal: work first, because lease calls meet it.
-const TABLES: &[Sql] = &[
-    Sql::RemoveWork,
-    Sql::RemoveMessages,
-    Sql::RemoveTurns,
-    Sql::RemoveExecutions,
-    Sql::RemoveKvDelta,
-    Sql::RemoveKvStore,
+const TABLES: &[Table] = &[
+    Table { weigh: Sql::WeighWork, remove: Sql::RemoveWork },
+    Table { weigh: Sql::WeighMessages, remove: Sql::RemoveMessages },
+    Table { weigh: Sql::WeighTurns, remove: Sql::RemoveTurns },
+    Table { weigh: Sql::WeighExecutions, remove: Sql::RemoveExecutions },
+    Table { weigh: Sql::WeighKvDelta, remove: Sql::RemoveKvDelta },
+    Table { weigh: Sql::WeighKvStore, remove: Sql::RemoveKvStore },
 ];
 
 impl Statements<'_> {
@@ -168,5 +199,19 @@ impl Statements<'_> {
             })
         })?;
         Ok(counted.unwrap_or_default())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::rows_within;
+
+    #[test]
+    fn as_many_rows_are_removed_as_the_limit_allows_and_one_at_least() {
+        assert_eq!(rows_within(&[], 10), (0, 0));
+        assert_eq!(rows_within(&[1, 2, 3], 10), (3, 6));
+        assert_eq!(rows_within(&[4, 6, 1], 10), (2, 10));
+        assert_eq!(rows_within(&[4, 7, 1], 10), (1, 4));
+        assert_eq!(rows_within(&[11, 1], 10), (1, 11));
     }
 }

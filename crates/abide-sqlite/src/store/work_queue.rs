@@ -12,6 +12,7 @@ use rusqlite::{Row, params};
 
 use super::Tx;
 use super::promote::More;
+use super::removal::BYTES_OF_A_ROW;
 use super::route::WorkFilter;
 use crate::encode::number;
 use crate::statements::Sql;
@@ -19,6 +20,7 @@ use crate::text::{Text, lossy, lossy_or_null};
 use crate::token::{Affinity, WorkKey, WorkToken};
 
 /// A lease call removes so much work of deleted instances that it meets, and then lets the others have their turn.
+/// A large item counts as several: one more for each [`BYTES_OF_A_ROW`].
 const DEAD_WORK: usize = 256;
 
 /// Work that can be leased, as read.
@@ -41,9 +43,8 @@ impl WorkRow {
     /// Reads the columns that `ready_work` and `session_work` return.
     fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
         let instance = lossy_or_null(row, 8)?;
-        let item = row.get_ref(7)?.as_bytes().ok().filter(|_| instance.is_some());
-        let size = item.map_or(0, <[u8]>::len);
-        let item = item.and_then(|json| serde_json::from_slice(json).ok());
+        let json = row.get_ref(7)?.as_bytes().ok();
+        let item = json.filter(|_| instance.is_some()).and_then(|json| serde_json::from_slice(json).ok());
         let key = WorkKey::read(row)?;
         Ok(Self {
             step: step_of(key, row.get(11)?, row.get(12)?),
@@ -52,7 +53,7 @@ impl WorkRow {
             session: row.get(5)?,
             attempts: row.get(6)?,
             item,
-            size,
+            size: json.map_or(0, <[u8]>::len),
             instance,
             orchestration_name: lossy(row, 9)?,
             orchestration_version: lossy(row, 10)?,
@@ -96,7 +97,7 @@ impl Tx<'_, '_> {
     fn take_all(&self, candidates: Vec<WorkRow>, granted: &mut Granted<'_>) -> rusqlite::Result<usize> {
         let mut taken = 0;
         for work in candidates {
-            if !granted.wants_more() {
+            if !granted.wants_more() || self.dead_work_met.get() >= DEAD_WORK {
                 break;
             }
             if self.is_suspect_too_many(&work, granted)? {
@@ -236,7 +237,7 @@ impl Tx<'_, '_> {
     /// Leases a row, or sets it aside if it cannot be read.
     fn take(&self, work: WorkRow, request: &LeaseWork) -> rusqlite::Result<Option<WorkLease>> {
         if self.remove_dead_work(&work)? {
-            self.dead_work_met.set(self.dead_work_met.get() + 1);
+            self.dead_work_met.set(self.dead_work_met.get() + 1 + work.size / BYTES_OF_A_ROW);
             return Ok(None);
         }
         if work.item.is_none() {

@@ -28,6 +28,8 @@ mod faults;
 #[cfg(unix)]
 mod import;
 #[cfg(unix)]
+mod large_payloads;
+#[cfg(unix)]
 mod opening;
 #[cfg(unix)]
 mod processes;

@@ -1,11 +1,7 @@
 //! Deleting instances that have much: gone at once, removed in parts. Mail that waited for a start for too long.
 
-use std::time::Duration;
-
-use abide_host::SystemClock;
-use abide_model::{Clock as _, ExecutionStatus};
+use abide_model::ExecutionStatus;
 use abide_provider::{DeleteInstanceResult, Provider as _, ProviderAdmin as _};
-use abide_sqlite::SqliteProvider;
 use futures::executor::block_on;
 
 use crate::support::items::*;
@@ -228,51 +224,6 @@ fn the_log_stays_small_while_much_is_removed() {
     assert!(largest < BYTES, "the log grew to {largest} bytes");
     let limit: i64 = store.value("PRAGMA journal_size_limit");
     assert_eq!(limit, 32 * 1_024 * 1_024);
-}
-
-/// The size that was found in production. Prints how long the call took, and how long others waited meanwhile.
-#[test]
-#[ignore = "measures, with 300,000 executions"]
-fn nobody_waits_long_for_the_removal_of_300_000_executions() {
-    let store = Store::on_file_in_real_time();
-    let clock = SystemClock::new();
-    let provider: &SqliteProvider = &store.provider;
-    store.create_with_past("large", 299_999);
-    empty_log(&store);
-    let step = |round: u64| {
-        let begun = clock.monotonic();
-        run(&store, &format!("step-{round}"));
-        clock.monotonic().saturating_sub(begun)
-    };
-    let mut alone: Vec<Duration> = (0..400).map(step).collect();
-    let begun = clock.monotonic();
-    let deleted = std::thread::scope(|scope| {
-        let deletion = scope.spawn(|| {
-            let deleted = block_on(provider.delete_instance("large", true)).unwrap();
-            (deleted, clock.monotonic().saturating_sub(begun))
-        });
-        let mut beside = Vec::new();
-        while !deletion.is_finished() || store.count("tombstone") > 0 {
-            beside.push(step(1_000 + u64::try_from(beside.len()).unwrap()));
-        }
-        let took = clock.monotonic().saturating_sub(begun);
-        (deletion.join().unwrap(), beside, took)
-    });
-    let ((result, call), mut beside, removal) = deleted;
-    assert_eq!(result.executions_deleted, 300_000);
-    let p99 = |times: &mut Vec<Duration>| {
-        times.sort_unstable();
-        times[times.len() * 99 / 100]
-    };
-    let (before, during) = (p99(&mut alone), p99(&mut beside));
-    let longest = *beside.last().unwrap();
-    println!("call {call:?}, removal {removal:?}, {} steps beside", beside.len());
-    println!(
-        "p99 of a step: {before:?} before, {during:?} beside; longest {longest:?}; log {}",
-        store.log_size()
-    );
-    assert!(longest < Duration::from_millis(200), "two calls took {longest:?}");
-    assert!(during < before * 3, "p99 {before:?} before, {during:?} beside");
 }
 
 /// Mail for what does not exist, and for what is started in time.

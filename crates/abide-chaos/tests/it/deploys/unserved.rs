@@ -5,12 +5,10 @@ use std::time::Duration;
 use abide::seams::Clock as _;
 use abide_chaos::deploy::Code;
 use abide_host::SystemClock;
-use abide_throwaway::{Settings, own};
 use futures::StreamExt;
 
 use super::*;
-use crate::support::database::Database;
-use crate::support::deployment::{Build, Deploy};
+use crate::support::deployment::{Build, Deploy, on_own_stores};
 use crate::support::wait::pass;
 
 /// How many instances have no code anywhere.
@@ -31,14 +29,6 @@ const WATCHES: usize = 5;
 
 /// The policies of the reference, with delays that are soon over: the node is as busy for ever as it is after the first.
 const REFERENCE: [&str; 4] = ["--constructor", "reference", "--unregistered-ms", "3000"];
-
-/// Runs a test on a file and on a server of its own, so that all that the server computes is the test's.
-fn on_own_stores(label: &str, test: impl Fn(&Site)) {
-    test(&Site::new(label));
-    if let Some(server) = own(&Settings::common()).unwrap() {
-        test(&Site::on(label, Database::at(&server.url())));
-    }
-}
 
 /// Sends something to each of them.
 async fn to_each<F: Future<Output = Result<(), abide::ClientError>>>(

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use abide::providers::BlockKind;
 use abide_chaos::deploy::{Code, READY};
+use abide_throwaway::{Settings, own};
 use serde_json::Value;
 
 use super::cpu;
@@ -20,6 +21,14 @@ pub(crate) fn on_every_store(label: &str, test: impl Fn(&Site)) {
     test(&Site::new(label));
     if let Some(database) = Database::shared() {
         test(&Site::on(label, database));
+    }
+}
+
+/// Runs a test on a file, and on a server that no other test uses: what the server does is the test's.
+pub(crate) fn on_own_stores(label: &str, test: impl Fn(&Site)) {
+    test(&Site::new(label));
+    if let Some(server) = own(&Settings::common()).unwrap() {
+        test(&Site::on(label, Database::at(&server.url())));
     }
 }
 
