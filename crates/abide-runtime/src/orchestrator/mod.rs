@@ -150,7 +150,7 @@ impl Orchestrator {
     /// One turn, from the lease to the commit, with which the next one may come.
     async fn turn(&self, held: Held, stage: Stage, suspect: SuspectAdmission) -> Option<NextTurn> {
         let lease = &held.lease;
-        let _permit = match suspect {
+        let permit = match suspect {
             SuspectAdmission::Admitted(None) => None,
             SuspectAdmission::Admitted(Some(permit)) => {
                 Box::pin(permit.alone(&self.core.caller)).await;
@@ -177,6 +177,12 @@ impl Orchestrator {
         let most = self.core.settings.most_attempts();
         if self.core.chances.judge(&lease.instance, lease.attempt, most) == Verdict::Poison {
             Box::pin(self.poison(&held, stage)).await;
+            return None;
+        }
+        if permit.is_some()
+            && let Err(back) = Box::pin(self.core.begin_suspect(Self::QUEUE, &lease.token)).await
+        {
+            Box::pin(self.hand_back(lease, back)).await;
             return None;
         }
         match stage {
