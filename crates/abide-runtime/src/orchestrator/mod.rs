@@ -47,6 +47,7 @@ use self::plan::{Stage, mail_of, resolve};
 use self::prune::Promises;
 use self::revoke::LateWork;
 use crate::OrchestrationHandler;
+use crate::ProblemPolicy;
 use crate::chances::Verdict;
 use crate::core::Core;
 use crate::dispatch::{Attempt, GiveBack, Lane, Next, Slot, give_back};
@@ -233,7 +234,15 @@ impl Orchestrator {
         match loaded {
             Ok(resident) => self.run_turn(held, who, resident).await,
             Err(hindrance) => {
-                Box::pin(self.hindered(held, &who, hindrance)).await;
+                let waits = self.core.settings.problem_policies.missing == ProblemPolicy::Block;
+                let is_pin = matches!(hindrance, Hindrance::Incompatible { .. });
+                match cancel_reason(&held.lease).filter(|_| waits && is_pin) {
+                    // The store grants it here because no live node can replay it.
+                    Some(reason) => {
+                        Box::pin(self.cancel_without_code(held, Stage::of(&held.lease), reason)).await;
+                    }
+                    None => Box::pin(self.hindered(held, &who, hindrance)).await,
+                }
                 None
             }
         }

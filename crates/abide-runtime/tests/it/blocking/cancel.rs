@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use abide_model::{OrchestrationStatus, WorkItem};
+use abide_model::{OrchestrationStatus, SemverRange, WorkItem};
 use abide_provider::{BATCH_BYTES, BATCH_MESSAGES, InstanceLease, Operation, ProviderAdmin as _};
 use abide_sim::FaultStore;
+use semver::Version;
 
 use super::*;
 use crate::lessons::scene::ways;
@@ -159,6 +160,21 @@ fn an_instance_that_no_node_serves_can_be_canceled() {
         assert_eq!(scene.events("order", 1).await, [], "no node took it");
         scene.client().cancel_instance("order", "nobody has it").await.unwrap();
         assert_eq!(scene.end_of("order").await.unwrap_err(), "canceled: nobody has it");
+    });
+}
+
+#[test]
+fn an_instance_whose_pin_no_node_replays_can_be_canceled_where_its_code_is() {
+    ways(&REMEMBERING, async |scene| {
+        let old = scene.node(order("old")).await;
+        scene.start("order", "Order", "o").await;
+        scene.until_idle("order").await;
+        old.shutdown(None).await;
+        let later = SemverRange::new(Version::new(99, 0, 0), Version::new(99, 0, 0));
+        let narrow = order("new").options(|options| options.supported_replay_versions = Some(later));
+        scene.node(narrow).await;
+        scene.client().cancel_instance("order", "too old").await.unwrap();
+        assert_eq!(scene.end_of("order").await.unwrap_err(), "canceled: too old");
     });
 }
 
