@@ -164,6 +164,9 @@ impl Orchestrator {
         };
         match (Refusal::of(lease, &self.core), cancel_reason(lease)) {
             (Refusal::None, _) | (Refusal::RetryIsDue, None) => {}
+            // Its code may compensate, here or on a build that has healed it. If it refuses again, the store keeps that,
+            // and the cancel comes back where no build is left.
+            (Refusal::RetryIsDue, Some(_)) if self.keeps_another_refusal(lease) => {}
             (Refusal::RetryIsDue | Refusal::Stands, Some(reason)) => {
                 Box::pin(self.cancel_without_code(&held, stage, reason)).await;
                 return None;
@@ -215,6 +218,12 @@ impl Orchestrator {
             }
         }
         None
+    }
+
+    /// Whether the store remembers it if the code of a lease, which is tried again, refuses again.
+    fn keeps_another_refusal(&self, lease: &InstanceLease) -> bool {
+        self.core.abilities.has(Ability::Blocking)
+            && lease.refused.as_ref().is_some_and(|refused| refused.is_retry_due)
     }
 
     fn code_of(&self, mut who: Identity) -> Result<(Identity, Arc<dyn OrchestrationHandler>), Identity> {

@@ -179,6 +179,27 @@ fn an_instance_whose_pin_no_node_replays_can_be_canceled_where_its_code_is() {
 }
 
 #[test]
+fn code_that_is_due_for_another_try_hears_of_a_cancel() {
+    ways(&REMEMBERING, async |scene| {
+        let old = scene.node(order("old")).await;
+        scene.start("order", "Order", "o").await;
+        scene.until_idle("order").await;
+        old.shutdown(None).await;
+        let bad = scene.node(changed_order("bad")).await;
+        scene.signal("order").await;
+        scene.until_blocked("order").await;
+        bad.shutdown(None).await;
+        scene.pass(2 * MINUTE).await;
+        scene.client().cancel_instance("order", "not needed").await.unwrap();
+        let refusals = || scene.faults.count(Operation::BlockInstance);
+        let before = refusals();
+        scene.node(changed_order("bad")).await;
+        assert_eq!(scene.end_of("order").await.unwrap_err(), "canceled: not needed");
+        assert_eq!(refusals(), before + 1, "its code ran, refused again, and then the cancel needed no code");
+    });
+}
+
+#[test]
 fn a_blocked_instance_can_be_deleted() {
     ways(&REMEMBERING, async |scene| {
         blocked_order(&scene).await;
