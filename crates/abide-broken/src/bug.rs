@@ -254,6 +254,10 @@ pub(crate) trait Bug: Send + Sync {
         store.hold_work(hold).await
     }
 
+    async fn begin_suspect(&self, store: &Store, lane: Lane, token: &str) -> StoreAnswer<()> {
+        store.begin_suspect(lane, token).await
+    }
+
     async fn retry_blocked(&self, store: &Store, instance: &str) -> StoreAnswer<bool> {
         store.retry_blocked(instance).await
     }

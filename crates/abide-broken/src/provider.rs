@@ -287,6 +287,10 @@ impl Provider for Broken {
         self.bug().hold_work(&self.store, hold).await
     }
 
+    async fn begin_suspect(&self, lane: Lane, token: &str) -> StoreAnswer<()> {
+        self.bug().begin_suspect(&self.store, lane, token).await
+    }
+
     async fn retry_blocked(&self, instance: &str) -> StoreAnswer<bool> {
         self.bug().retry_blocked(&self.store, instance).await
     }

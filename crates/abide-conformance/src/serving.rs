@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use abide_model::WorkItem;
 use abide_provider::{
-    Ability, LeaseWork, RenewSessions, SUSPECT_AFTER, SessionFetchConfig, TagFilter, WorkLease,
+    Ability, Lane, LeaseWork, Rejection, RenewSessions, SUSPECT_AFTER, SessionFetchConfig, StoreError,
+    TagFilter, WorkLease,
 };
 
 use crate::ProviderFactory;
-use crate::batches::calls::{activities, commit, names, under};
+use crate::batches::calls::{activities, assert_rejected_as, commit, names, under};
 use crate::suite::area;
 use crate::support::{
     Ack, Subject, activity, activity_with, assert_left, announce, cancel, full_node, lease_as,
@@ -31,6 +32,9 @@ area! {
     test_one_call_is_granted_one_suspect: Need::Ability(Ability::Serving);
     test_suspect_is_left_by_a_call_that_takes_none: Need::Ability(Ability::Serving);
     test_lease_given_back_makes_no_suspect: Need::Ability(Ability::Serving);
+    test_suspect_counts_once_its_code_runs: Need::Ability(Ability::Serving);
+    test_suspect_activity_counts_once_its_code_runs: Need::Ability(Ability::Serving);
+    test_suspect_begins_under_a_valid_lease: Need::Ability(Ability::Serving);
     test_call_without_serving_takes_everything: Need::Ability(Ability::Serving);
     test_node_leases_only_activities_it_has: Need::Ability(Ability::Serving);
     test_name_and_tag_of_an_activity_both_decide: Need::Ability(Ability::Serving);
@@ -384,4 +388,104 @@ pub async fn test_one_call_is_granted_one_suspect_activity<F: ProviderFactory>(f
     store.abandon_work_item(&leases[0].token, None, true).await.expect("the lease is held");
     assert_eq!(activities(&lease_work_as(&store, &full_node("b"), 5).await), [2, 4]);
     assert_eq!(activities(&lease_work_as(&store, &full_node("b"), 5).await), [3]);
+}
+
+/// How often a suspect is lost whose code did not run: more often than anything may crash.
+const LOST: u32 = 20;
+
+/// A lease on a suspect that ran out counts as a crash only if its code was about to run.
+pub async fn test_suspect_counts_once_its_code_runs<F: ProviderFactory>(factory: &F) {
+    let store = Subject::new(factory).await;
+    store.post(start("a")).await;
+    crash_with(&store, &["a"]).await;
+    for round in 0..LOST {
+        let lease = lease_one_as(&store, &full_node("b"), "a").await;
+        assert_eq!(lease.attempt, SUSPECT_AFTER + 1, "no code has run in {round} leases");
+        if round % 2 == 0 {
+            store.expire_leases().await;
+        } else {
+            let given = store.abandon_orchestration_item(&lease.token, None, true).await;
+            given.expect("the lease is held");
+        }
+    }
+    let lease = lease_one_as(&store, &full_node("b"), "a").await;
+    for _ in 0..2 {
+        begin(&store, Lane::Instances, &lease.token).await.expect("the lease is held");
+    }
+    store.expire_leases().await;
+    let lease = lease_one_as(&store, &full_node("b"), "a").await;
+    assert_eq!(lease.attempt, SUSPECT_AFTER + 2, "its code ran once");
+    begin(&store, Lane::Instances, &lease.token).await.expect("the lease is held");
+    store.abandon_orchestration_item(&lease.token, None, true).await.expect("the lease is held");
+    let lease = lease_one_as(&store, &full_node("b"), "a").await;
+    assert_eq!(lease.attempt, SUSPECT_AFTER + 2, "a lease that was given back is no crash");
+    store.abandon_orchestration_item(&lease.token, None, false).await.expect("the lease is held");
+    assert_eq!(store.fetch("a").await.attempt, SUSPECT_AFTER + 3, "it was given back as an attempt");
+    store.expire_leases().await;
+    assert_eq!(store.fetch("a").await.attempt, SUSPECT_AFTER + 4, "this call does not say what it serves");
+}
+
+/// The same for an activity.
+pub async fn test_suspect_activity_counts_once_its_code_runs<F: ProviderFactory>(factory: &F) {
+    let store = Subject::new(factory).await;
+    store.post_work(activity("a", 2)).await;
+    for _ in 0..SUSPECT_AFTER {
+        assert_eq!(activities(&lease_work_as(&store, &full_node("b"), 1).await), [2]);
+        store.expire_leases().await;
+    }
+    for round in 0..LOST {
+        let lease = lease_suspect_work(&store, SUSPECT_AFTER + 1).await;
+        if round % 2 == 0 {
+            store.expire_leases().await;
+        } else {
+            store.abandon_work_item(&lease.token, None, true).await.expect("the lease is held");
+        }
+    }
+    let lease = lease_suspect_work(&store, SUSPECT_AFTER + 1).await;
+    for _ in 0..2 {
+        begin(&store, Lane::Work, &lease.token).await.expect("the lease is held");
+    }
+    store.expire_leases().await;
+    let lease = lease_suspect_work(&store, SUSPECT_AFTER + 2).await;
+    begin(&store, Lane::Work, &lease.token).await.expect("the lease is held");
+    store.abandon_work_item(&lease.token, None, true).await.expect("the lease is held");
+    let lease = lease_suspect_work(&store, SUSPECT_AFTER + 2).await;
+    store.abandon_work_item(&lease.token, None, false).await.expect("the lease is held");
+    assert_eq!(store.fetch_work().await.attempt, SUSPECT_AFTER + 3, "it was given back as an attempt");
+    store.expire_leases().await;
+    assert_eq!(store.fetch_work().await.attempt, SUSPECT_AFTER + 4, "this call does not say what it serves");
+}
+
+/// Leases the one activity, whose lease is this attempt.
+async fn lease_suspect_work(store: &Subject<'_>, attempt: u32) -> WorkLease {
+    let lease = lease_work_as(store, &full_node("b"), 1).await.pop().expect("the activity is ready");
+    assert_eq!(lease.attempt, attempt, "only leases under which code ran count");
+    lease
+}
+
+async fn begin(store: &Subject<'_>, lane: Lane, token: &str) -> Result<(), StoreError> {
+    store.begin_suspect(lane, token).await
+}
+
+/// Code must not run under a lease that ran out, or that there never was.
+pub async fn test_suspect_begins_under_a_valid_lease<F: ProviderFactory>(factory: &F) {
+    let store = Subject::new(factory).await;
+    store.post(start("a")).await;
+    crash_with(&store, &["a"]).await;
+    let lease = lease_one_as(&store, &full_node("b"), "a").await;
+    store.post_work(activity("a", 2)).await;
+    let work = lease_work_as(&store, &full_node("b"), 1).await;
+    begin(&store, Lane::Work, &work[0].token).await.expect("a lease on what is no suspect counts already");
+    store.expire_leases().await;
+    for (lane, token) in [
+        (Lane::Instances, lease.token.as_str()),
+        (Lane::Work, &work[0].token),
+        (Lane::Instances, "unknown"),
+        (Lane::Work, "unknown"),
+    ] {
+        let lost = begin(&store, lane, token).await;
+        assert_rejected_as(&lost, Rejection::LeaseLost, "code of a suspect without a lease");
+    }
+    let lease = lease_one_as(&store, &full_node("b"), "a").await;
+    assert_eq!(lease.attempt, SUSPECT_AFTER + 1, "its code never ran");
 }

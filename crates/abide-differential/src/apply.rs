@@ -226,6 +226,10 @@ impl Caller<'_> {
                 let token = self.world.token(self.side, &token);
                 Answer::of(self.provider.hold_work(HoldWork { token, detail, build }).await)
             }
+            BlockOp::Begin { lane, token } => {
+                let token = self.world.token(self.side, &token);
+                Answer::of(self.provider.begin_suspect(lane, &token).await)
+            }
             BlockOp::Revoke { token, execution_id, limit, status } => {
                 let token = self.world.token(self.side, &token);
                 let ended = |status| StolenBecause::OrchestrationEnded { status };

@@ -143,6 +143,10 @@ pub(crate) enum BlockOp {
         detail: String,
         build: String,
     },
+    Begin {
+        lane: Lane,
+        token: Token,
+    },
     /// The lease stays, so this is none of the steps that end one.
     Revoke {
         token: Token,

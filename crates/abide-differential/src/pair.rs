@@ -11,7 +11,7 @@ use futures_util::{FutureExt as _, StreamExt as _};
 use crate::apply::{Answer, Caller};
 use crate::clock::{ManualClock, SeededEntropy};
 use crate::compare;
-use crate::op::{InstanceOp, Op, ReadOp, Token, WorkOp};
+use crate::op::{Op, ReadOp};
 use crate::subject::{Damage, Reopening, Sight, Subject};
 use crate::world::{Side, World};
 
@@ -189,15 +189,9 @@ impl<'a> Pair<'a> {
         self.listen();
     }
 
-    /// What the subject does to leases whose holder is gone. The model's holder cannot go, so it gives them back.
+    /// What the subject does to leases whose holder is gone.
     fn give_up_leases_of_memory(&mut self) {
-        for order in 0..self.world.issued.len() {
-            let (token, delay, ignore_attempt) = (Token::Issued(order), None, false);
-            let instance = InstanceOp::Abandon { token: token.clone(), delay, ignore_attempt };
-            let work = WorkOp::Abandon { token, delay, ignore_attempt };
-            let _not_an_instance = block_on(self.call(Side::Memory, &Op::Instance(instance)));
-            let _not_work = block_on(self.call(Side::Memory, &Op::Work(work)));
-        }
+        self.memory.end_leases();
         self.world.end_all();
     }
 

@@ -3,7 +3,7 @@
 //! Only plain values, and nothing that two equal stores may differ in: no tokens, no owners of leases, no time that has
 //! come. What the clock has decided counts as done, whether or not the store has got round to it:
 //!
-//! - a lease that ran out is none, and what it handed out has one more attempt;
+//! - a lease that ran out is none, and what it handed out has one more attempt if the lease counts;
 //! - a message or work whose time has come is visible;
 //! - mail that has waited for a start for too long is not there;
 //! - mail that became visible has started the clock of builds that may try again, and that time has come if it has;
@@ -223,7 +223,9 @@ impl Dump {
 
     fn count_attempts_of_void_leases(&mut self, state: &State, now: Timestamp) {
         let holds = state.mailboxes.values().filter_map(|mailbox| mailbox.hold.as_ref());
-        for number in holds.filter(|hold| !hold.lease.is_valid(now)).flat_map(|hold| &hold.batch) {
+        for number in
+            holds.filter(|hold| hold.lease.counts && !hold.lease.is_valid(now)).flat_map(|hold| &hold.batch)
+        {
             if let Some(message) = self.messages.get_mut(number) {
                 message.attempts = message.attempts.saturating_add(1);
             }

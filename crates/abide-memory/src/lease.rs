@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use abide_model::{Entropy, Timestamp};
 use abide_provider::rows::Starter;
-use abide_provider::{InstanceLease, LEASE_BYTES, LeaseInstances, Message, NextLease, ParentLink, Position};
+use abide_provider::{
+    InstanceLease, LEASE_BYTES, Lane, LeaseInstances, Message, NextLease, ParentLink, Position, Suspicion,
+};
 
 use crate::mail;
 use crate::readiness::Filter;
@@ -74,7 +76,8 @@ impl State {
             let (batch, size) = self.gather_batch(&name, now);
             if !batch.is_empty() {
                 let until = now.saturating_add(request.lease_for);
-                let lease = Lease { token: self.new_token(entropy), until };
+                let (serving, suspicion) = (request.serving.as_ref(), suspicion_of(&batch));
+                let lease = Lease::granted(self.new_token(entropy), until, serving, suspicion);
                 return Some((self.hand_out(&name, lease, batch, now), size));
             }
         }
@@ -95,7 +98,8 @@ impl State {
             return None;
         }
         let (batch, _) = self.gather_batch(name, now);
-        let lease = Lease { token: self.new_token(entropy), until: now.saturating_add(terms.lease_for) };
+        let (token, until) = (self.new_token(entropy), now.saturating_add(terms.lease_for));
+        let lease = Lease::granted(token, until, terms.serving.as_ref(), suspicion_of(&batch));
         (!batch.is_empty()).then(|| self.hand_out(name, lease, batch, now))
     }
 
@@ -108,10 +112,19 @@ impl State {
         }
     }
 
-    /// Ends a lease that ran out: it was an attempt.
+    /// Ends all leases, as if they had run out.
+    pub(crate) fn end_leases(&mut self) {
+        for name in self.mailboxes.keys().cloned().collect::<Vec<_>>() {
+            self.void_lease(&name);
+        }
+        self.work.values_mut().for_each(|work| work.lease = None);
+        self.something_may_be_leasable();
+    }
+
+    /// Ends a lease that ran out: it was an attempt, unless it is that of a suspect whose code did not run.
     pub(crate) fn void_lease(&mut self, name: &str) {
         let hold = self.mailboxes.get_mut(name).and_then(|mailbox| mailbox.hold.take());
-        for number in hold.into_iter().flat_map(|hold| hold.batch) {
+        for number in hold.into_iter().filter(|hold| hold.lease.counts).flat_map(|hold| hold.batch) {
             if let Some(message) = self.messages.get_mut(&number) {
                 message.count_attempt();
             }
@@ -167,6 +180,25 @@ impl State {
         Ok(())
     }
 
+    /// The code of a suspect is about to run: from now on its lease counts.
+    pub(crate) fn begin_suspect(&mut self, lane: Lane, token: &str, now: Timestamp) -> Result<(), Refusal> {
+        match lane {
+            Lane::Instances => {
+                let name = self.leased_with(token, now)?;
+                if let Some(hold) = &mut self.mailbox_mut(&name).hold {
+                    hold.lease.counts = true;
+                }
+            }
+            Lane::Work => {
+                let number = self.leased_work_with(token, now)?;
+                if let Some(work) = self.work.get_mut(&number) {
+                    work.count_lease();
+                }
+            }
+        }
+        Ok(())
+    }
+
     pub(crate) fn abandon_instance(
         &mut self,
         token: &str,
@@ -205,6 +237,12 @@ impl Mailbox {
             last_event_id: self.instance.as_ref().map_or(0, |instance| instance.last_event_id(execution_id)),
         }
     }
+}
+
+/// What a lease on these messages is: see [`InstanceLease::suspicion`].
+fn suspicion_of(batch: &[Message]) -> Suspicion {
+    let lowest = batch.iter().min_by_key(|message| message.id);
+    Suspicion::after(lowest.map_or(0, |message| message.attempt.saturating_sub(1)))
 }
 
 /// What the first of these messages that starts an instance says about it.

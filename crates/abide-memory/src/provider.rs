@@ -337,6 +337,11 @@ impl Provider for InMemoryProvider {
             .map_err(|refusal| refusal.of(Operation::HoldWork))
     }
 
+    async fn begin_suspect(&self, lane: Lane, token: &str) -> Result<(), StoreError> {
+        self.change(|state, now| state.begin_suspect(lane, token, now))
+            .map_err(|refusal| refusal.of(Operation::BeginSuspect))
+    }
+
     async fn retry_blocked(&self, instance: &str) -> Result<bool, StoreError> {
         Ok(self.change(|state, now| state.retry_blocked(instance, now)))
     }

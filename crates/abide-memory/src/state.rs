@@ -13,7 +13,9 @@ use abide_model::{
     Entropy, Event, ExecutionStatus, KvEntry, ScheduledActivityIdentifier, StepTry, Timestamp, WorkItem,
 };
 use abide_provider::rows::MessageClass;
-use abide_provider::{Block, Lane, Node, ParentLink, Refusals, RequestKey, StolenBecause, StolenLease};
+use abide_provider::{
+    Block, Lane, Node, ParentLink, Refusals, RequestKey, Serving, StolenBecause, StolenLease, Suspicion,
+};
 use semver::Version;
 
 use crate::stored::Stored;
@@ -120,6 +122,8 @@ pub(crate) struct Hold {
 pub(crate) struct Lease {
     pub(crate) token: String,
     pub(crate) until: Timestamp,
+    /// Whether it is an attempt if it is lost. That of a suspect is none until its code runs.
+    pub(crate) counts: bool,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -260,6 +264,11 @@ impl State {
 impl Lease {
     pub(crate) fn is_valid(&self, now: Timestamp) -> bool {
         self.until > now
+    }
+
+    /// A lease that was just granted. One on a suspect does not count yet, if the call says what its node serves.
+    pub(crate) fn granted(token: String, until: Timestamp, serving: Option<&Serving>, is: Suspicion) -> Self {
+        Self { token, until, counts: serving.is_none() || !is.is_suspect() }
     }
 
     /// Makes it last at least until then.

@@ -87,6 +87,11 @@ impl InMemoryProvider {
         });
     }
 
+    /// For tests: ends all leases, as other stores do when the process that holds them is gone.
+    pub fn end_leases(&self) {
+        self.change(|state, _| state.end_leases());
+    }
+
     /// Tells operators of a message that waits for a start.
     pub(crate) fn warn_of(&self, waits: Option<Waits>) {
         if let Some(Waits { instance, class }) = waits {

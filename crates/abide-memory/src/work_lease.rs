@@ -50,8 +50,7 @@ impl State {
         loop {
             // Ends: what cannot be read is set aside.
             let number = self.next_leasable(request, taken, now)?;
-            let lease =
-                Lease { token: self.new_token(entropy), until: now.saturating_add(request.lease_for) };
+            let (proof, until) = (self.new_token(entropy), now.saturating_add(request.lease_for));
             match self.work.get_mut(&number) {
                 Some(Work {
                     item: Stored::Readable(item),
@@ -62,9 +61,14 @@ impl State {
                     session,
                     ..
                 }) => {
-                    *attempts = attempts.saturating_add(1);
+                    let suspicion = Suspicion::after(*attempts);
+                    let lease = Lease::granted(proof, until, request.serving.as_ref(), suspicion);
+                    let attempt = attempts.saturating_add(1);
+                    if lease.counts {
+                        *attempts = attempt;
+                    }
                     *held = Some(lease.clone());
-                    let (item, attempt, step) = (item.clone(), *attempts, *step);
+                    let (item, step) = (item.clone(), *step);
                     let (instance, session) = (activity.instance.clone(), session.clone());
                     if let (Some(session), Some(config)) = (session, &request.session) {
                         self.claim_session(session, config, now);
@@ -141,11 +145,12 @@ impl State {
     ) -> Result<(), Refusal> {
         let number = self.leased_work_with(token, now)?;
         if let Some(work) = self.work.get_mut(&number) {
-            work.lease = None;
             match back.attempt {
-                Attempt::Counts => {}
+                Attempt::Counts => work.count_lease(),
+                Attempt::IsIgnored if !work.lease.as_ref().is_some_and(|lease| lease.counts) => {}
                 Attempt::IsIgnored => work.attempts = work.attempts.saturating_sub(1),
             }
+            work.lease = None;
             if let Some(time) = mail::hidden_until(back.delay, now) {
                 work.visible_at = Some(time);
             }
@@ -156,6 +161,14 @@ impl State {
 }
 
 impl Work {
+    /// Counts its lease as an attempt, unless it counts already.
+    pub(crate) fn count_lease(&mut self) {
+        if let Some(lease) = self.lease.as_mut().filter(|lease| !lease.counts) {
+            lease.counts = true;
+            self.attempts = self.attempts.saturating_add(1);
+        }
+    }
+
     /// Whether a call takes it. What cannot be read is taken by every call, and set aside.
     pub(crate) fn is_admitted(&self, serving: Option<&Serving>) -> bool {
         if self.held.is_some() {

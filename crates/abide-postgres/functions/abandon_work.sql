@@ -1,4 +1,4 @@
--- The same for leases on work. Its attempt was counted when it was leased. Says under which routes there is work now, and when more
+-- The same for leases on work. Its attempt was counted when it was leased, or is that of a suspect whose code did not run. Says under which routes there is work now, and when more
 -- comes.
 CREATE FUNCTION abide.abandon_work(
     p_work bigint[], p_nonces bigint[], p_delays_ms bigint[], p_ignored boolean[],
@@ -17,8 +17,8 @@ BEGIN
     WITH back AS (
         UPDATE abide.work AS w
         SET lease = NULL, leased_until = NULL, due_at = abide.later(v_now, a.delay),
-            attempts = greatest(w.attempts - CASE WHEN a.ignored THEN 1 ELSE 0 END, 0),
-            route = abide.route_after(w.route, w.attempts - CASE WHEN a.ignored THEN 1 ELSE 0 END, w.is_unreadable)
+            attempts = greatest(w.attempts + (NOT w.lease_counts)::integer - a.ignored::integer, 0),
+            route = abide.route_after(w.route, w.attempts + (NOT w.lease_counts)::integer - a.ignored::integer, w.is_unreadable)
         FROM unnest(p_work, p_delays_ms, p_ignored) AS a (no, delay, ignored)
         WHERE w.no = ANY (ARRAY[a.no]) AND w.no = ANY (v_held) RETURNING w.session, w.route, w.due_at
     )

@@ -1,4 +1,5 @@
--- Shows what has become visible, voids leases that ran out (their messages count one attempt more), and opens instances to the builds that
+-- Shows what has become visible, voids leases that ran out (their messages count one attempt more, unless it is a
+-- suspect's whose code did not run), and opens instances to the builds that
 -- refused them when it is time. At most a thousand mailboxes at a time; whoever fetches next goes on.
 CREATE FUNCTION abide.come_due(p_now bigint) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
@@ -11,7 +12,7 @@ BEGIN
     END IF;
     UPDATE abide.message AS m SET attempts = m.attempts + 1
     FROM abide.mailbox AS b CROSS JOIN LATERAL abide.batch(b.no, b.batch_to, b.batch_first, b.batch_cancel) AS handed_out (no)
-    WHERE b.no = ANY (v_due) AND b.lease IS NOT NULL AND m.no = ANY (ARRAY[handed_out.no]);
+    WHERE b.no = ANY (v_due) AND b.lease IS NOT NULL AND b.lease_counts AND m.no = ANY (ARRAY[handed_out.no]);
     UPDATE abide.mailbox SET lease = NULL, leased_until = NULL, batch_to = NULL, batch_first = NULL, batch_cancel = NULL
     WHERE no = ANY (v_due) AND lease IS NOT NULL;
     v_refused := ARRAY(SELECT b.no FROM abide.mailbox AS b WHERE b.no = ANY (v_due) AND b.flags & 1 = 1);

@@ -229,10 +229,10 @@ BEGIN
     SET execution = v_box.execution, last_event = v_box.last_event, status = v_box.status, pin = v_box.pin, updated_at = v_box.updated_at,
         unbroken = v_box.unbroken, lease = v_box.lease, leased_until = v_box.leased_until, batch_to = v_box.batch_to,
         batch_first = v_box.batch_first, batch_cancel = v_box.batch_cancel, ready = v_box.ready, due_at = v_box.due_at, route = v_box.route, flags = v_box.flags,
-        waiting = v_box.waiting
+        waiting = v_box.waiting, lease_counts = true
     WHERE b.no = v_box.no;
     IF v_is_wanted AND v_is_known IS NOT TRUE THEN
-        v_handed := abide.hand_out(ARRAY[v_box.no], p_instance_offer.nonces, v_until);
+        v_handed := abide.hand_out(ARRAY[v_box.no], p_instance_offer.nonces, v_until, true);
         instance_leases := v_handed.leases;    messages := v_handed.messages;
     END IF;
 END $$;

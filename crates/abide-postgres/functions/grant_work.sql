@@ -1,6 +1,6 @@
 -- Leases activities, which the caller has locked, lowest number first: a nonce for each. Once they have 16 MiB together (LEASE_BYTES),
--- the rest stays ready. A session is shown as it is before it is claimed.
-CREATE FUNCTION abide.grant_work(p_work bigint[], p_nonces bigint[], p_until bigint, OUT leases abide.work_lease[]) LANGUAGE plpgsql AS $$
+-- the rest stays ready. p_counts: whether a lease on a suspect counts as an attempt at once. A session is shown as it is before it is claimed.
+CREATE FUNCTION abide.grant_work(p_work bigint[], p_nonces bigint[], p_until bigint, p_counts boolean, OUT leases abide.work_lease[]) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
     v_work bigint[] := p_work;
@@ -16,10 +16,12 @@ BEGIN
         FOREACH v_no IN ARRAY v_work LOOP
             EXIT WHEN v_bytes >= 16777216;
             UPDATE abide.work AS w
-            SET lease = p_nonces[coalesce(cardinality(leases), 0) + 1], leased_until = p_until, due_at = p_until, attempts = w.attempts + 1,
+            SET lease = p_nonces[coalesce(cardinality(leases), 0) + 1], leased_until = p_until, due_at = p_until,
+                attempts = w.attempts + (p_counts OR w.attempts < 3)::integer, lease_counts = p_counts OR w.attempts < 3,
                 route = abide.route_after(w.route, w.attempts + 1, w.is_unreadable)
             WHERE w.no = v_no
-            RETURNING w.no, w.mailbox, w.lease, w.attempts, w.execution, w.activity, w.session, w.item, w.first_try, w.try_no
+            RETURNING w.no, w.mailbox, w.lease, w.attempts + (NOT w.lease_counts)::integer AS attempts, w.execution, w.activity, w.session,
+                      w.item, w.first_try, w.try_no
             INTO v_one;
             SELECT i.id, i.name, CASE WHEN i.status <> '' THEN i.version ELSE '' END AS version INTO v_of
             FROM abide.instance AS i WHERE i.no = v_one.mailbox;
@@ -53,10 +55,12 @@ BEGIN
     END IF;
     WITH leased AS (
         UPDATE abide.work AS w
-        SET lease = c.nonce, leased_until = v_until, due_at = v_until, attempts = w.attempts + 1,
+        SET lease = c.nonce, leased_until = v_until, due_at = v_until,
+            attempts = w.attempts + (p_counts OR w.attempts < 3)::integer, lease_counts = p_counts OR w.attempts < 3,
             route = abide.route_after(w.route, w.attempts + 1, w.is_unreadable)
         FROM unnest(v_work, p_nonces) AS c (no, nonce) WHERE w.no = ANY (ARRAY[c.no])
-        RETURNING w.no, w.mailbox, w.lease, w.attempts, w.execution, w.activity, w.session, w.item, w.first_try, w.try_no
+        RETURNING w.no, w.mailbox, w.lease, w.attempts + (NOT w.lease_counts)::integer AS attempts, w.execution, w.activity, w.session,
+                  w.item, w.first_try, w.try_no
     )
     SELECT array_agg(ROW (l.no, l.mailbox, l.lease, l.attempts, i.id, l.execution, l.activity, i.name,
                           CASE WHEN i.status <> '' THEN i.version ELSE '' END, l.item, l.session, s.claims + 1, s.owner,

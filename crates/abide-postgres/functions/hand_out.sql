@@ -1,8 +1,8 @@
 -- Leases mailboxes, which are locked and can be leased, with the messages that each hands out: first what starts an execution and the
 -- lowest cancel behind all for which there is room, then in order; at most 1,000, and none behind the first 4 MB, but always those that come
--- first. A message is neither written nor locked: the batch is "what is visible up to here" (abide.batch). Once they have handed out 16 MiB together (LEASE_BYTES), the rest is not leased.
+-- first. p_counts: whether a lease on a suspect counts as an attempt at once. A message is neither written nor locked: the batch is "what is visible up to here" (abide.batch). Once they have handed out 16 MiB together (LEASE_BYTES), the rest is not leased.
 CREATE FUNCTION abide.hand_out(
-    p_taken bigint[], p_nonces bigint[], p_until bigint, OUT leases abide.instance_lease[], OUT messages abide.leased_message[]
+    p_taken bigint[], p_nonces bigint[], p_until bigint, p_counts boolean, OUT leases abide.instance_lease[], OUT messages abide.leased_message[]
 ) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
@@ -13,6 +13,7 @@ DECLARE
     v_bytes bigint;    v_bytes_of_others bigint;
     v_block abide.block;                                      -- what blocks it, and who refused it
     v_handed_out bigint := 0;                                 -- bytes, by those before
+    v_lowest bigint;    v_crashes integer;                    -- the message that says whether it is a suspect
     v_until bigint;
 BEGIN
     FOR v_place IN 1 .. cardinality(p_taken) LOOP
@@ -21,7 +22,7 @@ BEGIN
         INTO v_box
         FROM abide.mailbox AS b JOIN abide.instance AS i ON i.no = b.no WHERE b.no = p_taken[v_place];
         CONTINUE WHEN NOT FOUND;
-        v_first := NULL;    v_cancel := NULL;
+        v_first := NULL;    v_cancel := NULL;    v_lowest := NULL;    v_crashes := 0;
         IF v_box.execution = 0 OR v_box.status = 'ContinuedAsNew' THEN
             -- One that is hidden comes last, and has no place.
             SELECT m.place, m.attempts, m.item INTO v_first, v_attempts, v_item FROM abide.message AS m
@@ -50,9 +51,13 @@ BEGIN
             EXIT WHEN v_cancel IS NULL;
         END LOOP;
         IF v_first IS NOT NULL THEN
+            v_lowest := v_first;    v_crashes := v_attempts;
             messages := messages || ROW (v_box.no, v_first, v_attempts + 1, v_item)::abide.leased_message;
         END IF;
         IF v_cancel IS NOT NULL THEN
+            IF v_lowest IS NULL OR v_cancel < v_lowest THEN
+                v_lowest := v_cancel;    v_crashes := v_cancel_attempts;
+            END IF;
             messages := messages || ROW (v_box.no, v_cancel, v_cancel_attempts + 1, v_cancel_item)::abide.leased_message;
         END IF;
         IF v_last IS NOT NULL THEN
@@ -63,6 +68,9 @@ BEGIN
                   AND m.place IS DISTINCT FROM v_cancel
                 ORDER BY m.place
             LOOP
+                IF NOT p_counts AND (v_lowest IS NULL OR v_other.no < v_lowest) THEN
+                    v_lowest := v_other.no;    v_crashes := v_other.attempts;
+                END IF;
                 messages := messages || ROW (v_box.no, v_other.no, v_other.attempts + 1, v_other.item)::abide.leased_message;
             END LOOP;
         END IF;
@@ -76,7 +84,7 @@ BEGIN
                                  CASE WHEN v_block.mailbox IS NOT NULL THEN v_block END)::abide.instance_lease;
         UPDATE abide.mailbox AS b
         SET lease = p_nonces[v_place], leased_until = p_until, ready = NULL, due_at = p_until, batch_to = coalesce(v_last, 0),
-            batch_first = v_first, batch_cancel = v_cancel, flags = b.flags & ~4
+            batch_first = v_first, batch_cancel = v_cancel, flags = b.flags & ~4, lease_counts = p_counts OR v_crashes < 3
         WHERE b.no = v_box.no;
     END LOOP;
     IF v_handed_out > 1048576 THEN

@@ -57,5 +57,5 @@ BEGIN
     -- Whoever had one of these before may have recorded a later time than the one read above: histories do not run backwards.
     now := abide.now();
     SELECT h.leases, h.messages INTO leases, messages
-    FROM abide.hand_out(v_taken, p_nonces, abide.later(now, p_lease_ms)) AS h;
+    FROM abide.hand_out(v_taken, p_nonces, abide.later(now, p_lease_ms), p_suspects IS NULL) AS h;
 END $$;

@@ -104,7 +104,7 @@ BEGIN
 
     -- Read again: who waited for a session or a row above gives no shorter leases.
     now := abide.now();
-    leases := abide.grant_work(v_found, p_nonces, abide.later(now, p_lease_ms));
+    leases := abide.grant_work(v_found, p_nonces, abide.later(now, p_lease_ms), p_suspects IS NULL);
     IF v_has_lanes THEN
         SELECT array_agg(DISTINCT l.session) INTO v_claimed FROM unnest(leases) AS l WHERE l.session IS NOT NULL;
     END IF;

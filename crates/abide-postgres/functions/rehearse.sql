@@ -29,7 +29,7 @@ BEGIN
         SELECT b.no INTO v_mailbox FROM abide.mailbox AS b WHERE b.no = (SELECT i.no FROM abide.instance AS i WHERE i.id = v_id);
         PERFORM abide.settle(ARRAY[v_mailbox], ROW (60000, '{1}', '{0}', 0, NULL, NULL)::abide.instance_offer, abide.now());
         -- Also if somebody has waited for longer.
-        PERFORM abide.hand_out(ARRAY[v_mailbox], '{1}', abide.later(abide.now(), 60000));
+        PERFORM abide.hand_out(ARRAY[v_mailbox], '{1}', abide.later(abide.now(), 60000), true);
 
         -- A first turn, which begins an activity and tells its own instance something (a timer, if it is alone), and a step by what that
         -- activity brings.

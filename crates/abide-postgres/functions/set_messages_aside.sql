@@ -2,9 +2,9 @@
 -- read count an attempt and are hidden for a while, or die with the eleventh; the others are handed out
 -- again, under the same lease. If nothing is left to hand out, the lease is gone. Says which messages died.
 -- The death of p_lost[n], which would have started an execution, is told to the instance p_parents[n] by the
--- message p_told[n]; wakes has the routes under which those can be leased.
+-- message p_told[n]; p_counts is that of abide.hand_out; wakes has the routes under which those can be leased.
 CREATE FUNCTION abide.set_messages_aside(
-    p_mailbox bigint, p_nonce bigint, p_messages bigint[], p_lost bigint[], p_parents text[], p_told text[],
+    p_mailbox bigint, p_nonce bigint, p_messages bigint[], p_lost bigint[], p_parents text[], p_told text[], p_counts boolean,
     OUT dead bigint[], OUT leases abide.instance_lease[], OUT messages abide.leased_message[], OUT wakes bigint[], OUT due_at bigint
 ) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
@@ -55,6 +55,6 @@ BEGIN
     due_at := v_settled.due_at;
     IF cardinality(v_settled.wakes) > 0 THEN
         SELECT h.leases, h.messages INTO leases, messages
-        FROM abide.hand_out(ARRAY[p_mailbox], ARRAY[p_nonce], v_mailbox.leased_until) AS h;
+        FROM abide.hand_out(ARRAY[p_mailbox], ARRAY[p_nonce], v_mailbox.leased_until, p_counts) AS h;
     END IF;
 END $$;

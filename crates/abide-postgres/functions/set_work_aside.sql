@@ -19,6 +19,7 @@ BEGIN
     IF (v_work.lease = p_nonce AND v_work.mailbox = p_mailbox) IS NOT TRUE THEN
         RETURN;
     END IF;
+    v_work.attempts := v_work.attempts + (NOT v_work.lease_counts)::integer;
     IF v_work.attempts > 10 THEN
         is_dead := true;
         DELETE FROM abide.work WHERE no = p_work;
@@ -29,7 +30,8 @@ BEGIN
         SELECT b.no, 6, p_poison FROM abide.mailbox AS b WHERE b.no = p_mailbox AND abide.is_expected(b.no);
     ELSE
         UPDATE abide.work
-        SET lease = NULL, leased_until = NULL, is_unreadable = true, route = abide.work_route_of(NULL, tag), due_at = v_now + 1000 * least(power(2, least(attempts - 1, 10)), 60)::bigint
+        SET lease = NULL, leased_until = NULL, is_unreadable = true, route = abide.work_route_of(NULL, tag), attempts = v_work.attempts,
+            due_at = v_now + 1000 * least(power(2, least(v_work.attempts - 1, 10)), 60)::bigint
         WHERE no = p_work;
     END IF;
     IF v_work.session IS NOT NULL THEN

@@ -47,7 +47,7 @@ BEGIN
                                 CASE WHEN p_offer.suspects IS NOT NULL THEN 0 END);
     END IF;
     IF v_wanted IS NOT NULL AND NOT abide.is_passed_by(v_first, p_offer) THEN
-        v_handed := abide.hand_out(v_wanted[:cardinality(p_offer.nonces)], p_offer.nonces, abide.later(p_now, p_offer.lease_ms));
+        v_handed := abide.hand_out(v_wanted[:cardinality(p_offer.nonces)], p_offer.nonces, abide.later(p_now, p_offer.lease_ms), true);
         leases := v_handed.leases;    messages := v_handed.messages;
         IF cardinality(leases) = cardinality(v_found) THEN
             wakes := '{}';    due_at := NULL;

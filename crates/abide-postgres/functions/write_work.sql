@@ -23,7 +23,7 @@ BEGIN
             CROSS JOIN generate_series(0, p_offer.suspects::integer) AS s WHERE r.rank IS NOT NULL) END, cardinality(p_work));
     END IF;
     IF cardinality(v_older) > 0 THEN
-        leases := abide.grant_work(v_older, v_nonces, v_until);
+        leases := abide.grant_work(v_older, v_nonces, v_until, true);
         -- What is new waits behind those that were too much.
         v_nonces := CASE WHEN cardinality(leases) = cardinality(v_older) THEN v_nonces[cardinality(v_older) + 1:] ELSE '{}' END;
     END IF;

@@ -97,6 +97,10 @@ CREATE INDEX work_due        ON abide.work (due_at)                WHERE due_at 
 CREATE INDEX work_held       ON abide.work (held_since)            WHERE held_since > 0;
 CREATE INDEX work_held_of    ON abide.work (mailbox, activity, no) WHERE held_since IS NOT NULL;
 
+-- Whether the lease is an attempt if it is lost. That of a crash suspect is none until its code runs.
+ALTER TABLE abide.mailbox ADD COLUMN lease_counts boolean NOT NULL DEFAULT true;
+ALTER TABLE abide.work    ADD COLUMN lease_counts boolean NOT NULL DEFAULT true;
+
 -- What waits in a session under one route.
 DROP TABLE abide.lane;
 CREATE TABLE abide.lane (

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use abide_model::Timestamp;
 use abide_provider::{
-    Block, BlockInstance, BlockKind, BlockedCounts, BlockedInstance, HoldWork, Operation, Refusals,
+    Block, BlockInstance, BlockKind, BlockedCounts, BlockedInstance, HoldWork, Lane, Operation, Refusals,
     RefusedExecution, StoreError, cut_detail,
 };
 use tokio_postgres::Row;
@@ -113,6 +113,25 @@ impl PostgresProvider {
         news.set_changed([unspell(instance)]);
         self.shared.tell(news);
         Ok(())
+    }
+
+    /// The code of a suspect is about to run: from now on its lease counts.
+    pub(crate) async fn begin(&self, lane: Lane, token: &str) -> Result<(), StoreError> {
+        let operation = Operation::BeginSuspect;
+        let lost = || StoreError::lease_lost(operation);
+        let (is_work, row, nonce) = match lane {
+            Lane::Instances => {
+                let token = MailboxToken::parse(token).ok_or_else(lost)?;
+                (false, token.mailbox, token.nonce)
+            }
+            Lane::Work => {
+                let token = WorkToken::parse(token).ok_or_else(lost)?;
+                (true, token.no, token.nonce)
+            }
+        };
+        let values: Values = vec![Box::new(is_work), Box::new(row), Box::new(nonce)];
+        let row = self.one_row(operation, Sql::BeginSuspect, values).await?;
+        if row.get(0) { Ok(()) } else { Err(lost()) }
     }
 
     pub(crate) async fn retry(&self, instance: &str) -> Result<bool, StoreError> {

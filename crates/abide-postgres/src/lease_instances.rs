@@ -8,7 +8,7 @@ use abide_model::{ExecutionStatus, WorkItem};
 use abide_provider::rows::Starter;
 use abide_provider::unreadable::lost_start;
 use abide_provider::{
-    InstanceLease, LeaseInstances, Message, MessageId, Operation, ParentLink, Position, StoreError,
+    InstanceLease, LeaseInstances, Message, MessageId, Operation, ParentLink, Position, Serving, StoreError,
 };
 
 use crate::PostgresProvider;
@@ -119,7 +119,7 @@ impl Search for InstanceSearch {
         let mut lost_some = false;
         while let Some(leased) = looked.found.instances.pop() {
             let batch = batches.remove(&leased.mailbox).unwrap_or_default();
-            match store.readable(self.operation, leased, batch).await? {
+            match store.readable(self.operation, leased, batch, self.filter.serving.as_ref()).await? {
                 Some((leased, messages)) => self.taken.push(describe(leased, messages)),
                 None => lost_some = true,
             }
@@ -206,6 +206,7 @@ impl PostgresProvider {
         operation: Operation,
         mut leased: LeasedInstance,
         mut batch: Batch,
+        serving: Option<&Serving>,
     ) -> Result<Option<(LeasedInstance, Vec<Message>)>, StoreError> {
         while !batch.unreadable.is_empty() {
             let aside = batch.unreadable_first.map_or(batch.unreadable, |first| vec![first]);
@@ -217,6 +218,7 @@ impl PostgresProvider {
                 Box::new(lost.numbers),
                 Box::new(lost.parents),
                 Box::new(lost.told),
+                Box::new(serving.is_none()),
             ];
             let row = self.one_row(operation, Sql::SetMessagesAside, values).await?;
             for number in row.get::<_, Option<Vec<i64>>>("dead").unwrap_or_default() {

@@ -123,6 +123,8 @@ const SECOND: Migration = Migration {
         "set_work_aside",
         "block_instance",
         "hold_work",
+        "begin_instance",
+        "begin_work",
         "retry_blocked",
         "revoke_work",
         "listening",

@@ -402,6 +402,10 @@ impl Provider for PostgresProvider {
         self.hold(hold).await
     }
 
+    async fn begin_suspect(&self, lane: Lane, token: &str) -> Result<(), StoreError> {
+        self.begin(lane, token).await
+    }
+
     async fn retry_blocked(&self, instance: &str) -> Result<bool, StoreError> {
         self.retry(instance).await
     }

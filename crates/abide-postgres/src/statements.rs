@@ -30,6 +30,7 @@ statements! {
     AbandonWork = "abandon_work",
     Alone = "alone",
     AnnounceNode = "announce_node",
+    BeginSuspect = "begin_suspect",
     BlockInstance = "block_instance",
     Children = "children",
     CommitOne = "commit_one",

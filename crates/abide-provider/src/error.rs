@@ -159,6 +159,7 @@ operations! {
     NextDue = "next_due",
     BlockInstance = "block_instance",
     HoldWork = "hold_work",
+    BeginSuspect = "begin_suspect",
     RetryBlocked = "retry_blocked",
     RevokeWork = "revoke_work",
     ReadBlocks = "read_blocks",

@@ -320,6 +320,16 @@ pub trait Provider: Any + Send + Sync {
         provider_defaults::hold_work(self, hold).await
     }
 
+    /// Counts the lease of a suspect as an attempt from now on: its code is about to run. Until then a lease that
+    /// a call with a [`Serving`](crate::Serving) was granted on a suspect does not count if it runs out or its
+    /// owner dies. Any other lease counts from its grant on, and is left as it is. A call may be repeated.
+    ///
+    /// The default has nothing to do: each lease counts.
+    async fn begin_suspect(&self, lane: Lane, token: &str) -> Result<(), StoreError> {
+        let _ = (lane, token);
+        Ok(())
+    }
+
     /// Forgets what blocks an instance: refusals, attempts of its mail, and held activities. Returns whether anything
     /// was blocked.
     ///

@@ -2,15 +2,22 @@
 //! leased there, so that the next crash tells the culprit from what ran beside it.
 //!
 //! A crash counts for every lease of its process. So a suspect does not begin before the node has given back every
-//! other suspect, and before every lease call that could bring one has ended. It waits 5 s for this at most.
+//! other suspect, and before every lease call that could bring one has ended. It waits 5 s for this at most. What is
+//! leased meanwhile did not crash the node: a suspect tells the store when its code is about to run, and only from then
+//! on its lease counts.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use abide_provider::Suspicion;
+use abide_provider::{Ability, Lane, Operation, Suspicion};
+use futures_util::FutureExt;
 use futures_util::future::{Either, select};
 use tokio::sync::watch;
+use tracing::debug;
 
+use crate::core::Core;
+use crate::dispatch::GiveBack;
+use crate::insist::Told;
 use crate::store_call::Caller;
 
 /// A suspect that was leased while the node runs another is leased again after this time. Where a lease call cannot be
@@ -108,6 +115,29 @@ impl SuspectPermit {
     }
 }
 
+impl Core {
+    /// Tells the store that the code of a suspect is about to run, so that its lease counts. If the code must not run
+    /// because the store does not know it, returns how to give the lease back.
+    pub(crate) async fn begin_suspect(&self, lane: Lane, token: &str) -> Result<(), GiveBack> {
+        if !self.abilities.has(Ability::Serving) {
+            return Ok(());
+        }
+        let (store, token) = (Arc::clone(&self.store), token.to_owned());
+        let call = move || {
+            let (store, token) = (Arc::clone(&store), token.clone());
+            async move { store.begin_suspect(lane, &token).await }.boxed()
+        };
+        match self.insist(Operation::BeginSuspect, call).await {
+            Told::Done(()) => Ok(()),
+            Told::Refused { error, .. } => {
+                debug!(target: "abide::runtime", %error, "a crash suspect was leased and does not run");
+                Err(GiveBack::untried(ANOTHER_SUSPECT))
+            }
+            Told::GivenUp => Err(GiveBack::UNTRIED),
+        }
+    }
+}
+
 impl Drop for SuspectPermit {
     fn drop(&mut self) {
         self.0.0.send_modify(|state| state.has_runner = false);
@@ -125,8 +155,6 @@ impl Drop for Pending {
 
 #[cfg(test)]
 mod tests {
-    use futures_util::FutureExt;
-
     use super::*;
 
     fn suspect(suspects: &Suspects) -> Option<SuspectPermit> {

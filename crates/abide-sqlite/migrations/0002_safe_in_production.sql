@@ -171,6 +171,10 @@ CREATE TABLE block (
 ) STRICT;
 CREATE INDEX block_since ON block (since) WHERE kind IS NOT NULL;
 
+-- Whether the lease is an attempt if it is lost. That of a crash suspect is none until its code runs.
+ALTER TABLE mailbox ADD COLUMN lease_counts INTEGER NOT NULL DEFAULT 1;
+ALTER TABLE work    ADD COLUMN lease_counts INTEGER NOT NULL DEFAULT 1;
+
 -- Nodes of the processes in `owner`, as they announced themselves. What a node serves is JSON.
 CREATE TABLE node (
     id         TEXT    PRIMARY KEY,

@@ -410,6 +410,12 @@ impl Provider for SqliteProvider {
         self.run(job(kind, move |tx| tx.hold_work(&hold))).await
     }
 
+    async fn begin_suspect(&self, lane: Lane, token: &str) -> Result<(), StoreError> {
+        let token = token.to_owned();
+        let kind = Kind::lease(Operation::BeginSuspect, Phase::Renew);
+        self.run(job(kind, move |tx| tx.begin_suspect(lane, &token))).await
+    }
+
     async fn retry_blocked(&self, instance: &str) -> Result<bool, StoreError> {
         let id = instance.to_owned();
         let kind = Kind::write(Operation::RetryBlocked, Phase::Commit);

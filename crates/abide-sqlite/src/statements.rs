@@ -96,6 +96,8 @@ statements! {
     LoadWorkRoutes = "load_work_routes",
     AddWorkRoute = "add_work_route",
     HoldWork = "hold_work",
+    BeginMailbox = "begin_mailbox",
+    BeginWork = "begin_work",
     CrashedWork = "crashed_work",
     AnyReadyWork = "any_ready_work",
     SessionWork = "session_work",

@@ -292,6 +292,10 @@ impl Provider for CountedStore {
         self.inner.hold_work(hold).await
     }
 
+    async fn begin_suspect(&self, lane: Lane, token: &str) -> Result<(), StoreError> {
+        self.inner.begin_suspect(lane, token).await
+    }
+
     async fn retry_blocked(&self, instance: &str) -> Result<bool, StoreError> {
         self.inner.retry_blocked(instance).await
     }

@@ -35,10 +35,6 @@ bugs! {
     CancelGoesAnywhere => "serving::test_cancel_goes_to_a_node_that_has_the_code";
     /// What a node says of the pins that it can replay is forgotten.
     PinsForgotten => "serving::test_cancel_goes_to_any_node_if_none_replays_the_pin";
-    /// One call is granted two suspects.
-    TwoSuspects => "serving::test_one_call_is_granted_one_suspect";
-    /// One call is granted two suspect activities.
-    TwoSuspectActivities => "serving::test_one_call_is_granted_one_suspect_activity";
     /// Whoever takes no suspect is granted one.
     SuspectsForAll => "serving::test_suspect_is_left_by_a_call_that_takes_none";
     /// A call that says nothing of its node is granted nothing.
@@ -238,34 +234,6 @@ impl Bug for AnyActivity {
         let any = |serving| with_handlers(&serving, |handlers| handlers.activities = None);
         let serving = request.serving.clone().map(any);
         store.lease_work(LeaseWork { serving, ..request }).await
-    }
-}
-
-#[async_trait]
-impl Bug for TwoSuspects {
-    async fn lease_instances(
-        &self,
-        store: &Store,
-        request: LeaseInstances,
-    ) -> StoreAnswer<Vec<InstanceLease>> {
-        let mut leases = store.lease_instances(request.clone()).await?;
-        let limit = request.limit.saturating_sub(leases.len());
-        if limit > 0 && !leases.is_empty() {
-            leases.extend(store.lease_instances(LeaseInstances { limit, ..request }).await?);
-        }
-        Ok(leases)
-    }
-}
-
-#[async_trait]
-impl Bug for TwoSuspectActivities {
-    async fn lease_work(&self, store: &Store, request: LeaseWork) -> StoreAnswer<Vec<WorkLease>> {
-        let mut leases = store.lease_work(request.clone()).await?;
-        let limit = request.limit.saturating_sub(leases.len());
-        if limit > 0 && !leases.is_empty() {
-            leases.extend(store.lease_work(LeaseWork { limit, ..request }).await?);
-        }
-        Ok(leases)
     }
 }
 

@@ -19,6 +19,7 @@ mod sessions;
 mod starts;
 mod status;
 mod step_tries;
+mod suspects;
 mod tags;
 mod tokens;
 mod values;
@@ -55,6 +56,7 @@ pub fn all() -> Vec<&'static Planted> {
         waiting::BUGS,
         changes::BUGS,
         blocks::BUGS,
+        suspects::BUGS,
         revoking::BUGS,
         overviews::BUGS,
     ];

@@ -1,7 +1,7 @@
 //! Situations of nodes that serve, refuse and crash.
 
 use abide_memory::dump::{InstanceDump, WorkDump};
-use abide_provider::{SUSPECT_AFTER, Serving};
+use abide_provider::{Lane, SUSPECT_AFTER, Serving};
 
 use super::{Coverage, Scene};
 use crate::op::BlockOp;
@@ -90,7 +90,8 @@ impl Coverage {
         let is_suspect = |work: &WorkDump| work.attempts >= SUSPECT_AFTER;
         self.note("suspect work stayed", stays(&is_suspect) && !serving.takes_suspect);
         let taken = |(number, work): (&u64, &WorkDump)| {
-            is_suspect(work) && after.work.get(number).is_some_and(|now| now.attempts > work.attempts)
+            let is_leased = || after.work.get(number).is_some_and(|now| now.leased_until.is_some());
+            is_suspect(work) && work.leased_until.is_none() && is_leased()
         };
         let is_taken = before.work.iter().any(taken) && !done.memory.leases.is_empty();
         self.note("suspect work was leased", is_taken && serving.takes_suspect);
@@ -140,6 +141,14 @@ impl Coverage {
                     scene.is_done() && after.work.values().any(of_session),
                 );
                 self.note("a hold without a lease was refused", scene.is_refused_as("LeaseLost"));
+            }
+            BlockOp::Begin { lane, .. } => {
+                let counted = before.work.iter().any(|(number, work)| {
+                    after.work.get(number).is_some_and(|now| now.attempts > work.attempts)
+                });
+                self.note("a suspect activity began", counted);
+                self.note("an instance began", *lane == Lane::Instances && scene.is_done());
+                self.note("nothing began without a lease", scene.is_refused_as("LeaseLost"));
             }
             BlockOp::Revoke { limit, .. } => self.revoked(*limit, scene),
             BlockOp::Retry { instance } => {

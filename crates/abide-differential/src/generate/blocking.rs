@@ -84,6 +84,11 @@ pub(super) fn hold(rng: &mut Rng, world: &World) -> BlockOp {
     BlockOp::Hold { token, detail: detail(rng), build: alphabet::build(rng) }
 }
 
+pub(super) fn begin(rng: &mut Rng, world: &World) -> BlockOp {
+    let lane = *rng.pick(&[Lane::Instances, Lane::Work]);
+    BlockOp::Begin { lane, token: world.pick_token(rng, lane) }
+}
+
 pub(super) fn revoke(rng: &mut Rng, world: &World) -> BlockOp {
     BlockOp::Revoke {
         token: world.pick_token(rng, Lane::Instances),

@@ -47,6 +47,7 @@ enum Kind {
     Session,
     Block,
     Hold,
+    Begin,
     Revoke,
     LookAtBlocks,
     Read,
@@ -153,7 +154,7 @@ const KINDS_OF_DAMAGE: [(u64, Kind); 10] = [
 ];
 
 /// The same for sequences about nodes that serve and refuse.
-const KINDS_OF_BLOCKS: [(u64, Kind); 25] = [
+const KINDS_OF_BLOCKS: [(u64, Kind); 26] = [
     (16, Kind::Advance),
     (8, Kind::Start),
     (12, Kind::Enqueue),
@@ -169,6 +170,7 @@ const KINDS_OF_BLOCKS: [(u64, Kind); 25] = [
     (4, Kind::AbandonWork),
     (24, Kind::Block),
     (14, Kind::Hold),
+    (10, Kind::Begin),
     (6, Kind::Revoke),
     (18, Kind::LookAtBlocks),
     (2, Kind::Read),
@@ -214,6 +216,7 @@ pub(crate) fn step(number: u64, habits: Habits, world: &World) -> Op {
         Kind::Session => Op::Session(session(rng, world)),
         Kind::Block => Op::Block(blocking::block(rng, world)),
         Kind::Hold => Op::Block(blocking::hold(rng, world)),
+        Kind::Begin => Op::Block(blocking::begin(rng, world)),
         Kind::Revoke => Op::Block(blocking::revoke(rng, world)),
         Kind::LookAtBlocks => Op::Block(blocking::look(rng, world)),
         Kind::Read => Op::Read(reads::read(rng, world)),

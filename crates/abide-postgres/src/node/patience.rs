@@ -144,6 +144,7 @@ pub(crate) const fn patience(sql: Sql) -> Patience {
         | Sql::ForgetNode
         | Sql::ForgetSessions
         | Sql::HoldWork
+        | Sql::BeginSuspect
         | Sql::InstanceInfo
         | Sql::KvValue
         | Sql::LeaseInstances

@@ -406,6 +406,10 @@ impl Provider for InstrumentedProvider {
         self.timed(Operation::HoldWork, self.inner.hold_work(hold)).await
     }
 
+    async fn begin_suspect(&self, lane: Lane, token: &str) -> Result<(), StoreError> {
+        self.timed(Operation::BeginSuspect, self.inner.begin_suspect(lane, token)).await
+    }
+
     async fn retry_blocked(&self, instance: &str) -> Result<bool, StoreError> {
         self.timed(Operation::RetryBlocked, self.inner.retry_blocked(instance)).await
     }

@@ -47,6 +47,7 @@ use self::plan::{Stage, mail_of, resolve};
 use self::prune::Promises;
 use self::revoke::LateWork;
 use crate::OrchestrationHandler;
+use crate::ProblemPolicy;
 use crate::chances::Verdict;
 use crate::core::Core;
 use crate::dispatch::{Attempt, GiveBack, Lane, Next, Slot, give_back};
@@ -150,7 +151,7 @@ impl Orchestrator {
     /// One turn, from the lease to the commit, with which the next one may come.
     async fn turn(&self, held: Held, stage: Stage, suspect: SuspectAdmission) -> Option<NextTurn> {
         let lease = &held.lease;
-        let _permit = match suspect {
+        let permit = match suspect {
             SuspectAdmission::Admitted(None) => None,
             SuspectAdmission::Admitted(Some(permit)) => {
                 Box::pin(permit.alone(&self.core.caller)).await;
@@ -163,6 +164,9 @@ impl Orchestrator {
         };
         match (Refusal::of(lease, &self.core), cancel_reason(lease)) {
             (Refusal::None, _) | (Refusal::RetryIsDue, None) => {}
+            // Its code may compensate, here or on a build that has healed it. If it refuses again, the store keeps that,
+            // and the cancel comes back where no build is left.
+            (Refusal::RetryIsDue, Some(_)) if self.keeps_another_refusal(lease) => {}
             (Refusal::RetryIsDue | Refusal::Stands, Some(reason)) => {
                 Box::pin(self.cancel_without_code(&held, stage, reason)).await;
                 return None;
@@ -177,6 +181,12 @@ impl Orchestrator {
         let most = self.core.settings.most_attempts();
         if self.core.chances.judge(&lease.instance, lease.attempt, most) == Verdict::Poison {
             Box::pin(self.poison(&held, stage)).await;
+            return None;
+        }
+        if permit.is_some()
+            && let Err(back) = Box::pin(self.core.begin_suspect(Self::QUEUE, &lease.token)).await
+        {
+            Box::pin(self.hand_back(lease, back)).await;
             return None;
         }
         match stage {
@@ -210,6 +220,12 @@ impl Orchestrator {
         None
     }
 
+    /// Whether the store remembers it if the code of a lease, which is tried again, refuses again.
+    fn keeps_another_refusal(&self, lease: &InstanceLease) -> bool {
+        self.core.abilities.has(Ability::Blocking)
+            && lease.refused.as_ref().is_some_and(|refused| refused.is_retry_due)
+    }
+
     fn code_of(&self, mut who: Identity) -> Result<(Identity, Arc<dyn OrchestrationHandler>), Identity> {
         match resolve(&self.core.orchestrations, &mut who) {
             Some(code) => Ok((who, code)),
@@ -227,7 +243,15 @@ impl Orchestrator {
         match loaded {
             Ok(resident) => self.run_turn(held, who, resident).await,
             Err(hindrance) => {
-                Box::pin(self.hindered(held, &who, hindrance)).await;
+                let waits = self.core.settings.problem_policies.missing == ProblemPolicy::Block;
+                let is_pin = matches!(hindrance, Hindrance::Incompatible { .. });
+                match cancel_reason(&held.lease).filter(|_| waits && is_pin) {
+                    // The store grants it here because no live node can replay it.
+                    Some(reason) => {
+                        Box::pin(self.cancel_without_code(held, Stage::of(&held.lease), reason)).await;
+                    }
+                    None => Box::pin(self.hindered(held, &who, hindrance)).await,
+                }
                 None
             }
         }

@@ -153,7 +153,15 @@ impl Worker {
                 Box::pin(self.poison(&activity)).await;
                 ticket.pass_on(Some(slot));
             }
-            Verdict::Try => self.execute(activity, renewed, slot, ticket).await,
+            Verdict::Try => {
+                if activity.is_suspect()
+                    && let Err(back) = Box::pin(self.core.begin_suspect(Self::QUEUE, &activity.token)).await
+                {
+                    Box::pin(self.hand_back(&activity, back)).await;
+                    return ticket.pass_on(Some(slot));
+                }
+                self.execute(activity, renewed, slot, ticket).await;
+            }
         }
     }
 

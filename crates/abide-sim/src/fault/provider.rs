@@ -290,6 +290,14 @@ impl Provider for FaultStore {
         self.provided(Operation::HoldWork, &[Held::Work(&token)], || self.inner.hold_work(hold)).await
     }
 
+    async fn begin_suspect(&self, lane: Lane, token: &str) -> Result<(), StoreError> {
+        let held = match lane {
+            Lane::Instances => Held::Instance(token),
+            Lane::Work => Held::Work(token),
+        };
+        self.provided(Operation::BeginSuspect, &[held], || self.inner.begin_suspect(lane, token)).await
+    }
+
     async fn retry_blocked(&self, instance: &str) -> Result<bool, StoreError> {
         self.provided(Operation::RetryBlocked, &[], || self.inner.retry_blocked(instance)).await
     }

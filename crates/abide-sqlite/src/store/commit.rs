@@ -69,7 +69,10 @@ impl Tx<'_, '_> {
         // Appending past events does not end a turn that somebody is running.
         if let Some(lease) = lease {
             let batch = super::mailbox::format_batch(lease.batch.into_iter());
-            self.sql.execute(Sql::LeaseMailbox, params![no, lease.nonce, lease.until, owner, batch])?;
+            self.sql.execute(
+                Sql::LeaseMailbox,
+                params![no, lease.nonce, lease.until, owner, batch, lease.counts],
+            )?;
         }
         Ok(())
     }

@@ -7,8 +7,8 @@ use std::time::Duration;
 use abide_model::{ExecutionStatus, WorkItem};
 use abide_provider::rows::Starter;
 use abide_provider::{
-    BATCH_BYTES, BATCH_MESSAGES, InstanceLease, LEASE_BYTES, LeaseInstances, Message, MessageId, Operation,
-    ParentLink, Position, StoreError,
+    BATCH_BYTES, BATCH_MESSAGES, InstanceLease, LEASE_BYTES, Lane, LeaseInstances, Message, MessageId,
+    Operation, ParentLink, Position, StoreError,
 };
 use rusqlite::{Row, params};
 
@@ -18,7 +18,7 @@ use super::route::InstanceFilter;
 use crate::encode::{column, number};
 use crate::error::Failure;
 use crate::statements::Sql;
-use crate::token::MailboxToken;
+use crate::token::{MailboxToken, WorkToken};
 
 /// A visible message, as stored.
 struct StoredMessage {
@@ -62,7 +62,7 @@ impl Tx<'_, '_> {
                 if has_suspect && self.route(mailbox.route)?.is_suspect {
                     continue;
                 }
-                let Some((lease, size)) = self.lease_mailbox(&mailbox, request.lease_for)? else { continue };
+                let Some((lease, size)) = self.lease_mailbox(&mailbox, request)? else { continue };
                 if request.serving.is_some() && lease.suspicion().is_suspect() {
                     filter.take_no_suspect();
                     has_suspect = true;
@@ -123,7 +123,7 @@ impl Tx<'_, '_> {
     fn lease_mailbox(
         &self,
         mailbox: &MailboxRow,
-        lease_for: Duration,
+        request: &LeaseInstances,
     ) -> rusqlite::Result<Option<(InstanceLease, usize)>> {
         let Some((messages, size)) = self.take_batch(mailbox)? else {
             if let Some(held) = self.held(mailbox.no)? {
@@ -134,13 +134,14 @@ impl Tx<'_, '_> {
         let refused = if mailbox.flags.has_block { self.block_of(mailbox.no)? } else { None };
         let nonce = self.nonce();
         let batch = format_batch(messages.iter().map(|message| column(message.id.0)));
-        self.sql.execute(
-            Sql::LeaseMailbox,
-            params![mailbox.no, nonce, self.after(lease_for), self.owner, batch],
-        )?;
         let token = MailboxToken { mailbox: mailbox.no, nonce };
         let refused = refused.map(|row| Box::new(row.told()));
         let lease = InstanceLease { refused, ..self.describe_lease(mailbox, token, messages) };
+        let counts = request.serving.is_none() || !lease.suspicion().is_suspect();
+        self.sql.execute(
+            Sql::LeaseMailbox,
+            params![mailbox.no, nonce, self.after(request.lease_for), self.owner, batch, counts],
+        )?;
         Ok(Some((lease, size)))
     }
 
@@ -286,6 +287,25 @@ impl Tx<'_, '_> {
         Ok(())
     }
 
+    /// The code of a suspect is about to run: from now on its lease counts.
+    pub(crate) fn begin_suspect(&self, lane: Lane, token: &str) -> Result<(), Failure> {
+        match lane {
+            Lane::Instances => {
+                let mailbox = self.leased_mailbox(token, Operation::BeginSuspect)?;
+                self.sql.execute(Sql::BeginMailbox, [mailbox.no])?;
+            }
+            Lane::Work => {
+                let lost = || Failure::Refused(StoreError::lease_lost(Operation::BeginSuspect));
+                let token = WorkToken::parse(token).ok_or_else(lost)?;
+                let work = self.held_work(token)?.ok_or_else(lost)?;
+                if !work.lease_counts {
+                    self.sql.execute(Sql::BeginWork, token.key.columns())?;
+                }
+            }
+        }
+        Ok(())
+    }
+
     pub(crate) fn abandon_instance(&self, token: &str, abandon: &Abandon) -> Result<(), Failure> {
         let mailbox = self.leased_mailbox(token, Operation::AbandonOrchestrationItem)?;
         let hidden_until = abandon.hidden_until(self);
@@ -329,14 +349,6 @@ impl Attempt {
     #[expect(clippy::fn_params_excessive_bools, reason = "this is where the flag becomes a word")]
     pub(crate) const fn from_flag(ignore_attempt: bool) -> Self {
         if ignore_attempt { Self::GivenBack } else { Self::Counts }
-    }
-
-    /// What remains of a count that was taken when the lease began.
-    pub(crate) fn of(self, attempts: i64) -> i64 {
-        match self {
-            Self::Counts => attempts,
-            Self::GivenBack => attempts.saturating_sub(1).max(0),
-        }
     }
 }
 

@@ -134,7 +134,7 @@ impl Held {
             None => None,
             Some(nonce) => {
                 let batch = lossy(row, 7)?;
-                Some(Lease { nonce, until: row.get(6)?, batch: parse_batch(&batch) })
+                Some(Lease { nonce, until: row.get(6)?, batch: parse_batch(&batch), counts: row.get(13)? })
             }
         };
         Ok(Self {
@@ -190,6 +190,8 @@ pub(crate) struct Lease {
     pub(crate) nonce: i64,
     pub(crate) until: i64,
     pub(crate) batch: Vec<i64>,
+    /// Whether it is an attempt if it is lost. That of a suspect is none until its code runs.
+    pub(crate) counts: bool,
 }
 
 /// When a mailbox that is not leased can be leased.

@@ -33,11 +33,11 @@ impl Tx<'_, '_> {
         self.void_leases(&expired)
     }
 
-    /// Ends leases without a commit: the attempt counts.
+    /// Ends leases without a commit: the attempt counts, unless it is that of a suspect whose code did not run.
     pub(crate) fn void_leases(&self, mailboxes: &[i64]) -> rusqlite::Result<usize> {
         for no in mailboxes {
             let Some(held) = self.held(*no)? else { continue };
-            for message in held.lease.iter().flat_map(|lease| &lease.batch) {
+            for message in held.lease.iter().filter(|lease| lease.counts).flat_map(|lease| &lease.batch) {
                 self.sql.execute(Sql::CountAttempt, [*no, *message])?;
             }
             self.show_messages(&held)?;

@@ -8,7 +8,7 @@ use abide_provider::{Operation, Rejection, RevokeWork, RevokedWork, StolenBecaus
 use rusqlite::{Row, params};
 
 use super::Tx;
-use super::lease::Abandon;
+use super::lease::{Abandon, Attempt};
 use crate::encode::{EncodedMessage, EncodedWork, column};
 use crate::error::Failure;
 use crate::statements::Sql;
@@ -21,16 +21,28 @@ pub(crate) struct PromotedWork {
     route: i64,
     session: Option<Text>,
     attempts: i64,
+    /// Whether the attempts include a lease on it. That of a suspect is none until its code runs.
+    pub(crate) lease_counts: bool,
 }
 
 impl PromotedWork {
     /// Work that was not tried yet.
     pub(crate) fn new(key: WorkKey, route: i64, session: Option<Text>) -> Self {
-        Self { key, route, session, attempts: 0 }
+        Self { key, route, session, attempts: 0, lease_counts: true }
+    }
+
+    /// How many there are once its lease is given back.
+    fn attempts_after(&self, given_back: Attempt) -> i64 {
+        let counts = i64::from(self.lease_counts);
+        match given_back {
+            Attempt::Counts => self.attempts.saturating_add(1 - counts),
+            Attempt::GivenBack => self.attempts.saturating_sub(counts).max(0),
+        }
     }
 
     pub(crate) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
-        Ok(Self { key: WorkKey::read(row)?, route: row.get(4)?, session: row.get(5)?, attempts: row.get(6)? })
+        let (key, route) = (WorkKey::read(row)?, row.get(4)?);
+        Ok(Self { key, route, session: row.get(5)?, attempts: row.get(6)?, lease_counts: true })
     }
 }
 
@@ -128,7 +140,8 @@ impl Tx<'_, '_> {
         let lost = || Failure::Refused(StoreError::lease_lost(Operation::AbandonWorkItem));
         let token = WorkToken::parse(token).ok_or_else(lost)?;
         let held = self.held_work(token)?.ok_or_else(lost)?;
-        let route = self.set_free(&held, abandon.hidden_until(self), abandon.attempt.of(held.attempts))?;
+        let attempts = held.attempts_after(abandon.attempt);
+        let route = self.set_free(&held, abandon.hidden_until(self), attempts)?;
         self.update_lane(held.session.as_ref(), route)?;
         Ok(())
     }
@@ -141,6 +154,7 @@ impl Tx<'_, '_> {
                 session: row.get(0)?,
                 route: row.get(1)?,
                 attempts: row.get(2)?,
+                lease_counts: row.get(5)?,
             };
             Ok((work, row.get::<_, Option<i64>>(3)?, row.get::<_, Option<i64>>(4)?))
         })?;

@@ -247,7 +247,10 @@ impl Tx<'_, '_> {
         let nonce = self.nonce();
         let [mailbox, execution, activity, no] = work.key.columns();
         let until = self.after(request.lease_for);
-        self.sql.execute(Sql::LeaseWork, [mailbox, execution, activity, no, nonce, until, self.owner])?;
+        let suspicion = Suspicion::after(u32::try_from(work.attempts).unwrap_or(u32::MAX));
+        let counts = i64::from(request.serving.is_none() || !suspicion.is_suspect());
+        let columns = [mailbox, execution, activity, no, nonce, until, self.owner, counts];
+        self.sql.execute(Sql::LeaseWork, columns)?;
         self.update_lane(work.session.as_ref(), work.route)?;
         let affinity = Affinity::of(work.session.as_ref());
         let token = WorkToken { key: work.key, nonce, affinity };

@@ -64,7 +64,7 @@ impl Reader<'_> {
                             i.custom_status, i.custom_status_version,
                             ARRAY(SELECT h FROM abide.batch(b.no, b.batch_to, b.batch_first, b.batch_cancel) AS h),
                             k.refused, k.retry_after, k.retry_at, k.is_open, k.kind, k.build,
-                            (SELECT min(m.visible_at) FROM abide.message AS m WHERE m.mailbox = b.no), b.waiting
+                            (SELECT min(m.visible_at) FROM abide.message AS m WHERE m.mailbox = b.no), b.waiting, b.lease_counts
                      FROM abide.mailbox AS b JOIN abide.instance AS i ON i.no = b.no
                      LEFT JOIN abide.block AS k ON k.mailbox = b.no";
         for row in self.database.rows(query, &[]) {
@@ -75,7 +75,7 @@ impl Reader<'_> {
             let is_void = leased_until.is_some_and(|until| until <= self.now);
             let mut instance = InstanceDump { incarnation: unsigned(no), ..InstanceDump::default() };
             if is_void {
-                found.void.extend(batch);
+                found.void.extend(batch.into_iter().filter(|_| row.get(25)));
             } else {
                 (instance.leased_until, instance.batch) = (leased_until, batch);
             }

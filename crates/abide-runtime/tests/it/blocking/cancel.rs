@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use abide_model::{OrchestrationStatus, WorkItem};
+use abide_model::{OrchestrationStatus, SemverRange, WorkItem};
 use abide_provider::{BATCH_BYTES, BATCH_MESSAGES, InstanceLease, Operation, ProviderAdmin as _};
 use abide_sim::FaultStore;
+use semver::Version;
 
 use super::*;
 use crate::lessons::scene::ways;
@@ -159,6 +160,42 @@ fn an_instance_that_no_node_serves_can_be_canceled() {
         assert_eq!(scene.events("order", 1).await, [], "no node took it");
         scene.client().cancel_instance("order", "nobody has it").await.unwrap();
         assert_eq!(scene.end_of("order").await.unwrap_err(), "canceled: nobody has it");
+    });
+}
+
+#[test]
+fn an_instance_whose_pin_no_node_replays_can_be_canceled_where_its_code_is() {
+    ways(&REMEMBERING, async |scene| {
+        let old = scene.node(order("old")).await;
+        scene.start("order", "Order", "o").await;
+        scene.until_idle("order").await;
+        old.shutdown(None).await;
+        let later = SemverRange::new(Version::new(99, 0, 0), Version::new(99, 0, 0));
+        let narrow = order("new").options(|options| options.supported_replay_versions = Some(later));
+        scene.node(narrow).await;
+        scene.client().cancel_instance("order", "too old").await.unwrap();
+        assert_eq!(scene.end_of("order").await.unwrap_err(), "canceled: too old");
+    });
+}
+
+#[test]
+fn code_that_is_due_for_another_try_hears_of_a_cancel() {
+    ways(&REMEMBERING, async |scene| {
+        let old = scene.node(order("old")).await;
+        scene.start("order", "Order", "o").await;
+        scene.until_idle("order").await;
+        old.shutdown(None).await;
+        let bad = scene.node(changed_order("bad")).await;
+        scene.signal("order").await;
+        scene.until_blocked("order").await;
+        bad.shutdown(None).await;
+        scene.pass(2 * MINUTE).await;
+        scene.client().cancel_instance("order", "not needed").await.unwrap();
+        let refusals = || scene.faults.count(Operation::BlockInstance);
+        let before = refusals();
+        scene.node(changed_order("bad")).await;
+        assert_eq!(scene.end_of("order").await.unwrap_err(), "canceled: not needed");
+        assert_eq!(refusals(), before + 1, "its code ran, refused again, and then the cancel needed no code");
     });
 }
 

@@ -83,9 +83,15 @@ async fn call_everything(store: &dyn Provider, wait: Duration) -> Vec<String> {
         text(store.next_due(Lane::Work).await),
         text(store.stolen_leases().is_some()),
     ]);
-    answers.extend([
+    answers.extend(ask_about_blocks_and_nodes(store).await);
+    answers
+}
+
+async fn ask_about_blocks_and_nodes(store: &dyn Provider) -> Vec<String> {
+    vec![
         text(store.block_instance(samples::block()).await),
         text(store.hold_work(samples::hold()).await),
+        text(store.begin_suspect(Lane::Work, "token").await),
         text(store.revoke_work(samples::revoke()).await),
         text(store.retry_blocked("i").await),
         text(store.read_blocks("i").await),
@@ -94,8 +100,7 @@ async fn call_everything(store: &dyn Provider, wait: Duration) -> Vec<String> {
         text(store.announce_node(samples::announcement()).await),
         text(store.forget_node("n").await),
         text(store.nodes().await),
-    ]);
-    answers
+    ]
 }
 
 /// The names of all methods of the trait, from its source.
@@ -165,6 +170,7 @@ fn calls_that_succeed_are_measured() {
         abide_provider_operation_duration_seconds{operation=ack_work_item, status=success} [1.0]
         abide_provider_operation_duration_seconds{operation=announce_node, status=success} [1.0]
         abide_provider_operation_duration_seconds{operation=append_with_execution, status=success} [1.0]
+        abide_provider_operation_duration_seconds{operation=begin_suspect, status=success} [1.0]
         abide_provider_operation_duration_seconds{operation=block_instance, status=success} [1.0]
         abide_provider_operation_duration_seconds{operation=cleanup_orphaned_sessions, status=success} [1.0]
         abide_provider_operation_duration_seconds{operation=commit_turn, status=success} [1.0]

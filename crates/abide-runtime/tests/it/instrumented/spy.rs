@@ -350,6 +350,11 @@ impl Provider for Spy {
         self.store_answer((), ())
     }
 
+    async fn begin_suspect(&self, lane: Lane, token: &str) -> Result<(), StoreError> {
+        self.called("begin_suspect", (lane, token));
+        self.store_answer((), ())
+    }
+
     async fn retry_blocked(&self, instance: &str) -> Result<bool, StoreError> {
         self.called("retry_blocked", instance);
         self.store_answer(true, false)

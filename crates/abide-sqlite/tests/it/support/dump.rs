@@ -60,7 +60,7 @@ impl Reader<'_> {
         let query = "SELECT m.no, m.id, m.execution, m.last_event, m.status, m.pin, m.name, m.version, m.parent,
                             m.parent_execution, m.parent_event, m.created_at, m.updated_at, m.leased_until, m.batch,
                             c.value, c.version, b.refused, b.retry_after, b.retry_at, b.kind, b.build,
-                            (SELECT min(visible_at) FROM message WHERE mailbox = m.no AND visible_at > 0), m.waiting
+                            (SELECT min(visible_at) FROM message WHERE mailbox = m.no AND visible_at > 0), m.waiting, m.lease_counts
                      FROM mailbox AS m LEFT JOIN custom_status AS c ON c.mailbox = m.no
                      LEFT JOIN block AS b ON b.mailbox = m.no";
         self.each(query, |row| {
@@ -70,7 +70,7 @@ impl Reader<'_> {
             let is_void = leased_until.is_some_and(|until| until <= self.now);
             let mut instance = InstanceDump { incarnation: no.unsigned_abs(), ..InstanceDump::default() };
             if is_void {
-                found.void.extend(batch);
+                found.void.extend(batch.into_iter().filter(|_| row.get(24).unwrap()));
             } else {
                 (instance.leased_until, instance.batch) = (leased_until, batch);
             }
