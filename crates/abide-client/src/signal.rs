@@ -38,7 +38,7 @@ impl Client {
     }
 
     /// Sends a message to a queue of an instance. It is kept, in order, until the code takes it. Sent before the start, it is
-    /// lost.
+    /// dropped, and the store logs a warning.
     ///
     /// # Errors
     ///

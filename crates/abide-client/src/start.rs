@@ -2,6 +2,7 @@
 //!
 //! [`Client::start`](crate::Client::start) does.
 
+use abide_model::names::check_version;
 use abide_model::{INITIAL_EXECUTION_ID, WorkItem, codec, is_reserved_root_id};
 use serde::Serialize;
 
@@ -99,12 +100,8 @@ impl Start {
 
     pub(crate) fn item(self, version: Option<String>, input: String) -> Result<WorkItem, ClientError> {
         // No handler could ever be found for it.
-        if let Some(version) = &version
-            && let Err(problem) = semver::Version::parse(version)
-        {
-            return Err(ClientError::invalid(&format_args!(
-                "'{version}' is not a version such as 1.2.0: {problem}"
-            )));
+        if let Some(version) = &version {
+            check_version(version).map_err(|problem| ClientError::invalid(&problem))?;
         }
         Ok(WorkItem::StartOrchestration {
             instance: self.instance,

@@ -9,7 +9,7 @@ use abide_model::reason::{
 };
 use abide_model::{AppErrorKind, ErrorDetails, Event, EventId, EventKind, INITIAL_EXECUTION_ID, WorkItem};
 
-use crate::ask::{Family, payload};
+use crate::ask::{Family, limit, payload};
 use crate::cancel::cancellation;
 use crate::execution::{Execution, Progress};
 use crate::fault::{self, Difference, Fault};
@@ -120,13 +120,27 @@ impl Ending {
         }
     }
 
-    /// Whether the recorded failure is that this end was too large.
-    fn was_refused(&self, recorded: &ErrorDetails) -> bool {
-        self.payload().is_some_and(|(what, text)| payload::end_was_refused(what, text, recorded))
+    /// Why no handler can have the version of the successor, if so.
+    fn version_violation(&self) -> Option<String> {
+        match &self.verdict {
+            Verdict::ContinuedAsNew(next) => limit::version_violation(next.version.as_deref()),
+            Verdict::Completed(_) | Verdict::Failed(_) | Verdict::Cancelled { .. } => None,
+        }
     }
 
-    /// Fails instead, if what the code ended with is too large to be recorded.
+    /// Whether the recorded failure is that this end was too large, or had no valid version.
+    fn was_refused(&self, recorded: &ErrorDetails) -> bool {
+        self.payload().is_some_and(|(what, text)| payload::end_was_refused(what, text, recorded))
+            || self
+                .version_violation()
+                .is_some_and(|message| *recorded == ErrorDetails::orchestration_failed(message))
+    }
+
+    /// Fails instead, if what the code ended with is too large to be recorded, or has no valid version.
     fn within(self, limit: usize) -> Self {
+        if let Some(message) = self.version_violation() {
+            return Self::failed(ErrorDetails::orchestration_failed(message));
+        }
         let limit = match self.verdict {
             Verdict::Failed(_) => limit.max(payload::LEAST_ERROR_BYTES),
             Verdict::Completed(_) | Verdict::Cancelled { .. } | Verdict::ContinuedAsNew(_) => limit,

@@ -4,12 +4,11 @@ use std::time::Duration;
 
 use abide_model::{Timestamp, WorkItem};
 use abide_provider::rows::MessageRow;
-use abide_provider::{AdminRefusal, Enqueue, Rejection, Start};
+use abide_provider::{AdminRefusal, Enqueue, MailOutcome, Rejection, Start};
 
 use crate::refusal::Refusal;
 use crate::state::{Message, State};
 use crate::stored::Stored;
-use crate::waiting_mail::Waits;
 
 /// How long the key of a request is remembered.
 pub(crate) const KEY_LIFETIME: Duration = Duration::from_secs(3_600);
@@ -20,21 +19,17 @@ impl State {
         item: WorkItem,
         delay: Option<Duration>,
         now: Timestamp,
-    ) -> Result<Option<Waits>, Refusal> {
+    ) -> Result<MailOutcome, Refusal> {
         let row = MessageRow::of(item).map_err(|error| Refusal::invalid(&error))?;
         Ok(self.post(delayed(row, delay, now), now))
     }
 
-    pub(crate) fn enqueue_once(
-        &mut self,
-        request: Enqueue,
-        now: Timestamp,
-    ) -> Result<Option<Waits>, Refusal> {
+    pub(crate) fn enqueue_once(&mut self, request: Enqueue, now: Timestamp) -> Result<MailOutcome, Refusal> {
         let Enqueue { item, delay, key } = request;
         let row = MessageRow::of(item).map_err(|error| Refusal::invalid(&error))?;
         self.requests.retain(|_, seen| is_remembered(*seen, now));
         if self.requests.contains_key(&key) {
-            return Ok(None);
+            return Ok(MailOutcome::Kept);
         }
         self.requests.insert(key, now);
         Ok(self.post(delayed(row, delay, now), now))
@@ -69,11 +64,11 @@ impl State {
     }
 
     /// Keeps a message, or drops one that only an instance that exists can have asked for.
-    pub(crate) fn post(&mut self, row: MessageRow, now: Timestamp) -> Option<Waits> {
+    pub(crate) fn post(&mut self, row: MessageRow, now: Timestamp) -> MailOutcome {
         let is_dropped =
             row.class.needs_instance() && !self.is_instance(&row.to) && !self.is_about_to_start(&row.to);
         if is_dropped {
-            return None;
+            return MailOutcome::Dropped;
         }
         self.keep(row, now)
     }
@@ -82,7 +77,7 @@ impl State {
         self.mail_of(name).any(|(_, message)| message.class.starts())
     }
 
-    fn keep(&mut self, row: MessageRow, now: Timestamp) -> Option<Waits> {
+    fn keep(&mut self, row: MessageRow, now: Timestamp) -> MailOutcome {
         let parent = row.parent_link();
         let MessageRow { to, visible_at, class, item } = row;
         self.mailbox_mut(&to);
@@ -97,7 +92,7 @@ impl State {
         self.messages.insert(number, message);
         self.something_may_be_leasable();
         self.settle_waiting(&to, now);
-        self.waiting_for_start.contains(&to).then_some(Waits { instance: to, class })
+        if self.waiting_for_start.contains(&to) { MailOutcome::WaitsForStart } else { MailOutcome::Kept }
     }
 }
 

@@ -12,8 +12,8 @@ use abide_provider::{
     Abilities, Authority, BlockInstance, BlockedInstance, Changes, ChildOverview, Committed, Consumed,
     DispatcherCapabilityFilter, Enqueue, ExecutionMetadata, FinishedWork, HoldWork, InstanceLease,
     InstanceOverview, Lane, LeaseInstances, LeaseWork, Node, NodeAnnouncement, Operation, OrchestrationItem,
-    Provider, ProviderAdmin, ProviderError, RenewSessions, RevokeWork, RevokedWork, SessionFetchConfig,
-    Start, StolenLeases, StoreError, TagFilter, Turn, TurnCommit, WorkLease,
+    Provider, ProviderAdmin, ProviderError, RenewSessions, RevokeWork, RevokedWork, SentMail,
+    SessionFetchConfig, Start, StolenLeases, StoreError, TagFilter, Turn, TurnCommit, WorkLease,
 };
 use async_trait::async_trait;
 
@@ -190,8 +190,9 @@ impl Provider for InMemoryProvider {
         item: WorkItem,
         delay: Option<Duration>,
     ) -> Result<(), ProviderError> {
+        let mail = SentMail::of(&item);
         self.change(|state, now| state.enqueue(item, delay, now))
-            .map(|waits| self.warn_of(waits))
+            .map(|outcome| self.warn_of(mail, outcome))
             .map_err(at(Operation::EnqueueForOrchestrator))
     }
 
@@ -292,8 +293,9 @@ impl Provider for InMemoryProvider {
     }
 
     async fn enqueue_once(&self, request: Enqueue) -> Result<(), StoreError> {
+        let mail = SentMail::of(&request.item);
         self.change(|state, now| state.enqueue_once(request, now))
-            .map(|waits| self.warn_of(waits))
+            .map(|outcome| self.warn_of(mail, outcome))
             .map_err(|refusal| refusal.of(Operation::EnqueueOnce))
     }
 

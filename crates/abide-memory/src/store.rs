@@ -5,13 +5,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use abide_host::{SystemClock, SystemEntropy};
 use abide_model::{Clock, Entropy, Timestamp};
-use abide_provider::{ChangeListeners, StolenLeases, WaitingMailWarnings};
+use abide_provider::{ChangeListeners, MailOutcome, SentMail, StolenLeases, WaitingMailWarnings};
 
 use crate::dump::Dump;
 use crate::parked::Waiting;
 use crate::state::State;
 use crate::stored::Stored;
-use crate::waiting_mail::Waits;
 
 /// A store that lives as long as this value.
 ///
@@ -92,11 +91,9 @@ impl InMemoryProvider {
         self.change(|state, _| state.end_leases());
     }
 
-    /// Tells operators of a message that waits for a start.
-    pub(crate) fn warn_of(&self, waits: Option<Waits>) {
-        if let Some(Waits { instance, class }) = waits {
-            self.warnings.warn(&instance, class, self.clock.monotonic());
-        }
+    /// Warns operators of a message that waits for a start or was dropped.
+    pub(crate) fn warn_of(&self, mail: Option<SentMail>, outcome: MailOutcome) {
+        self.warnings.warn(mail, outcome, self.clock.monotonic());
     }
 
     /// Leases on activities that are taken away from now on.

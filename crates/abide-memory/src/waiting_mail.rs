@@ -2,7 +2,6 @@
 
 use abide_model::Timestamp;
 use abide_provider::MAIL_WAITS_FOR_START;
-use abide_provider::rows::MessageClass;
 
 use crate::state::State;
 
@@ -43,11 +42,4 @@ impl State {
             self.waiting_for_start.insert(name.to_owned());
         }
     }
-}
-
-/// A message that was kept, and waits for a start.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Waits {
-    pub(crate) instance: String,
-    pub(crate) class: MessageClass,
 }

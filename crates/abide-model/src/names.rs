@@ -32,6 +32,14 @@ pub enum InvalidName {
         /// How long it may be.
         limit: usize,
     },
+    /// It is not the version of a handler.
+    #[error("'{beginning}' is not a version such as 1.2.0: {problem}")]
+    NotAVersion {
+        /// Its first characters.
+        beginning: String,
+        /// What is wrong with it.
+        problem: String,
+    },
 }
 
 /// Checks the id of an instance: one byte at least, [`MAX_INSTANCE_ID_BYTES`] at most. The id of a child that
@@ -62,6 +70,21 @@ pub fn check_name(what: &'static str, name: &str) -> Result<(), InvalidName> {
 /// [`InvalidName`] if it is longer than [`MAX_INSTANCE_ID_BYTES`].
 pub fn check_key(what: &'static str, key: &str) -> Result<(), InvalidName> {
     if key.is_empty() { Ok(()) } else { check(what, key, MAX_INSTANCE_ID_BYTES) }
+}
+
+/// Checks the version of a handler: no handler can be registered under one that is not a semantic version.
+///
+/// # Errors
+///
+/// [`InvalidName::NotAVersion`].
+pub fn check_version(version: &str) -> Result<(), InvalidName> {
+    match semver::Version::parse(version) {
+        Ok(_) => Ok(()),
+        Err(problem) => Err(InvalidName::NotAVersion {
+            beginning: version.chars().take(32).collect(),
+            problem: problem.to_string(),
+        }),
+    }
 }
 
 fn check(what: &'static str, text: &str, limit: usize) -> Result<(), InvalidName> {

@@ -1,7 +1,7 @@
 -- Enqueues messages of clients. A key makes repeating the call safe: one that was seen within the hour does nothing. A start that is
 -- only_once is not sent if there is such an instance, or one is about to be; there is at most one of each
 -- name in a call. Anything else that is only_once is sent only if there is one, or one is about to be.
--- outcomes are 'ok', 'waits' (for a start), 'repeated', 'exists' or 'absent'. What calls that wait would take is leased to them at
+-- outcomes are 'ok', 'waits' (for a start), 'dropped' (by abide.post), 'repeated', 'exists' or 'absent'. What calls that wait would take is leased to them at
 -- once. Keys come before mailboxes in the lock order; no other call takes one.
 CREATE FUNCTION abide.enqueue_messages(
     p_messages abide.new_message[], p_delays_ms bigint[], p_keys bytea[], p_only_once boolean[],
@@ -16,7 +16,7 @@ DECLARE
     v_required text[];
     v_made bigint[];
     v_locked bigint[];
-    v_waiting bigint[];    v_settled record;
+    v_waiting bigint[];    v_dropped integer[];    v_settled record;
 BEGIN
     now := abide.now();
     v_hour_ago := now - 3600000;
@@ -60,7 +60,7 @@ BEGIN
     DELETE FROM abide.request WHERE key = ANY (ARRAY(
         SELECT k.key FROM unnest(p_keys, outcomes) AS k (key, outcome) WHERE k.outcome IN ('exists', 'absent')));
 
-    SELECT p.unstarted INTO v_waiting FROM abide.post(
+    SELECT p.unstarted, p.dropped INTO v_waiting, v_dropped FROM abide.post(
         ARRAY(SELECT ROW (m.turn, m.recipient, m.class, greatest(m.visible_at, abide.later(now, p_delays_ms[m.turn])),
                           m.execution, m.event, m.parent, m.item, m.orchestration, m.version)::abide.new_message
               FROM unnest(p_messages) AS m WHERE outcomes[m.turn] = 'ok' ORDER BY m.turn),
@@ -69,6 +69,10 @@ BEGIN
         SELECT array_agg(CASE WHEN outcomes[m.turn] = 'ok' AND m.class IN (0, 5) AND i.no = ANY (v_waiting) AND NOT abide.is_expected(i.no)
                               THEN 'waits' ELSE outcomes[m.turn] END ORDER BY m.turn)
         INTO outcomes FROM unnest(p_messages) AS m LEFT JOIN abide.instance AS i ON i.id = ANY (ARRAY[m.recipient]);
+    END IF;
+    IF v_dropped IS NOT NULL THEN
+        SELECT array_agg(CASE WHEN o.place = ANY (v_dropped) THEN 'dropped' ELSE o.outcome END ORDER BY o.place)
+        INTO outcomes FROM unnest(outcomes) WITH ORDINALITY AS o (outcome, place);
     END IF;
     v_settled := abide.settle(v_locked, p_offer, now);
     wakes := v_settled.wakes;    due_at := v_settled.due_at;    instance_leases := v_settled.leases;    messages := v_settled.messages;

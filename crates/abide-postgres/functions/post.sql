@@ -2,9 +2,11 @@
 -- from this call on. A queue message, a timer or an answer (class 3, 4 or 6) is dropped if there is no such
 -- instance and none is about to start, or if it came after the mailboxes were locked. Other messages wait for
 -- a start then, for an hour from the time at which they are visible (MAIL_WAITS_FOR_START); unstarted are the
--- mailboxes of these. If a start comes with them, abide.settle will find it.
+-- mailboxes of these. If a start comes with them, abide.settle will find it. dropped has the turns of the
+-- messages that were dropped; it is null if all were kept.
 CREATE FUNCTION abide.post(
-    p_messages abide.new_message[], p_locked bigint[], p_living bigint[], p_now bigint, OUT mailed bigint[], OUT unstarted bigint[]
+    p_messages abide.new_message[], p_locked bigint[], p_living bigint[], p_now bigint, OUT mailed bigint[], OUT unstarted bigint[],
+    OUT dropped integer[]
 ) LANGUAGE plpgsql AS $$
 DECLARE
     v_one abide.new_message;
@@ -23,6 +25,9 @@ BEGIN
           AND (v_one.class NOT IN (3, 4, 6)
                OR i.no = ANY (p_locked) AND (length(i.status) > 0 OR i.no = ANY (p_living) OR abide.is_expected(i.no)))
         RETURNING ARRAY[mailbox], CASE WHEN expires_at IS NOT NULL THEN ARRAY[mailbox] END INTO mailed, unstarted;
+        IF mailed IS NULL THEN
+            dropped := ARRAY[v_one.turn];
+        END IF;
         IF v_one.class = 5 THEN
             UPDATE abide.mailbox AS b SET flags = b.flags | 2 WHERE b.no = ANY (mailed) AND b.flags & 2 = 0;
         END IF;
@@ -43,6 +48,9 @@ BEGIN
             WHERE m.class NOT IN (3, 4, 6) OR (i.no IN (SELECT unnest(p_locked))) IS TRUE
                   AND (m.starts OR length(i.status) > 0 OR (i.no IN (SELECT unnest(p_living))) IS TRUE OR abide.is_expected(i.no))
             ORDER BY m.place);
+        IF cardinality(v_messages) < cardinality(p_messages) THEN
+            dropped := ARRAY(SELECT m.turn FROM unnest(p_messages) AS m EXCEPT SELECT m.turn FROM unnest(v_messages) AS m);
+        END IF;
     END IF;
     WITH sent AS (
         INSERT INTO abide.message (mailbox, class, visible_at, execution, event, parent, item, code, expires_at)

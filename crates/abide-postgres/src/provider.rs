@@ -11,10 +11,10 @@ use abide_provider::rows::{MessageRow, WorkRow};
 use abide_provider::{
     Abilities, Authority, BlockInstance, BlockedInstance, Changes, ChildOverview, CommitRows, Committed,
     Consumed, DispatcherCapabilityFilter, Enqueue, ExecutionMetadata, FinishedWork, HoldWork, InstanceLease,
-    InstanceOverview, Lane, LeaseInstances, LeaseWork, Node, NodeAnnouncement, OVERVIEW_COUNT,
+    InstanceOverview, Lane, LeaseInstances, LeaseWork, MailOutcome, Node, NodeAnnouncement, OVERVIEW_COUNT,
     OVERVIEW_OUTPUT, OVERVIEW_ROWS, Operation, OrchestrationItem, Provider, ProviderAdmin, ProviderError,
-    Rejection, RenewSessions, RevokeWork, RevokedWork, SessionFetchConfig, Start, StolenLeases, StoreError,
-    TagFilter, Turn, TurnCommit, WorkLease,
+    Rejection, RenewSessions, RevokeWork, RevokedWork, SentMail, SessionFetchConfig, Start, StolenLeases,
+    StoreError, TagFilter, Turn, TurnCommit, WorkLease,
 };
 use async_trait::async_trait;
 use tokio_postgres::Row;
@@ -231,9 +231,11 @@ impl Provider for PostgresProvider {
         delayed: Option<Duration>,
     ) -> Result<(), ProviderError> {
         let operation = Operation::EnqueueForOrchestrator;
+        let mail = SentMail::of(&item);
         let message = message(operation, item)?;
         let what = Message { message, delay: delay(delayed), key: None, once: Once::Always };
-        self.run(operation, what).await?;
+        let sent = self.run(operation, what).await?;
+        self.warn_of(mail, sent.outcome);
         Ok(())
     }
 
@@ -313,10 +315,13 @@ impl Provider for PostgresProvider {
 
     async fn enqueue_once(&self, request: Enqueue) -> Result<(), StoreError> {
         let operation = Operation::EnqueueOnce;
+        let mail = SentMail::of(&request.item);
         let message = message(operation, request.item)?;
         let what =
             Message { message, delay: delay(request.delay), key: Some(request.key), once: Once::Always };
-        self.run(operation, what).await.map(drop)
+        let sent = self.run(operation, what).await?;
+        self.warn_of(mail, sent.outcome);
+        Ok(())
     }
 
     async fn start_once(&self, request: Enqueue) -> Result<Start, StoreError> {
@@ -328,7 +333,7 @@ impl Provider for PostgresProvider {
         let message = message(operation, request.item)?;
         let what =
             Message { message, delay: delay(request.delay), key: Some(request.key), once: Once::UnlessThere };
-        self.run(operation, what).await
+        self.run(operation, what).await.map(|sent| sent.start)
     }
 
     async fn renew_sessions(&self, request: RenewSessions) -> Result<usize, StoreError> {
@@ -432,6 +437,11 @@ impl Provider for PostgresProvider {
 }
 
 impl PostgresProvider {
+    /// Warns operators of a message that waits for a start or was dropped.
+    fn warn_of(&self, mail: Option<SentMail>, outcome: MailOutcome) {
+        self.shared.warnings.warn(mail, outcome, self.shared.settings.clock.monotonic());
+    }
+
     async fn lease(
         &self,
         operation: Operation,

@@ -86,7 +86,7 @@ pub use serving::{
 };
 pub use turn::{AppendConflict, Authority, Committed, Consumed, PRUNE_BATCH, Position, Turn, TurnCommit};
 pub use unserved::{HandlerKind, Unserved, UnservedReason};
-pub use waiting_mail::{MAIL_WAITS_FOR_START, WaitingMailWarnings};
+pub use waiting_mail::{MAIL_WAITS_FOR_START, MailOutcome, SentMail, WaitingMailWarnings};
 pub use work::{
     Changes, Enqueue, FinishedWork, Lane, LeaseWork, REVOKE_BATCH, RenewSessions, RequestKey, RevokeWork,
     RevokedWork, Start, StolenBecause, StolenLease, StolenLeases, WorkLease,

@@ -12,7 +12,8 @@ use abide_provider::{
     Consumed, DispatcherCapabilityFilter, Enqueue, ExecutionMetadata, FinishedWork, HoldWork, InstanceLease,
     InstanceOverview, Lane, LeaseInstances, LeaseWork, NewListener, Node, NodeAnnouncement, Operation,
     OrchestrationItem, Provider, ProviderAdmin, ProviderError, Rejection, RenewSessions, RevokeWork,
-    RevokedWork, SessionFetchConfig, Start, StolenLeases, StoreError, TagFilter, Turn, TurnCommit, WorkLease,
+    RevokedWork, SentMail, SessionFetchConfig, Start, StolenLeases, StoreError, TagFilter, Turn, TurnCommit,
+    WorkLease,
 };
 use async_trait::async_trait;
 
@@ -219,11 +220,12 @@ impl Provider for SqliteProvider {
         delay: Option<Duration>,
     ) -> Result<(), ProviderError> {
         let operation = Operation::EnqueueForOrchestrator;
+        let mail = SentMail::of(&item);
         let row = MessageRow::of(item).map_err(|error| invalid(operation, &error))?;
         let message = EncodedMessage::of(row, operation)?;
         let kind = Kind::write(operation, Phase::Enqueue);
-        let waits = self.run(job(kind, move |tx| Ok(tx.enqueue_delayed(&message, delay)?))).await?;
-        self.warn_of(waits);
+        let outcome = self.run(job(kind, move |tx| Ok(tx.enqueue_delayed(&message, delay)?))).await?;
+        self.warn_of(mail, outcome);
         Ok(())
     }
 
@@ -327,11 +329,12 @@ impl Provider for SqliteProvider {
     async fn enqueue_once(&self, request: Enqueue) -> Result<(), StoreError> {
         let operation = Operation::EnqueueOnce;
         let Enqueue { item, delay, key } = request;
+        let mail = SentMail::of(&item);
         let row = MessageRow::of(item).map_err(|error| invalid(operation, &error))?;
         let message = EncodedMessage::of(row, operation)?;
         let kind = Kind::write(operation, Phase::Enqueue);
-        let waits = self.run(job(kind, move |tx| tx.enqueue_once(&message, delay, key))).await?;
-        self.warn_of(waits);
+        let outcome = self.run(job(kind, move |tx| tx.enqueue_once(&message, delay, key))).await?;
+        self.warn_of(mail, outcome);
         Ok(())
     }
 

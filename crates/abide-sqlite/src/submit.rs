@@ -1,20 +1,17 @@
 //! Sending calls to the writer and the readers, and waiting for their answers.
 
-use abide_provider::{LeaseInstances, LeaseWork, Operation, StoreError, WorkLease};
+use abide_provider::{LeaseInstances, LeaseWork, MailOutcome, Operation, SentMail, StoreError, WorkLease};
 
 use crate::SqliteProvider;
 use crate::job::{Reply, Submission};
 use crate::statements::Statements;
-use crate::store::waiting_mail::Waits;
 use crate::writer::Request;
 use crate::writer::lease_call::{Call, GiveBack, LeaseCall, LeasedInstance, Leases, Load, Wanted};
 
 impl SqliteProvider {
-    /// Tells operators of a message that waits for a start.
-    pub(crate) fn warn_of(&self, waits: Option<Waits>) {
-        if let Some(Waits { instance, class }) = waits {
-            self.shared.warnings.warn(&instance, class, self.shared.clock.monotonic());
-        }
+    /// Warns operators of a message that waits for a start or was dropped.
+    pub(crate) fn warn_of(&self, mail: Option<SentMail>, outcome: MailOutcome) {
+        self.shared.warnings.warn(mail, outcome, self.shared.clock.monotonic());
     }
 
     /// Runs a job and waits for its answer.

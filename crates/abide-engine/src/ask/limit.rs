@@ -1,7 +1,7 @@
 //! What code may not ask for. Checked when an ask is recorded, so that the violating ask never is.
 
 use abide_model::limits::{MAX_CUSTOM_STATUS_BYTES, MAX_KV_KEYS, MAX_KV_VALUE_BYTES, MAX_TAG_NAME_BYTES};
-use abide_model::names::{InvalidName, check_instance_id, check_key, check_name};
+use abide_model::names::{InvalidName, check_instance_id, check_key, check_name, check_version};
 use abide_model::{Action, auto_child_suffix, build_child_instance_id, is_auto_generated_sub_orch_id};
 
 use super::{Ask, Extra};
@@ -23,12 +23,16 @@ pub(crate) fn violation(ask: &Ask, parent: &str) -> Option<String> {
         }
         Action::WaitExternal { name, .. } => bad(check_name("event name", name)),
         Action::DequeueEvent { name, .. } => bad(check_name("queue name", name)),
-        Action::StartSubOrchestration { name, instance, .. } => {
+        Action::StartSubOrchestration { name, version, instance, .. } => {
             let id = child_id(parent, instance);
-            bad(check_name("orchestration name", name)).or_else(|| bad(check_instance_id(&id)))
+            bad(check_name("orchestration name", name))
+                .or_else(|| bad(check_instance_id(&id)))
+                .or_else(|| version_violation(version.as_deref()))
         }
-        Action::StartOrchestrationDetached { name, instance, .. } => {
-            bad(check_name("orchestration name", name)).or_else(|| bad(check_instance_id(instance)))
+        Action::StartOrchestrationDetached { name, version, instance, .. } => {
+            bad(check_name("orchestration name", name))
+                .or_else(|| bad(check_instance_id(instance)))
+                .or_else(|| version_violation(version.as_deref()))
         }
         Action::UpdateCustomStatus { status: None }
         | Action::CreateTimer { .. }
@@ -51,6 +55,11 @@ fn child_id(parent: &str, asked: &str) -> String {
 
 fn bad(checked: Result<(), InvalidName>) -> Option<String> {
     checked.err().map(|problem| problem.to_string())
+}
+
+/// Why no handler can have this version, if so. What it would start would wait for ever.
+pub(crate) fn version_violation(version: Option<&str>) -> Option<String> {
+    bad(check_version(version?))
 }
 
 fn tag_violation(name: &str, tag: &str) -> Option<String> {

@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use abide_provider::rows::MessageClass;
-use abide_provider::{AdminRefusal, Operation, RequestKey, Start, StoreError};
+use abide_provider::{AdminRefusal, MailOutcome, Operation, RequestKey, Start, StoreError};
 
 use super::batch::{Answers, Batched, Key, Waiting, patience_of};
 use super::connection::{Connection, Params};
-use crate::encode::{CANCEL, START};
+use crate::encode::START;
 use crate::error::CallError;
 use crate::hatch::{Handed, Promise};
 use crate::lease::Looked;
@@ -25,6 +24,13 @@ pub(crate) struct Enqueue {
     pub(crate) key: Option<RequestKey>,
     /// Whether it is not sent if there is such an instance, or one is about to be.
     pub(crate) once: Once,
+}
+
+/// What became of a message.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sent {
+    pub(crate) start: Start,
+    pub(crate) outcome: MailOutcome,
 }
 
 /// Whether a message is sent whatever there is.
@@ -46,26 +52,21 @@ impl Enqueue {
         self.once != Once::Always
     }
 
-    /// Tells operators that it waits for a start.
-    fn warn(&self, shared: &Shared) {
-        let class = if self.message.class == CANCEL { MessageClass::Cancel } else { MessageClass::Other };
-        let instance = unspell(self.message.recipient.clone());
-        shared.warnings.warn(&instance, class, shared.settings.clock.monotonic());
-    }
-
-    fn answer(&self, operation: Operation, outcome: &str) -> Result<Start, StoreError> {
+    fn answer(&self, operation: Operation, outcome: &str) -> Result<Sent, StoreError> {
         match outcome {
-            "exists" => Ok(Start::Exists),
+            "exists" => Ok(Sent { start: Start::Exists, outcome: MailOutcome::Kept }),
+            "waits" => Ok(Sent { start: Start::Created, outcome: MailOutcome::WaitsForStart }),
+            "dropped" => Ok(Sent { start: Start::Created, outcome: MailOutcome::Dropped }),
             "absent" => {
                 Err(AdminRefusal::not_found(unspell(self.message.recipient.clone())).store_error(operation))
             }
-            _ => Ok(Start::Created),
+            _ => Ok(Sent { start: Start::Created, outcome: MailOutcome::Kept }),
         }
     }
 }
 
 impl Batched for Enqueue {
-    type Answer = Start;
+    type Answer = Sent;
 
     const MOST: usize = 512;
 
@@ -84,7 +85,7 @@ impl Batched for Enqueue {
         connection: &Connection<'_>,
         shared: &Arc<Shared>,
         batch: &mut [Waiting<Self>],
-    ) -> Result<Answers<Start>, CallError> {
+    ) -> Result<Answers<Sent>, CallError> {
         for (turn, waiting) in (1..).zip(batch.iter_mut()) {
             waiting.what.message.set_turn(turn);
         }
@@ -114,12 +115,7 @@ impl Batched for Enqueue {
         let each = batch
             .iter()
             .zip(outcomes)
-            .map(|(waiting, outcome)| {
-                if outcome == "waits" {
-                    waiting.what.warn(shared);
-                }
-                waiting.what.answer(waiting.operation, &outcome)
-            })
+            .map(|(waiting, outcome)| waiting.what.answer(waiting.operation, &outcome))
             .collect();
         Ok(Answers { each, handed, news })
     }

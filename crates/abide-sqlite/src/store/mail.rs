@@ -4,12 +4,11 @@ use std::time::Duration;
 
 use abide_model::Timestamp;
 use abide_provider::rows::MessageClass;
-use abide_provider::{AdminRefusal, InstanceRoute, Operation, RequestKey, Start, Suspicion};
+use abide_provider::{AdminRefusal, InstanceRoute, MailOutcome, Operation, RequestKey, Start, Suspicion};
 use rusqlite::params;
 
 use super::Tx;
 use super::mailbox::{Brief, Existence};
-use super::waiting_mail::Waits;
 use crate::encode::{EncodedMessage, column, visible_column};
 use crate::error::Failure;
 use crate::statements::Sql;
@@ -23,7 +22,7 @@ impl Tx<'_, '_> {
         &self,
         message: &EncodedMessage,
         delay: Option<Duration>,
-    ) -> rusqlite::Result<Option<Waits>> {
+    ) -> rusqlite::Result<MailOutcome> {
         let shown_at = delay.filter(|delay| !delay.is_zero()).map(|delay| self.time().saturating_add(delay));
         self.enqueue_at(message, message.visible_at.max(shown_at))
     }
@@ -37,32 +36,31 @@ impl Tx<'_, '_> {
         &self,
         message: &EncodedMessage,
         visible_at: Option<Timestamp>,
-    ) -> rusqlite::Result<Option<Waits>> {
+    ) -> rusqlite::Result<MailOutcome> {
         let mailbox = match self.brief_by_id(&message.to)? {
-            None if message.class.needs_instance() => return Ok(None), // nobody can have asked for it
+            None if message.class.needs_instance() => return Ok(MailOutcome::Dropped),
             None => self.brief_or_new(&message.to)?,
             Some(mailbox) => mailbox,
         };
         self.deliver(mailbox, message, visible_column(visible_at))
     }
 
-    /// Puts a message into a mailbox, unless only an instance can have asked for it, and there is none. Says
-    /// whether it waits for a start.
+    /// Puts a message into a mailbox, unless only an instance can have asked for it, and there is none.
     pub(crate) fn deliver(
         &self,
         mut mailbox: Brief,
         message: &EncodedMessage,
         visible_at: i64,
-    ) -> rusqlite::Result<Option<Waits>> {
+    ) -> rusqlite::Result<MailOutcome> {
         let exists = mailbox.existence == Existence::Instance;
         if message.class.needs_instance() && !exists && !self.has_start(mailbox.no)? {
-            return Ok(None);
+            return Ok(MailOutcome::Dropped);
         }
         let visible_at = self.still_hidden(visible_at);
         let expires_at = if exists { None } else { self.expiry_of(&mut mailbox, message, visible_at)? };
         let number = self.insert_message_at(mailbox.no, message, visible_at, expires_at)?;
         self.after_enqueue(mailbox, message, Arrived { visible_at, number })?;
-        Ok(expires_at.map(|_| Waits { instance: message.to.clone(), class: message.class }))
+        Ok(if expires_at.is_some() { MailOutcome::WaitsForStart } else { MailOutcome::Kept })
     }
 
     /// Enqueues a message unless the same request was seen before.
@@ -71,7 +69,7 @@ impl Tx<'_, '_> {
         message: &EncodedMessage,
         delay: Option<Duration>,
         key: RequestKey,
-    ) -> Result<Option<Waits>, Failure> {
+    ) -> Result<MailOutcome, Failure> {
         let forgotten = self.forgotten_requests();
         if self.sql.row(Sql::AnyForgottenRequest, [forgotten], |_| Ok(()))?.is_some() {
             self.sql.execute(Sql::ForgetRequests, [forgotten])?;
@@ -79,7 +77,7 @@ impl Tx<'_, '_> {
         if self.sql.execute(Sql::RememberRequest, params![key.0, self.now, forgotten])? > 0 {
             return Ok(self.enqueue_delayed(message, delay)?);
         }
-        Ok(None)
+        Ok(MailOutcome::Kept)
     }
 
     /// Enqueues what starts an instance, unless there is one, or one is about to be.

@@ -6,20 +6,12 @@
 //! away and leaves the times, which then mean nothing: it costs the same however much mail there is.
 
 use abide_provider::MAIL_WAITS_FOR_START;
-use abide_provider::rows::MessageClass;
 use rusqlite::params;
 
 use super::Tx;
 use super::mailbox::{Brief, Existence, Flags, Held};
 use crate::encode::{EncodedMessage, column};
 use crate::statements::Sql;
-
-/// A message that was stored, and waits for a start.
-#[derive(Debug)]
-pub(crate) struct Waits {
-    pub(crate) instance: String,
-    pub(crate) class: MessageClass,
-}
 
 impl Tx<'_, '_> {
     /// Removes what has expired from a mailbox; and the mailbox, if it holds nothing else.

@@ -4,6 +4,7 @@
 //! that crate required and nothing more; `living` is what has to be run to be believed; `stores_with_a_runtime` is the part
 //! of the suite that needs a runtime. `readme`, `examples` and `pages` are what users read first, tried as it stands. `import`
 //! continues what duroxide has recorded.
+//! `dropped_mail` is a warning of every store.
 
 #![allow(
     clippy::unwrap_used,
@@ -19,6 +20,7 @@ extern crate abide as durable;
 #[cfg(feature = "postgres")]
 mod database;
 mod describing;
+mod dropped_mail;
 mod duroxide_paths;
 mod examples;
 mod import;

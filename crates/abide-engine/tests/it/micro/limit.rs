@@ -81,6 +81,53 @@ fn a_name_may_have_256_bytes_and_an_id_512() {
 }
 
 #[test]
+fn a_version_that_no_handler_can_have_fails_the_orchestration() {
+    type AskFor = fn(&OrchestrationContext, &str);
+    let asks: [AskFor; 2] = [
+        |ctx, version| drop(ctx.schedule_sub_orchestration_versioned("C", Some(version.to_owned()), "")),
+        |ctx, version| ctx.schedule_orchestration_versioned("D", Some(version.to_owned()), "d-1", ""),
+    ];
+    for ask in asks {
+        let with = |version: &'static str| ask_of(0, move |ctx, _| ask(ctx, version));
+        assert_eq!(with("1.2.0-beta.1").0, "Running");
+        let (outcome, events) = with("banana");
+        assert_eq!(outcome, NOT_A_VERSION);
+        assert_eq!(events, ["OrchestrationStarted", "OrchestrationFailed"], "it is not recorded");
+    }
+}
+
+const NOT_A_VERSION: &str = "Failed application | 'banana' is not a version such as 1.2.0: unexpected character \
+                             'b' while parsing major version number";
+
+#[test]
+fn a_successor_of_a_version_that_no_handler_can_have_fails_the_orchestration() {
+    let code = code(|ctx, _| async move {
+        ctx.schedule_wait("go").await;
+        ctx.continue_as_new_versioned("banana", "next").await
+    });
+    let turns = [vec![start("in")], vec![signal("go", "")]];
+    let (warm, cold) = (run(&code, &turns), run_cold(&Given::default(), &code, &turns));
+    for turns in [warm, cold] {
+        assert_eq!(print::outcome(&turns[1].outcome), NOT_A_VERSION);
+        let names: Vec<_> = turns[1].events.iter().map(|event| event.kind.name()).collect();
+        assert_eq!(names, ["ExternalEvent", "OrchestrationFailed"]);
+    }
+}
+
+/// What an older release recorded replays as it was: the check is for what is recorded now.
+#[test]
+fn a_recorded_version_that_no_handler_can_have_replays() {
+    let child = code(|ctx, _| async move {
+        ctx.schedule_sub_orchestration_versioned("C", Some("banana".to_owned()), "").await
+    });
+    let plain = code(|ctx, _| async move { ctx.schedule_sub_orchestration("C", "").await });
+    let recorded = run(&plain, &[vec![start("in")]]).pop().unwrap().events;
+    let given = Given { history: recorded, ..Given::default() };
+    let turn = run_cold(&given, &child, &[vec![signal("unheard", "")]]).pop().unwrap();
+    assert_eq!(print::outcome(&turn.outcome), "Running");
+}
+
+#[test]
 fn a_value_may_have_65536_bytes() {
     let write = |ctx: &OrchestrationContext, text| ctx.set_kv_value("k", text);
     assert_eq!(ask_of(65_536, write).0, "Running");

@@ -46,17 +46,21 @@ fn mail_for_what_does_not_exist_is_told_of_once_a_minute_and_gone_after_an_hour(
         let listener = Listener::of_warnings();
         let hearing = set_default(listener.clone());
         let warning = "a message was sent to an instance that does not exist";
+        let dropped = "a queue message was sent to an instance that does not exist; it is dropped";
         scene.node(Code::new()).await;
         for minute in 1..=2 {
             for _ in 0..3 {
                 scene.client().raise_event("typo", "go", "a secret").await.unwrap();
                 scene.client().cancel_instance("typo", "a secret").await.unwrap();
+                scene.client().enqueue_event("typo", "orders", "a secret").await.unwrap();
             }
             assert_eq!(listener.count(warning), minute, "{:#?}", listener.lines());
+            assert_eq!(listener.count(dropped), minute, "{:#?}", listener.lines());
             scene.pass(Duration::from_secs(60)).await;
         }
         scene.start("exists", "Wait", "").await;
         scene.client().raise_event("exists", "go", "").await.unwrap();
+        scene.client().enqueue_event("exists", "orders", "").await.unwrap();
         drop(hearing);
         assert_eq!(listener.count(warning), 2, "{:#?}", listener.lines());
         assert_eq!(listener.count("instance_id=typo kind=\"signal\""), 2, "{:#?}", listener.lines());
