@@ -112,7 +112,7 @@ fn a_large_successor_that_is_handed_to_a_waiting_call_is_leased_until_it_arrives
     };
     let turn = Turn { orchestrator_items: vec![successor], ..turn };
     while_waiting(&store, || {
-        block_on(store.commit_turns(vec![commit(&lease, turn)])).remove(0).map(drop).unwrap()
+        block_on(store.commit_turns(vec![commit(&lease, turn)])).remove(0).map(drop).unwrap();
     });
     let left = seconds_left(&database, "mailbox");
     assert!((14..=17).contains(&left), "{left} s for 8 MiB");
