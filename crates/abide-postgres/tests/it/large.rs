@@ -139,12 +139,12 @@ fn the_server_does_not_cancel_a_read_for_ever_whose_answer_takes_longer_than_a_s
     let patient = LeaseInstances { lease_for: Duration::from_secs(300), ..instances() };
     let lease = block_on(fast.lease_instances(patient)).unwrap().remove(0);
     let mut turn = first_turn("i", Vec::new());
-    let kind = EventKind::ExternalEvent { name: "go".to_owned(), data: payload() };
+    let kind = EventKind::ExternalEvent { name: "go".to_owned(), data: "x".repeat(16 * MIB) };
     turn.events = vec![started("i"), event("i", 2, kind)];
     let events: Vec<Event> = turn.events.clone();
     block_on(fast.commit_turns(vec![commit(&lease, turn)])).remove(0).unwrap();
     // Its answers take three seconds.
-    let url = slow_proxy(database.url(), BYTES_PER_SECOND);
+    let url = slow_proxy(database.url(), 5 * 1024 * 1024);
     let builder = PostgresProvider::builder(&url).schema(database.schema()).connections(1);
     let slow = block_on(builder.statement_timeout(Duration::from_secs(1)).open()).unwrap();
 
