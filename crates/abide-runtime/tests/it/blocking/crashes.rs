@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use abide_provider::{BlockKind, Provider as _};
+use abide_provider::{BlockKind, Operation, Provider as _, SUSPECT_AFTER};
 use futures::future::{Either, select};
 
 use super::*;
@@ -68,6 +68,8 @@ fn an_activity_is_quarantined_alone_and_retried_with_a_repaired_handler() {
         }
         let crashes = crash_until_quarantined(&scene, &repaired).await;
         assert_eq!(crashes, MOST);
+        let begun = scene.faults.count(Operation::BeginSuspect);
+        assert_eq!(begun, u64::from(MOST - SUSPECT_AFTER), "once for each time that a suspect ran");
         let held = scene.blocks("dies").await;
         assert_eq!(held.len(), 1, "{held:?}");
         assert_eq!(held[0].block.kind, BlockKind::Quarantine);
