@@ -46,6 +46,8 @@ area! {
     test_retry_of_what_is_not_blocked: Need::Ability(Ability::Blocking);
     test_cancel_reaches_a_blocked_instance:
         Need::Ability(Ability::Blocking), Need::Ability(Ability::Serving);
+    test_cancel_of_a_blocked_suspect_needs_no_room_for_one:
+        Need::Ability(Ability::Blocking), Need::Ability(Ability::Serving);
     test_fused_step_of_a_blocked_instance_is_busy:
         Need::Ability(Ability::Blocking), Need::Ability(Ability::FusedSteps);
     test_blocks_are_listed_and_counted: Need::Ability(Ability::Blocking), Administration;
@@ -91,7 +93,7 @@ async fn blocks(store: &Subject<'_>, instance: &str) -> Vec<Block> {
     read.into_iter().map(|blocked| blocked.block).collect()
 }
 
-/// Blocking ends the lease, and whoever leases the instance next finds its mail with the attempts it had.
+/// Blocking ends the lease, and is no attempt of the mail.
 pub async fn test_block_ends_the_lease_and_counts_no_attempt<F: ProviderFactory>(factory: &F) {
     let store = Subject::new(factory).await;
     store.post(start("a")).await;
@@ -532,4 +534,22 @@ pub async fn test_held_activity_is_revoked<F: ProviderFactory>(factory: &F) {
     assert!(!store.retry_blocked("a").await.expect("it is no error"), "nothing is held any more");
     store.assert_no_work("it was taken back").await;
     assert!(lease_as(&store, &full_node("b1"), 5).await.is_empty());
+}
+
+/// A turn that came to a block did not crash: its mail is no suspect any more, so a node that runs a suspect takes its cancel.
+pub async fn test_cancel_of_a_blocked_suspect_needs_no_room_for_one<F: ProviderFactory>(factory: &F) {
+    for is_quarantined in [false, true] {
+        let store = Subject::new(factory).await;
+        store.post(start("a")).await;
+        for _ in 0..SUSPECT_AFTER {
+            lease_one_as(&store, &full_node("b1"), "a").await;
+            store.expire_leases().await;
+        }
+        let lease = lease_one_as(&store, &full_node("b1"), "a").await;
+        let request = if is_quarantined { quarantine(&lease.token) } else { block_of(&store, &lease, "b1") };
+        block(&store, request).await;
+        store.post(cancel("a")).await;
+        let lease = lease_one_as(&store, &without_suspects(full_node("b1")), "a").await;
+        assert_eq!(lease.attempt, 1, "its last turn came to an end");
+    }
 }

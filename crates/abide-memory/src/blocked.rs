@@ -14,7 +14,12 @@ impl State {
     pub(crate) fn block_instance(&mut self, block: BlockInstance, now: Timestamp) -> Result<(), Refusal> {
         let BlockInstance { token, kind, detail, build, event_id, retry_after } = block;
         let name = self.leased_with(&token, now)?;
-        self.release(&name);
+        // Its turn came to an end: nothing crashed.
+        for number in self.release(&name) {
+            if let Some(message) = self.messages.get_mut(&number) {
+                message.attempts = 0;
+            }
+        }
         let mailbox = self.mailbox_mut(&name);
         let execution = mailbox.next_execution();
         let before = mailbox.refused.take();

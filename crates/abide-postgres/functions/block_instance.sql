@@ -1,4 +1,5 @@
--- Ends a lease by blocking its instance: nothing is recorded, no attempt counts, and all mail stays. p_refused are the builds that refuse it
+-- Ends a lease by blocking its instance: nothing is recorded, the attempts of what the lease handed out are
+-- forgotten, and all mail stays. p_refused are the builds that refuse it
 -- if it was refused by p_known before, null if by none; the node says so after it has read them. outcome is 'ok', 'lost', or 'moved' if
 -- others have refused it meanwhile.
 CREATE FUNCTION abide.block_instance(
@@ -38,6 +39,10 @@ BEGIN
         since = CASE WHEN block.kind IS NOT NULL AND block.execution = excluded.execution THEN block.since ELSE excluded.since END,
         detail = excluded.detail, build = excluded.build,
         event = excluded.event;
+    -- Its turn came to an end: nothing crashed.
+    UPDATE abide.message AS m SET attempts = 0
+    FROM abide.batch(p_mailbox, v_box.batch_to, v_box.batch_first, v_box.batch_cancel) AS handed_out (no)
+    WHERE m.no = ANY (ARRAY[handed_out.no]) AND m.attempts > 0;
     UPDATE abide.mailbox AS b
     SET lease = NULL, leased_until = NULL, batch_to = NULL, batch_first = NULL, batch_cancel = NULL, flags = b.flags | 1 WHERE b.no = p_mailbox;
     v_settled := abide.settle(ARRAY[p_mailbox], NULL, v_now);

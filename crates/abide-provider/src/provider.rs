@@ -305,8 +305,8 @@ pub trait Provider: Any + Send + Sync {
         None
     }
 
-    /// Ends a lease by blocking its instance: nothing is recorded, the attempt does not count, all mail stays, and the
-    /// build is remembered as one that refused the execution.
+    /// Ends a lease by blocking its instance: nothing is recorded, all mail stays, what the lease handed out has no
+    /// attempts any more, and the build is remembered as one that refused the execution.
     ///
     /// The default remembers nothing. It gives the lease back, hidden for a while.
     async fn block_instance(&self, block: BlockInstance) -> Result<(), StoreError> {

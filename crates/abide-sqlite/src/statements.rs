@@ -76,6 +76,7 @@ statements! {
     FirstCancel = "first_cancel",
     CancelBehind = "cancel_behind",
     ForgetAttempts = "forget_attempts",
+    ForgiveBatch = "forgive_batch",
     VisibleMessages = "visible_messages",
     ShowMessages = "show_messages",
     DeleteMessage = "delete_message",

@@ -12,7 +12,7 @@ use abide_provider::{
 use rusqlite::{Row, params};
 
 use super::Tx;
-use super::mailbox::{Existence, Flags, Held, Readiness};
+use super::mailbox::{Existence, Flags, Held, Readiness, format_batch};
 use super::route::{read_refused, refused_column};
 use super::work::PromotedWork;
 use crate::encode::{column, number};
@@ -102,6 +102,10 @@ impl Tx<'_, '_> {
             ],
         )?;
         mailbox.flags.has_block = true;
+        // Its turn came to an end: nothing crashed.
+        let batch = mailbox.lease.iter().flat_map(|lease| &lease.batch).copied();
+        let batch = format!("[{}]", format_batch(batch));
+        self.sql.execute(Sql::ForgiveBatch, params![mailbox.no, batch])?;
         self.tell_changed(&mailbox.id);
         self.release(&mailbox)?;
         Ok(())
