@@ -3,7 +3,8 @@
 use abide_model::WorkItem;
 use abide_provider::{
     Ability, Authority, BATCH_BYTES, BATCH_MESSAGES, Block, BlockInstance, BlockKind, BlockedInstance,
-    InstanceLease, MAX_BLOCK_DETAIL, REMEMBERED_REFUSALS, Refusals, Rejection, SUSPECT_AFTER,
+    InstanceLease, MAX_BLOCK_DETAIL, REMEMBERED_REFUSALS, Refusals, Rejection, SUSPECT_AFTER, Turn,
+    TurnCommit,
 };
 
 use crate::ProviderFactory;
@@ -27,6 +28,8 @@ area! {
     test_block_records_nothing: Need::Ability(Ability::Blocking);
     test_lease_tells_the_block: Need::Ability(Ability::Blocking);
     test_commit_ends_the_block_and_keeps_the_refusals:
+        Need::Ability(Ability::Blocking), Need::Ability(Ability::Serving);
+    test_build_that_refused_and_runs_it_is_forgotten:
         Need::Ability(Ability::Blocking), Need::Ability(Ability::Serving);
     test_end_of_the_execution_forgets_the_refusals:
         Need::Ability(Ability::Blocking), Need::Ability(Ability::Serving);
@@ -131,6 +134,29 @@ pub async fn test_blocked_instance_is_left_to_other_builds<F: ProviderFactory>(f
         }
         assert_left(&store, &full_node("b1"), "this build refused it").await;
         lease_one_as(&store, &full_node("b2"), "a").await;
+    }
+}
+
+/// A build that refused an execution, and runs it now, is no more among those that refuse it. Others are, if the turn says so.
+pub async fn test_build_that_refused_and_runs_it_is_forgotten<F: ProviderFactory>(factory: &F) {
+    for others in [Refusals::default().with("b2"), Refusals::default()] {
+        let store = Subject::new(factory).await;
+        blocked_turn(&store).await;
+        let lease = lease_one_as(&store, &full_node("b2"), "a").await;
+        block(&store, block_of(&store, &lease, "b2")).await;
+        store.pass(retry_after(&store)).await;
+        let lease = lease_one_as(&store, &full_node("b1"), "a").await;
+        let healing = under(&lease, Ack::of("a", 1));
+        let turn = Turn { still_refused: Some(others.clone()), ..healing.turn };
+        commit(&store, TurnCommit { turn, ..healing }).await;
+        assert_eq!(blocks(&store, "a").await, []);
+        store.post(signal("a", "two")).await;
+        if others.contain("b2") {
+            assert_left(&store, &full_node("b2"), "this build still refuses it").await;
+        }
+        let lease = lease_one_as(&store, &full_node("b1"), "a").await;
+        let told = lease.refused.map(|refused| refused.by).unwrap_or_default();
+        assert_eq!(told, others, "which builds refuse it");
     }
 }
 

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use abide_model::{ExecutionStatus, Timestamp};
 use abide_provider::{
-    Block, BlockInstance, BlockKind, BlockedCounts, BlockedInstance, HoldWork, RefusedExecution, cut_detail,
+    Block, BlockInstance, BlockKind, BlockedCounts, BlockedInstance, HoldWork, Refusals, RefusedExecution,
+    cut_detail,
 };
 
 use crate::refusal::Refusal;
@@ -87,13 +88,22 @@ impl State {
         was_blocked
     }
 
-    /// A turn of an execution was committed: the block is over. Refusals stay until the execution ends.
-    pub(crate) fn heal(&mut self, name: &str, execution_id: u64, now: Timestamp) {
+    /// A turn of an execution was committed: the block is over. Refusals stay until the execution ends, or the build that
+    /// refused it runs it.
+    pub(crate) fn heal(
+        &mut self,
+        name: &str,
+        execution_id: u64,
+        still_refused: Option<Refusals>,
+        now: Timestamp,
+    ) {
         let has_mail = self.mail_of(name).any(|(_, message)| message.is_visible(now));
         let mailbox = self.mailbox_mut(name);
         let Some(mut refused) = mailbox.refused.take() else { return };
         let status = mailbox.current_execution().map(|execution| execution.status);
-        if refused.execution == execution_id && status == Some(ExecutionStatus::Running) {
+        refused.by = still_refused.unwrap_or(refused.by);
+        let is_same = refused.execution == execution_id && status == Some(ExecutionStatus::Running);
+        if is_same && !refused.by.is_empty() {
             refused.block = None;
             refused.is_open = false;
             refused.retry_at = None;

@@ -29,9 +29,9 @@ impl State {
             }
             Right::FinishedWork { number } => self.remove_finished(number, now),
         }
-        let execution_id = rows.execution_id;
+        let (execution_id, still_refused) = (rows.execution_id, rows.still_refused.clone());
         let pruned = self.write(&instance, rows, now);
-        self.heal(&instance, execution_id, now);
+        self.heal(&instance, execution_id, still_refused, now);
         Ok(Committed::with_pruned(pruned))
     }
 

@@ -14,7 +14,18 @@ impl State {
     pub(crate) fn write(&mut self, name: &str, rows: CommitRows, now: Timestamp) -> Option<PruneResult> {
         let creates_instance = rows.creates_instance();
         let shows_something = rows.shows_something();
-        let CommitRows { execution_id, history, instance, kv, work, revoked, messages, timers, prune } = rows;
+        let CommitRows {
+            execution_id,
+            history,
+            instance,
+            kv,
+            work,
+            revoked,
+            messages,
+            timers,
+            prune,
+            still_refused: _,
+        } = rows;
         let mailbox = self.mailbox_mut(name);
         // Without one, and without a reason for one, there is only mail to send.
         if mailbox.instance.is_some() || creates_instance {

@@ -69,6 +69,7 @@ impl Provider for InMemoryProvider {
             orchestrator_items,
             timer_slack: Duration::ZERO,
             waiting: None,
+            still_refused: None,
             metadata,
             cancelled_activities,
             removed_timers: Vec::new(),

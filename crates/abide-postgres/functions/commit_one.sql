@@ -187,7 +187,7 @@ BEGIN
         END IF;
     END IF;
     IF v_box.flags & 1 = 1 THEN
-        PERFORM abide.heal(v_box.no, p_turn.execution, v_box.status, now);
+        PERFORM abide.heal(v_box.no, p_turn.execution, v_box.status, p_turn.still_refused, now);
     END IF;
     v_box.lease := NULL;    v_box.leased_until := NULL;    v_box.batch_to := NULL;    v_box.batch_first := NULL;
     v_box.batch_cancel := NULL;

@@ -196,7 +196,7 @@ BEGIN
         PERFORM abide.unregister(v_made);
     END IF;
     IF v_verdict.refuses THEN
-        PERFORM abide.heal(b.no, t.execution, b.status, now) FROM unnest(p_turns) AS t
+        PERFORM abide.heal(b.no, t.execution, b.status, t.still_refused, now) FROM unnest(p_turns) AS t
         JOIN abide.mailbox AS b ON b.no = ANY (ARRAY[v_mailboxes[t.turn]])
         WHERE b.flags & 1 = 1 AND t.authority <> 'none';
     END IF;

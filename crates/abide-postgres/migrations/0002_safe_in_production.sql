@@ -142,6 +142,9 @@ CREATE TABLE abide.node (
 );
 CREATE INDEX node_owner ON abide.node (owner);
 
+-- The builds that refuse an execution from now on, as in abide.route; null leaves them as they are.
+ALTER TYPE abide.new_turn ADD ATTRIBUTE still_refused text;
+
 -- Arguments. A start says what it runs, and an activity how it is called; a lease tells what blocks its instance.
 ALTER TYPE abide.new_message ADD ATTRIBUTE orchestration text, ADD ATTRIBUTE version text;
 ALTER TYPE abide.new_work ADD ATTRIBUTE name text;

@@ -8,6 +8,7 @@ use abide_model::{Timestamp, WorkItem};
 use abide_provider::rows::{CustomStatus, MessageClass, MessageRow, Starter, TimerRows, WorkRow};
 use abide_provider::{Authority, CommitRows, Consumed, Operation, Rejection, StolenBecause, StoreError};
 
+use crate::routes::refused_column;
 use crate::rows::{NewMessage, NewTurn, NewValue, NewWork, RevokedWork};
 use crate::terms::Terms;
 use crate::text::{spelt, tag_column};
@@ -125,6 +126,7 @@ impl EncodedTurn {
         turn.status = instance.status.map(abide_model::ExecutionStatus::as_str);
         turn.output = instance.output.as_deref().map(spelt);
         turn.waiting = instance.waiting.as_deref().map(spelt);
+        turn.still_refused = rows.still_refused.as_ref().map(refused_column);
         turn.sets_custom_status = instance.custom_status.is_some();
         let custom_status = instance.custom_status.clone().and_then(CustomStatus::into_value);
         turn.custom_status = custom_status.as_deref().map(spelt);

@@ -99,6 +99,7 @@ impl Provider for PostgresProvider {
             orchestrator_items,
             timer_slack: Duration::ZERO,
             waiting: None,
+            still_refused: None,
             metadata,
             cancelled_activities,
             removed_timers: Vec::new(),

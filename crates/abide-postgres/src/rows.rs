@@ -45,6 +45,7 @@ pub(crate) struct NewTurn {
     pub(crate) keeps: Option<i64>,
     pub(crate) ended_before: Option<i64>,
     pub(crate) waiting: Option<String>,
+    pub(crate) still_refused: Option<String>,
 }
 
 /// A change of a key-value store; no value is a tombstone.

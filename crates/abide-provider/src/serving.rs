@@ -69,6 +69,19 @@ impl Refusals {
         }
     }
 
+    /// The same without a build that does not refuse any more. If all builds refused, the others are not known, and none
+    /// is left.
+    #[must_use]
+    pub fn without(self, build: &str) -> Self {
+        match self {
+            Self::Builds(mut builds) => {
+                builds.remove(build);
+                Self::Builds(builds)
+            }
+            Self::All => Self::default(),
+        }
+    }
+
     /// The same, with one more build.
     #[must_use]
     pub fn with(self, build: &str) -> Self {
@@ -284,6 +297,8 @@ mod tests {
         assert!(!refused(&builds).contain("9"));
         assert_eq!(refused(&builds).with("1"), refused(&builds));
         assert_eq!(refused(&builds).with("9"), Refusals::All);
+        assert_eq!(refused(&["1", "2"]).without("1"), refused(&["2"]));
+        assert!(Refusals::All.without("1").is_empty());
     }
 
     #[test]

@@ -6,7 +6,7 @@ use abide_model::{
     Event, EventKind, PruneOptions, PruneResult, Retry, ScheduledActivityIdentifier, WorkItem,
 };
 
-use crate::{ExecutionMetadata, InstanceLease, MessageId, NextLease, rows};
+use crate::{ExecutionMetadata, InstanceLease, MessageId, NextLease, Refusals, rows};
 
 /// A commit prunes at most this many executions, so that it does not keep others waiting. The next one that asks goes on.
 pub const PRUNE_BATCH: u64 = 256;
@@ -91,6 +91,9 @@ pub struct Turn {
     /// What the execution waits for after the turn, in the form of [`Waiting`](abide_model::Waiting). Every
     /// commit replaces what the one before said, also by nothing; an execution that ends waits for nothing.
     pub waiting: Option<String>,
+    /// The builds that still refuse the execution, if the one that ran the turn had refused it and does not any more.
+    /// `None` leaves the refusals as they are.
+    pub still_refused: Option<Refusals>,
     /// Activities to take back, also those enqueued by this very turn. What is gone already is no error.
     pub cancelled_activities: Vec<ScheduledActivityIdentifier>,
     /// Timers that nobody waits for any more, by the event that created them. The end of an execution removes

@@ -78,6 +78,7 @@ impl Provider for SqliteProvider {
             orchestrator_items,
             timer_slack: Duration::ZERO,
             waiting: None,
+            still_refused: None,
             metadata,
             cancelled_activities,
             removed_timers: Vec::new(),

@@ -8,7 +8,7 @@ use abide_model::{ExecutionStatus, WorkItem};
 use abide_provider::{
     BlockInstance, BlockedInstance, Committed, DeleteInstanceResult, Handlers, HoldWork, InstanceLease,
     LeaseInstances, LeaseWork, MAX_BLOCK_DETAIL, Node, NodeAnnouncement, Operation, Refusals, Rejection,
-    ServedVersions, Serving, StoreError, TurnCommit, WorkLease,
+    ServedVersions, Serving, StoreError, Turn, TurnCommit, WorkLease,
 };
 use async_trait::async_trait;
 
@@ -51,6 +51,8 @@ bugs! {
     LeaseWithoutRefusals => "blocking::test_lease_tells_the_block";
     /// A commit forgets who refused the execution.
     CommitForgetsRefusals => "blocking::test_commit_ends_the_block_and_keeps_the_refusals";
+    /// A build that runs what it had refused still counts as one that refuses it.
+    RefusalOutlivesRepair => "blocking::test_build_that_refused_and_runs_it_is_forgotten";
     /// The refusals of an execution are those of the next one, too.
     RefusalsForLife { refused: Mutex<HashMap<String, BTreeSet<String>>> } => "blocking::test_end_of_the_execution_forgets_the_refusals";
     /// A build that refused an execution never tries it again.
@@ -314,6 +316,14 @@ impl Bug for CommitForgetsRefusals {
             store.retry_blocked(&instance).await?;
         }
         Ok(committed)
+    }
+}
+
+#[async_trait]
+impl Bug for RefusalOutlivesRepair {
+    async fn commit(&self, store: &Store, commit: TurnCommit) -> StoreAnswer<Committed> {
+        let turn = Turn { still_refused: None, ..commit.turn };
+        store.commit(TurnCommit { turn, ..commit }).await
     }
 }
 

@@ -108,6 +108,7 @@ pub(crate) fn turn_of(ack: Ack) -> Turn {
         orchestrator_items,
         timer_slack: Duration::ZERO,
         waiting: None,
+        still_refused: None,
         metadata,
         cancelled_activities: cancelled,
         removed_timers: Vec::new(),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use abide_model::{EventKind, PruneOptions, Retry, ScheduledActivityIdentifier, StepTry, WorkItem};
-use abide_provider::Turn;
+use abide_provider::{Refusals, Turn};
 
 use super::{items, mail};
 use crate::alphabet;
@@ -58,6 +58,13 @@ impl Maker<'_> {
         self.turn.events.push(items::event(self.instance, self.turn.execution_id, id, kind));
         // Mostly something; not drawn, so that seeds stay what they are.
         self.turn.waiting = (!id.is_multiple_of(4)).then(|| format!(r#"[1,[["event",{id},"go",5]],[]]"#));
+        // Some builds run what they had refused.
+        let still_refused = || Refusals::default().with("b1");
+        self.turn.still_refused = match id % 11 {
+            3 => Some(Refusals::default()),
+            7 => Some(still_refused()),
+            _ => None,
+        };
         id
     }
 

@@ -28,7 +28,7 @@ pub use kv::KvRows;
 pub use mail::{InvalidItem, MessageClass, MessageRow, NotACompletion, Starter, WorkRow};
 use semver::Version;
 
-use crate::{ExecutionMetadata, ParentLink, StolenBecause, Turn};
+use crate::{ExecutionMetadata, ParentLink, Refusals, StolenBecause, Turn};
 
 /// Everything a turn writes.
 #[derive(Debug, Clone, PartialEq)]
@@ -51,6 +51,8 @@ pub struct CommitRows {
     pub timers: TimerRows,
     /// Earlier executions to delete.
     pub prune: Option<PruneOptions>,
+    /// The builds that refuse the execution from now on; `None` leaves them as they are.
+    pub still_refused: Option<Refusals>,
 }
 
 /// What becomes of the instance and of its current execution.
@@ -168,6 +170,7 @@ impl CommitRows {
             messages,
             timers: if ended.is_some() { TimerRows::All } else { TimerRows::These(turn.removed_timers) },
             prune: turn.prune,
+            still_refused: turn.still_refused,
             instance,
             history: turn.events,
         };

@@ -46,6 +46,7 @@ fn a_commit_is_an_ack_of_everything_the_turn_wrote() {
         orchestrator_items: vec![signal("x")],
         timer_slack: Duration::ZERO,
         waiting: None,
+        still_refused: None,
         metadata: ExecutionMetadata { status: Some("Running".to_owned()), ..ExecutionMetadata::default() },
         cancelled_activities: vec![cancelled],
         removed_timers: vec![4],

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use abide_engine::{Identity, Outcome, TurnOutput};
 use abide_model::{AppErrorKind, ConfigErrorKind, ErrorDetails, WorkItem};
-use abide_provider::{BlockInstance, BlockKind, InstanceLease, Operation, Rejection, cut_detail};
+use abide_provider::{BlockInstance, BlockKind, InstanceLease, Operation, Refusals, Rejection, cut_detail};
 use futures_util::FutureExt;
 use tracing::{debug, error};
 
@@ -162,6 +162,12 @@ impl Refusal {
         }
         if refused.is_retry_due || core.serving.takes_refused() { Self::RetryIsDue } else { Self::Stands }
     }
+}
+
+/// The builds that still refuse an execution after a turn of this one, which had refused it.
+pub(super) fn still_refused(lease: &InstanceLease, build: &str) -> Option<Refusals> {
+    let refused = lease.refused.as_ref().filter(|refused| refused.by.contain(build))?;
+    Some(refused.by.clone().without(build))
 }
 
 /// Why the instance is to be canceled, if that is among its mail.

@@ -38,7 +38,7 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, debug, info_span, warn};
 
-use self::blocked::{Obstacle, Refusal, cancel_reason};
+use self::blocked::{Obstacle, Refusal, cancel_reason, still_refused};
 use self::cache::{Cache, Life, Resident};
 use self::commit::{CommitEnd, NextTurn, Written, commit_of};
 pub(crate) use self::fused::{FinishedStep, Fused};
@@ -314,6 +314,7 @@ impl Orchestrator {
         let decided = Decided::of(&self.core, &mut resident, &output);
         let mut turn = commit_of(&held.lease, who.execution_id, *output, self.at_most(held));
         turn.turn.next = self.next_lease();
+        turn.turn.still_refused = still_refused(&held.lease, &self.core.settings.build_id);
         decided.told.count(&self.core, &who);
         let end = match self.commit_pruning(&who, turn).await {
             CommitEnd::Refused(error) => {

@@ -204,6 +204,7 @@ impl Execution {
                 messages: Vec::new(),
                 timers: TimerRows::These(Vec::new()),
                 prune: None,
+                still_refused: None,
             };
             turns.push(EncodedTurn::of(rows, Operation::Import).map_err(|error| error.message)?);
         }

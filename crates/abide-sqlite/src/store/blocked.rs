@@ -5,6 +5,7 @@
 use std::time::Duration;
 
 use abide_model::{ExecutionStatus, Timestamp};
+use abide_provider::rows::CommitRows;
 use abide_provider::{
     Block, BlockInstance, BlockKind, BlockedCounts, BlockedInstance, HoldWork, Operation, Refusals,
     RefusedExecution, StoreError, cut_detail,
@@ -147,11 +148,12 @@ impl Tx<'_, '_> {
         Ok(())
     }
 
-    /// A turn of an execution was committed: its block is over. Refusals stay while the execution runs.
+    /// A turn of an execution was committed: its block is over. Refusals stay while the execution runs, or until the build
+    /// that refused it runs it.
     pub(crate) fn heal(
         &self,
         mailbox: &mut Held,
-        execution: i64,
+        turn: &CommitRows,
         readiness: &Readiness,
     ) -> rusqlite::Result<()> {
         let Some(row) = self.load_block(mailbox)? else {
@@ -160,11 +162,12 @@ impl Tx<'_, '_> {
         };
         let is_running =
             mailbox.existence() == Existence::Instance && mailbox.status == Some(ExecutionStatus::Running);
-        if row.execution == execution && is_running {
+        let refused = turn.still_refused.clone().unwrap_or(row.refused);
+        if row.execution == column(turn.execution_id) && is_running && !refused.is_empty() {
             let has_mail = readiness.first.is_some_and(|visible_at| visible_at <= self.now);
             let pause = row.retry_after.filter(|_| has_mail);
             let retry_at = pause.map(|pause| self.now.saturating_add(pause));
-            self.sql.execute(Sql::HealBlock, params![mailbox.no, retry_at])?;
+            self.sql.execute(Sql::HealBlock, params![mailbox.no, retry_at, refused_column(&refused)])?;
         } else {
             self.sql.execute(Sql::DeleteBlock, [mailbox.no])?;
             mailbox.flags.has_block = false;

@@ -166,7 +166,7 @@ impl Tx<'_, '_> {
             None => self.readiness(mailbox.no, mailbox.existence())?,
         };
         if mailbox.flags.has_block && ends == Ends::Turn {
-            self.heal(&mut mailbox, execution, &readiness)?;
+            self.heal(&mut mailbox, rows, &readiness)?;
         }
         let told = Told { instance: told.as_ref(), successor };
         let routed = self.routed(&mut mailbox, &told, readiness)?;

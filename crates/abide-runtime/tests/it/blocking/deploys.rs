@@ -1,5 +1,8 @@
 //! A bad deploy: nothing fails, and the old build, a repaired one, or an operator makes everything go on.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use abide_model::EventKind;
 use abide_provider::{BlockKind, Operation, Provider as _};
 use abide_runtime::ProblemPolicy;
@@ -94,6 +97,39 @@ fn a_build_that_refused_tries_again_after_a_minute_and_ever_later() {
         scene.pass(MINUTE * 2).await;
         assert_eq!(refusals(), 3);
         assert_eq!(scene.blocks("order").await[0].block.since, since, "it was blocked all the time");
+    });
+}
+
+#[test]
+fn a_build_that_runs_what_it_refused_takes_the_next_mail_at_once() {
+    ways(&REMEMBERING, async |scene| {
+        let is_broken = Arc::new(AtomicBool::new(true));
+        let breaks = Arc::clone(&is_broken);
+        let code = build("same").orchestration("Order", move |ctx, _| {
+            let breaks = Arc::clone(&breaks);
+            async move {
+                for _ in 0..4 {
+                    ctx.schedule_wait("go").await;
+                    assert!(!breaks.load(Ordering::Relaxed), "broken");
+                }
+                Ok("done".to_owned())
+            }
+        });
+        scene.node(code).await;
+        scene.start("order", "Order", "").await;
+        scene.until_idle("order").await;
+        scene.signal("order").await;
+        scene.until_blocked("order").await;
+        is_broken.store(false, Ordering::Relaxed);
+        scene.pass(2 * MINUTE).await;
+        assert_eq!(scene.blocked().await, 0, "its retry was due");
+        for _ in 0..3 {
+            let sent = scene.time();
+            scene.signal("order").await;
+            scene.until_no_mail("order").await;
+            assert!(scene.time() - sent < MINUTE / 6, "it waited for another retry");
+        }
+        assert_eq!(scene.end_of("order").await.unwrap(), "done");
     });
 }
 

@@ -79,6 +79,10 @@ impl Scene {
         self.until(|dump| dump.instances.get(instance).is_some_and(|it| it.block.is_some())).await;
     }
 
+    async fn until_no_mail(&self, instance: &str) {
+        self.until(|dump| dump.messages.values().all(|message| message.mailbox != instance)).await;
+    }
+
     async fn signal(&self, instance: &str) {
         self.client().raise_event(instance, "go", "").await.unwrap();
     }
