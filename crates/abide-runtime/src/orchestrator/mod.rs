@@ -178,7 +178,7 @@ impl Orchestrator {
                 return None;
             }
         }
-        let most = self.core.settings.most_attempts();
+        let most = self.most_attempts_on(lease);
         if self.core.chances.judge(&lease.instance, lease.attempt, most) == Verdict::Poison {
             Box::pin(self.poison(&held, stage)).await;
             return None;
@@ -441,7 +441,12 @@ impl Lane for Orchestrator {
         };
         let task = TaskState::new(Arc::clone(&self.core.executor));
         let renewed = self.core.renewals.hold(keep, granted.by, Arc::<InstanceLease>::clone(&lease), task);
-        let suspect = self.core.serving.admit_turn(&lease);
+        // What runs no code here cannot crash this node.
+        let suspect = if self.counts_misses(&lease) {
+            SuspectAdmission::Admitted(None)
+        } else {
+            self.core.serving.admit_turn(&lease)
+        };
         Job { lease, granted, slot, renewed, suspect }
     }
 
