@@ -228,7 +228,7 @@ impl Orchestrator {
         turn: TurnCommit,
     ) -> Settled {
         told.count(&self.core, who);
-        let end = commit(&self.core, turn).await;
+        let end = commit(&self.core, turn, held.lease.position.incarnation).await;
         let Some(written) = self.settle(held, who, end).await else {
             told.withdraw(&self.core);
             return Settled::NotWritten;
