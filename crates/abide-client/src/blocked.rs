@@ -12,8 +12,17 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// If the store fails.
+    /// [`ClientError::InstanceNotFound`]; if the store fails.
     pub async fn blocks(&self, instance: &str) -> Result<Vec<BlockedInstance>, ClientError> {
+        let blocks = self.read_blocks(instance).await?;
+        if blocks.is_empty() {
+            self.refuse_unknown(instance).await?;
+        }
+        Ok(blocks)
+    }
+
+    /// The same, and empty for an unknown instance.
+    pub(crate) async fn read_blocks(&self, instance: &str) -> Result<Vec<BlockedInstance>, ClientError> {
         self.ask(async { self.store().read_blocks(instance).await.map_err(ProviderError::from) }).await
     }
 
@@ -42,9 +51,21 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// If the store fails.
+    /// [`ClientError::InstanceNotFound`]; if the store fails.
     pub async fn retry(&self, instance: &str) -> Result<bool, ClientError> {
-        self.ask(async { self.store().retry_blocked(instance).await.map_err(ProviderError::from) }).await
+        let retry = async { self.store().retry_blocked(instance).await.map_err(ProviderError::from) };
+        let was_blocked = self.ask(retry).await?;
+        if !was_blocked {
+            self.refuse_unknown(instance).await?;
+        }
+        Ok(was_blocked)
+    }
+
+    async fn refuse_unknown(&self, instance: &str) -> Result<(), ClientError> {
+        match self.overview(instance).await? {
+            Some(_) => Ok(()),
+            None => Err(ClientError::InstanceNotFound { instance_id: instance.to_owned() }),
+        }
     }
 
     /// A wait that timed out, with the block of its instance for a reason if there is one.
@@ -52,7 +73,7 @@ impl Client {
         if !self.store().abilities().has(Ability::Blocking) {
             return ClientError::Timeout;
         }
-        let first = self.blocks(instance).await.ok().and_then(|blocks| blocks.into_iter().next());
+        let first = self.read_blocks(instance).await.ok().and_then(|blocks| blocks.into_iter().next());
         first.map_or(ClientError::Timeout, |blocked| {
             let message = format!("Operation timed out: {}", explained(&blocked));
             ClientError::Provider(ProviderError::retryable(WAIT, message))

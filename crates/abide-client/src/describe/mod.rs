@@ -152,15 +152,14 @@ impl Client {
     ///
     /// [`ClientError::InstanceNotFound`]; if the store fails.
     pub async fn describe(&self, instance: &str) -> Result<Description, ClientError> {
-        let read = async { self.store().read_overview(instance).await.map_err(ProviderError::from) };
-        let Some(overview) = self.ask(read).await? else {
+        let Some(overview) = self.overview(instance).await? else {
             return Err(ClientError::InstanceNotFound { instance_id: instance.to_owned() });
         };
         let abilities = self.store().abilities();
         let has_ended = overview.status.is_some_and(ExecutionStatus::is_end);
         let mut blocks = Vec::new();
         if abilities.has(Ability::Blocking) && !has_ended {
-            blocks = self.blocks(instance).await?.into_iter().map(|blocked| blocked.block).collect();
+            blocks = self.read_blocks(instance).await?.into_iter().map(|blocked| blocked.block).collect();
         }
         let details = match overview.status {
             Some(ExecutionStatus::Failed) if abilities.has(Ability::Overviews) => {
@@ -180,6 +179,12 @@ impl Client {
             description.find_unserved(pin.as_deref(), &children, &nodes);
         }
         Ok(description)
+    }
+
+    /// What the store knows of an instance, also of one whose start is queued; `None` if there is no such
+    /// instance.
+    pub(crate) async fn overview(&self, instance: &str) -> Result<Option<InstanceOverview>, ClientError> {
+        self.ask(async { self.store().read_overview(instance).await.map_err(ProviderError::from) }).await
     }
 
     /// The children that the instance waits for, in one read.
