@@ -1,5 +1,7 @@
 //! Blocked instances: what blocks them, and trying them again.
 
+use std::fmt;
+
 use abide_provider::{Ability, BlockedCounts, BlockedInstance, ProviderError};
 
 use crate::{Client, ClientError};
@@ -68,16 +70,27 @@ impl Client {
         }
     }
 
-    /// A wait that timed out, with the block of its instance for a reason if there is one.
+    /// A wait that timed out, with what keeps its instance for a reason: a block, or work that no live node
+    /// serves.
     pub(crate) async fn timed_out(&self, instance: &str) -> ClientError {
-        if !self.store().abilities().has(Ability::Blocking) {
-            return ClientError::Timeout;
+        let timed_out = |reason: &dyn fmt::Display| {
+            ClientError::Provider(ProviderError::retryable(WAIT, format!("Operation timed out: {reason}")))
+        };
+        let abilities = self.store().abilities();
+        if abilities.has(Ability::Blocking) {
+            // A store that does not answer is not asked for more.
+            let Ok(blocks) = self.read_blocks(instance).await else { return ClientError::Timeout };
+            if let Some(blocked) = blocks.first() {
+                return timed_out(&explained(blocked));
+            }
         }
-        let first = self.read_blocks(instance).await.ok().and_then(|blocks| blocks.into_iter().next());
-        first.map_or(ClientError::Timeout, |blocked| {
-            let message = format!("Operation timed out: {}", explained(&blocked));
-            ClientError::Provider(ProviderError::retryable(WAIT, message))
-        })
+        if abilities.has(Ability::Nodes)
+            && let Ok(description) = Box::pin(self.describe(instance)).await
+            && let Some(unserved) = description.unserved_here_or_below()
+        {
+            return timed_out(&format_args!("{unserved}; it waits until a node that does is started"));
+        }
+        ClientError::Timeout
     }
 
     /// For tests, in which a block is final.

@@ -66,6 +66,8 @@ pub struct Description {
     pub child_count: u64,
     /// Whether the store keeps what instances wait for.
     keeps_waiting: bool,
+    /// How many nodes live, as far as the store lists them.
+    live_nodes: usize,
 }
 
 /// Where an instance stands.
@@ -251,11 +253,23 @@ impl Client {
             children: overview.children,
             child_count: overview.child_count,
             keeps_waiting: self.store().abilities().has(Ability::Overviews),
+            live_nodes: 0,
         }
     }
 }
 
 impl Description {
+    /// What no live node serves of that for which it waits. Nothing if no node lives: then nothing is served
+    /// at all.
+    pub(crate) fn unserved_here_or_below(&self) -> Option<&Unserved> {
+        if self.live_nodes == 0 {
+            return None;
+        }
+        let operations = self.operations.iter().filter_map(|each| each.unserved.as_ref());
+        let activities = self.activities.iter().filter_map(|each| each.unserved.as_ref());
+        self.unserved.iter().chain(operations).chain(activities).next()
+    }
+
     fn find_blocked_children(&mut self, children: &[ChildOverview]) {
         for operation in &mut self.operations {
             operation.child_block = child_of(operation, children).and_then(|child| child.block.clone());
@@ -264,6 +278,7 @@ impl Description {
 
     /// Notes what no live node can run. What is leased is being run.
     fn find_unserved(&mut self, pin: Option<&str>, children: &[ChildOverview], nodes: &[Node]) {
+        self.live_nodes = nodes.len();
         if self.lease.is_none() {
             let (name, version) = (&self.orchestration_name, &self.orchestration_version);
             self.unserved = unserved_execution(name, version, pin, nodes);

@@ -1,0 +1,45 @@
+//! What waiting clients say of a blocked instance.
+
+use abide_client::{Client, ClientError};
+
+use super::*;
+use crate::lessons::scene::{LONG, ways};
+
+/// How every wait for an instance ends.
+async fn waits(client: &Client, instance: &str, timeout: Duration) -> [ClientError; 5] {
+    [
+        client.wait_for_orchestration(instance, timeout).await.unwrap_err(),
+        client.wait_for_orchestration_typed::<String>(instance, timeout).await.unwrap_err(),
+        client.wait_for_status_change(instance, 0, MINUTE, timeout).await.unwrap_err(),
+        client.wait_for_kv_value(instance, "key", timeout).await.unwrap_err(),
+        client.wait_for_kv_value_typed::<String>(instance, "key", timeout).await.unwrap_err(),
+    ]
+}
+
+#[test]
+fn every_wait_names_the_block_when_its_time_is_over() {
+    ways(&REMEMBERING, async |scene| {
+        scene.node(build("bad").orchestration("Order", |_, _| async move { panic!("no") })).await;
+        scene.start("order", "Order", "").await;
+        scene.until_blocked("order").await;
+        for error in waits(&scene.client(), "order", MINUTE).await {
+            let expected = "Operation timed out: instance 'order' is blocked (panic, by build bad)";
+            assert!(error.to_string().contains(expected) && error.is_retryable(), "{error}");
+        }
+    });
+}
+
+#[test]
+fn every_wait_of_a_test_ends_with_the_block() {
+    ways(&REMEMBERING, async |scene| {
+        scene.node(build("bad").orchestration("Order", |_, _| async move { panic!("no") })).await;
+        scene.start("order", "Order", "").await;
+        let memory: std::sync::Arc<dyn abide_provider::Provider> = scene.world.memory.clone();
+        let client = Client::builder(memory).clock(scene.world.clock.clone()).end_waits_at_blocks().build();
+        for error in waits(&client, "order", LONG).await {
+            let expected = "instance 'order' is blocked (panic, by build bad)";
+            assert!(error.to_string().contains(expected) && !error.is_retryable(), "{error}");
+        }
+        assert!(scene.time() < LONG / 2, "it did not wait");
+    });
+}
