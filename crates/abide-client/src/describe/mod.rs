@@ -285,7 +285,7 @@ impl Description {
         }
         for ActivityDescription { work, unserved } in &mut self.activities {
             if !is_under_way(work) && !work.name.is_empty() {
-                *unserved = Unserved::activity(&work.name, nodes);
+                *unserved = Unserved::activity(&work.name, work.tag.as_deref(), nodes);
             }
         }
         for each in &mut self.operations {
@@ -293,7 +293,12 @@ impl Description {
             let is_under_way = work.as_ref().is_some_and(is_under_way);
             let is_activity = matches!(operation.kind, WaitKind::Activity | WaitKind::Retry);
             if is_activity && !is_under_way {
-                each.unserved = Unserved::activity(&operation.name, nodes);
+                // Between two tries it is not queued, and its tag is not known.
+                let tag = work.as_ref().map(|work| work.tag.as_deref());
+                each.unserved = match tag {
+                    Some(tag) => Unserved::activity(&operation.name, tag, nodes),
+                    None => Unserved::activity_of_any_tag(&operation.name, nodes),
+                };
             } else if operation.kind == WaitKind::Child {
                 each.unserved = match child_of(each, children) {
                     Some(child) => unserved_child(child, nodes),
