@@ -1,4 +1,4 @@
-//! What waiting clients say of a blocked instance.
+//! What waiting clients, gauges and health say of a blocked instance.
 
 use abide_client::{Client, ClientError};
 
@@ -41,5 +41,26 @@ fn every_wait_of_a_test_ends_with_the_block() {
             assert!(error.to_string().contains(expected) && !error.is_retryable(), "{error}");
         }
         assert!(scene.time() < LONG / 2, "it did not wait");
+    });
+}
+
+#[test]
+fn a_node_that_has_work_counts_also_what_another_node_blocks() {
+    ways(&REMEMBERING, async |scene| {
+        let other = scene.node(blocking(Code::new(), "good")).await;
+        scene.pass(Duration::from_secs(1)).await;
+        assert_eq!((other.health().blocked, other.health().oldest_blocked), (0, None));
+        let bad = scene.node(build("bad").orchestration("Order", |_, _| async move { panic!("no") })).await;
+        for order in ["first", "second"] {
+            scene.start(order, "Order", "").await;
+            scene.until_blocked(order).await;
+            scene.pass(Duration::from_secs(1)).await;
+        }
+        assert_eq!(scene.run("hello", "Hello", "you").await.unwrap(), "hello you");
+        scene.pass(2 * MINUTE).await;
+        for node in [other, bad] {
+            let health = node.health();
+            assert_eq!((health.blocked, health.oldest_blocked.as_deref()), (2, Some("first")));
+        }
     });
 }
