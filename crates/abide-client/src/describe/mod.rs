@@ -37,6 +37,8 @@ pub struct Description {
     pub blocks: Vec<Block>,
     /// The orchestration, if no live node can run it.
     pub unserved: Option<Unserved>,
+    /// How many live nodes can run it; `None` if it has ended, or the store does not list nodes.
+    pub serving_nodes: Option<usize>,
     /// The current execution; zero before the first turn.
     pub execution_id: u64,
     /// How many executions are stored; at most 1,000 are counted.
@@ -239,6 +241,7 @@ impl Client {
             state,
             blocks,
             unserved: None,
+            serving_nodes: None,
             execution_id: overview.execution_id,
             executions: overview.executions,
             created: overview.created,
@@ -278,9 +281,12 @@ impl Description {
 
     /// Notes what no live node can run. What is leased is being run.
     fn find_unserved(&mut self, pin: Option<&str>, children: &[ChildOverview], nodes: &[Node]) {
+        let (name, version) = (&self.orchestration_name, &self.orchestration_version);
+        let serves =
+            |node: &&Node| unserved_execution(name, version, pin, std::slice::from_ref(*node)).is_none();
         self.live_nodes = nodes.len();
+        self.serving_nodes = Some(nodes.iter().filter(serves).count());
         if self.lease.is_none() {
-            let (name, version) = (&self.orchestration_name, &self.orchestration_version);
             self.unserved = unserved_execution(name, version, pin, nodes);
         }
         for ActivityDescription { work, unserved } in &mut self.activities {

@@ -116,6 +116,23 @@ fn a_version_that_no_live_node_has() {
 }
 
 #[test]
+fn a_start_that_live_nodes_serve() {
+    summarizing(async |scene: Scene| {
+        for node in ["a", "b"] {
+            scene.node(order(node)).await;
+        }
+        let later = 60 * MINUTE;
+        scene.pass(Duration::from_secs(1)).await;
+        scene.client().start("order-1", "Order").delay(later).await.unwrap();
+        expect![[r#"
+            order-1 has not started: its start is delayed for another 60 min.
+            2 live nodes serve it.
+            It is to run Order."#]]
+        .assert_eq(&scene.describe("order-1").await.to_string());
+    });
+}
+
+#[test]
 fn a_tag_that_no_live_node_takes() {
     ways(&[Way::Fused, Way::Resident, Way::Cold], async |scene: Scene| {
         let listener = Listener::of_warnings();
