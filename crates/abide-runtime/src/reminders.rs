@@ -7,6 +7,8 @@ use abide_provider::HandlerKind;
 pub(crate) enum Topic {
     /// A lease of this instance could not be renewed.
     Renewal { instance: String },
+    /// The sessions of this node could not be renewed.
+    SessionRenewal,
     /// No execution waits for messages of this name.
     Unwaited { name: String },
     /// An orchestration is not registered here.
