@@ -1,5 +1,7 @@
 //! Blocked instances: what blocks them, and trying them again.
 
+use std::fmt;
+
 use abide_provider::{Ability, BlockedCounts, BlockedInstance, ProviderError};
 
 use crate::{Client, ClientError};
@@ -12,8 +14,17 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// If the store fails.
+    /// [`ClientError::InstanceNotFound`]; if the store fails.
     pub async fn blocks(&self, instance: &str) -> Result<Vec<BlockedInstance>, ClientError> {
+        let blocks = self.read_blocks(instance).await?;
+        if blocks.is_empty() {
+            self.refuse_unknown(instance).await?;
+        }
+        Ok(blocks)
+    }
+
+    /// The same, and empty for an unknown instance.
+    pub(crate) async fn read_blocks(&self, instance: &str) -> Result<Vec<BlockedInstance>, ClientError> {
         self.ask(async { self.store().read_blocks(instance).await.map_err(ProviderError::from) }).await
     }
 
@@ -42,21 +53,44 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// If the store fails.
+    /// [`ClientError::InstanceNotFound`]; if the store fails.
     pub async fn retry(&self, instance: &str) -> Result<bool, ClientError> {
-        self.ask(async { self.store().retry_blocked(instance).await.map_err(ProviderError::from) }).await
+        let retry = async { self.store().retry_blocked(instance).await.map_err(ProviderError::from) };
+        let was_blocked = self.ask(retry).await?;
+        if !was_blocked {
+            self.refuse_unknown(instance).await?;
+        }
+        Ok(was_blocked)
     }
 
-    /// A wait that timed out, with the block of its instance for a reason if there is one.
-    pub(crate) async fn timed_out(&self, instance: &str) -> ClientError {
-        if !self.store().abilities().has(Ability::Blocking) {
-            return ClientError::Timeout;
+    async fn refuse_unknown(&self, instance: &str) -> Result<(), ClientError> {
+        match self.overview(instance).await? {
+            Some(_) => Ok(()),
+            None => Err(ClientError::InstanceNotFound { instance_id: instance.to_owned() }),
         }
-        let first = self.blocks(instance).await.ok().and_then(|blocks| blocks.into_iter().next());
-        first.map_or(ClientError::Timeout, |blocked| {
-            let message = format!("Operation timed out: {}", explained(&blocked));
-            ClientError::Provider(ProviderError::retryable(WAIT, message))
-        })
+    }
+
+    /// A wait that timed out, with what keeps its instance for a reason: a block, or work that no live node
+    /// serves.
+    pub(crate) async fn timed_out(&self, instance: &str) -> ClientError {
+        let timed_out = |reason: &dyn fmt::Display| {
+            ClientError::Provider(ProviderError::retryable(WAIT, format!("Operation timed out: {reason}")))
+        };
+        let abilities = self.store().abilities();
+        if abilities.has(Ability::Blocking) {
+            // A store that does not answer is not asked for more.
+            let Ok(blocks) = self.read_blocks(instance).await else { return ClientError::Timeout };
+            if let Some(blocked) = blocks.first() {
+                return timed_out(&explained(blocked));
+            }
+        }
+        if abilities.has(Ability::Nodes)
+            && let Ok(description) = Box::pin(self.describe(instance)).await
+            && let Some(unserved) = description.unserved_here_or_below()
+        {
+            return timed_out(&format_args!("{unserved}; it waits until a node that does is started"));
+        }
+        ClientError::Timeout
     }
 
     /// For tests, in which a block is final.

@@ -2,10 +2,11 @@
 
 use std::pin::Pin;
 
-use abide_model::{Event, ExecutionStatus, PruneOptions, PruneResult};
+use abide_model::{Event, ExecutionStatus, INITIAL_EXECUTION_ID, PruneOptions, PruneResult, Timestamp};
 use abide_provider::{
-    DeleteInstanceResult, ExecutionInfo, Force, InstanceFilter, InstanceInfo, InstancePage, InstanceQuery,
-    InstanceSummary, InstanceTree, OrphanFilter, ProviderAdmin, ProviderError, QueueDepths, SystemMetrics,
+    DeleteInstanceResult, ExecutionInfo, Force, InstanceFilter, InstanceInfo, InstanceOverview, InstancePage,
+    InstanceQuery, InstanceSummary, InstanceTree, OrphanFilter, ProviderAdmin, ProviderError, QueueDepths,
+    SystemMetrics,
 };
 use futures_core::Stream;
 use futures_util::{TryStreamExt as _, stream};
@@ -76,14 +77,17 @@ impl Client {
         Box::pin(pages.try_flatten())
     }
 
-    /// What is known about an instance.
+    /// What is known about an instance. One whose start is queued is running, and has no times.
     ///
     /// # Errors
     ///
     /// [`ClientError::InstanceNotFound`]; [`ClientError::ManagementNotAvailable`]; if the store fails.
     pub async fn get_instance_info(&self, instance: &str) -> Result<InstanceInfo, ClientError> {
         let answer = self.ask(self.admin()?.get_instance_info(instance)).await;
-        self.or_not_found(instance, answer).await
+        match self.or_not_found(instance, answer).await? {
+            Known::Answer(info) => Ok(info),
+            Known::QueuedStart(start, _) => Ok(info_of_queued_start(instance, *start)),
+        }
     }
 
     /// What is known about one execution.
@@ -98,7 +102,10 @@ impl Client {
         execution_id: u64,
     ) -> Result<ExecutionInfo, ClientError> {
         let answer = self.ask(self.admin()?.get_execution_info(instance, execution_id)).await;
-        self.or_not_found(instance, answer).await
+        match self.or_not_found(instance, answer).await? {
+            Known::Answer(info) => Ok(info),
+            Known::QueuedStart(_, refusal) => Err(ClientError::Provider(refusal)),
+        }
     }
 
     /// The executions of an instance, ascending; empty for an unknown one.
@@ -191,8 +198,7 @@ impl Client {
         force: Force,
     ) -> Result<DeleteInstanceResult, ClientError> {
         let instance_id = instance.to_owned();
-        let read = async { self.store().read_overview(instance).await.map_err(ProviderError::from) };
-        match self.ask(read).await? {
+        match self.overview(instance).await? {
             None => Err(ClientError::InstanceNotFound { instance_id }),
             Some(start) if start.parent.is_some() => {
                 Err(ClientError::CannotDeleteSubOrchestration { instance_id })
@@ -241,7 +247,10 @@ impl Client {
         options: PruneOptions,
     ) -> Result<PruneResult, ClientError> {
         let answer = self.ask_much(self.admin()?.prune_executions(instance_id, options)).await;
-        self.or_not_found(instance_id, answer).await
+        match self.or_not_found(instance_id, answer).await? {
+            Known::Answer(pruned) => Ok(pruned),
+            Known::QueuedStart(..) => Ok(PruneResult { instances_processed: 1, ..PruneResult::default() }),
+        }
     }
 
     /// Deletes finished executions of many instances, also of such that run.
@@ -259,24 +268,47 @@ impl Client {
 }
 
 impl Client {
-    /// Replaces a refusal with [`ClientError::InstanceNotFound`] if there is no such instance. A refusal does
-    /// not say so in a form that all stores share, so the store is asked.
+    /// Replaces a refusal with [`ClientError::InstanceNotFound`] if there is no such instance, and finds one
+    /// whose start is queued. A refusal does not say so in a form that all stores share, so the store is
+    /// asked.
     async fn or_not_found<T>(
         &self,
         instance: &str,
         answer: Result<T, ClientError>,
-    ) -> Result<T, ClientError> {
-        match answer {
-            Err(ClientError::Provider(refusal)) if !refusal.is_retryable() => {
-                match self.list_executions(instance).await {
-                    Ok(executions) if executions.is_empty() => {
-                        Err(ClientError::InstanceNotFound { instance_id: instance.to_owned() })
-                    }
-                    Ok(_) | Err(_) => Err(ClientError::Provider(refusal)),
-                }
-            }
-            answer => answer,
+    ) -> Result<Known<T>, ClientError> {
+        let refusal = match answer {
+            Err(ClientError::Provider(refusal)) if !refusal.is_retryable() => refusal,
+            answer => return answer.map(Known::Answer),
+        };
+        match self.list_executions(instance).await {
+            Ok(executions) if executions.is_empty() => match self.overview(instance).await? {
+                Some(start) => Ok(Known::QueuedStart(Box::new(start), refusal)),
+                None => Err(ClientError::InstanceNotFound { instance_id: instance.to_owned() }),
+            },
+            Ok(_) | Err(_) => Err(ClientError::Provider(refusal)),
         }
+    }
+}
+
+/// What a store says of an instance that it knows.
+enum Known<T> {
+    Answer(T),
+    /// Its start is queued and has not run, and the store refuses what was asked.
+    QueuedStart(Box<InstanceOverview>, ProviderError),
+}
+
+fn info_of_queued_start(instance: &str, start: InstanceOverview) -> InstanceInfo {
+    let millis = |time: Option<Timestamp>| time.map_or(0, Timestamp::as_millis);
+    InstanceInfo {
+        instance_id: instance.to_owned(),
+        orchestration_name: start.orchestration_name,
+        orchestration_version: start.orchestration_version,
+        current_execution_id: start.execution_id.max(INITIAL_EXECUTION_ID),
+        status: ExecutionStatus::Running.to_string(),
+        output: None,
+        created_at: millis(start.created),
+        updated_at: millis(start.updated),
+        parent_instance_id: start.parent.map(|parent| parent.instance),
     }
 }
 

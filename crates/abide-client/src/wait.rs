@@ -37,24 +37,19 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// [`ClientError::Timeout`] if it has not ended in time; it keeps running. If it is blocked, a retryable
-    /// [`ClientError::Provider`] that says so and why. If the store was in trouble to the end, its last error.
+    /// [`ClientError::Timeout`] if it has not ended in time; it keeps running. If it is blocked, or no live
+    /// node serves what it waits for, a retryable [`ClientError::Provider`] that says so and why. If the
+    /// store was in trouble to the end, its last error.
     pub async fn wait_for_orchestration(
         &self,
         instance: &str,
         timeout: Duration,
     ) -> Result<OrchestrationStatus, ClientError> {
-        let waited = self.wait(instance, timeout, POLLING, || async {
+        self.wait_unless_blocked(instance, timeout, POLLING, || async {
             let status = self.store().read_status(instance).await?;
-            if !is_end(&status) {
-                self.refuse_blocked(instance).await?;
-            }
             Ok(is_end(&status).then_some(status))
-        });
-        match waited.await {
-            Err(ClientError::Timeout) => Err(self.timed_out(instance).await),
-            waited => waited,
-        }
+        })
+        .await
     }
 
     /// Waits for an instance to end, and decodes its output. A failed one is an `Err` inside, with the text of its error.
@@ -67,20 +62,10 @@ impl Client {
         instance: &str,
         timeout: Duration,
     ) -> Result<Result<Out, String>, ClientError> {
-        let result = self
-            .wait(instance, timeout, POLLING, || async {
-                let result = result_of(self.store().read_status(instance).await?);
-                if result.is_none() {
-                    self.refuse_blocked(instance).await?;
-                }
-                Ok(result)
-            })
-            .await;
-        let result = match result {
-            Err(ClientError::Timeout) => return Err(self.timed_out(instance).await),
-            result => result?,
-        };
-        match result {
+        let result = self.wait_unless_blocked(instance, timeout, POLLING, || async {
+            Ok(result_of(self.store().read_status(instance).await?))
+        });
+        match result.await? {
             Ok(output) => codec::decode(&output).map(Ok).map_err(|error| {
                 let problem = decode_error::not_a::<Out>(&format_args!("output of '{instance}'"), &error);
                 ClientError::invalid(&format_args!("decode failed: {problem}"))
@@ -94,7 +79,9 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// [`ClientError::Timeout`] if neither happened in time. If the store was in trouble to the end, its last error.
+    /// [`ClientError::Timeout`] if neither happened in time. If the instance is blocked, or no live node
+    /// serves what it waits for, a retryable [`ClientError::Provider`] that says so. If the store was in
+    /// trouble to the end, its last error.
     pub async fn wait_for_status_change(
         &self,
         instance: &str,
@@ -103,7 +90,7 @@ impl Client {
         timeout: Duration,
     ) -> Result<OrchestrationStatus, ClientError> {
         let interval = poll_interval.max(SHORTEST_POLL);
-        self.wait(instance, timeout, Pauses::new(interval, interval), || async {
+        self.wait_unless_blocked(instance, timeout, Pauses::new(interval, interval), || async {
             let status = self.store().read_status(instance).await?;
             let is_news = is_end(&status) || version_of(&status) > last_seen_version;
             Ok(is_news.then_some(status))
@@ -115,15 +102,17 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// [`ClientError::Timeout`] if there was none in time, also if the instance has ended. If the store was in trouble to the
-    /// end, its last error.
+    /// [`ClientError::Timeout`] if there was none in time, also if the instance has ended. If the instance is
+    /// blocked, or no live node serves what it waits for, a retryable [`ClientError::Provider`] that says so.
+    /// If the store was in trouble to the end, its last error.
     pub async fn wait_for_kv_value(
         &self,
         instance: &str,
         key: &str,
         timeout: Duration,
     ) -> Result<String, ClientError> {
-        self.wait(instance, timeout, POLLING, || self.store().get_kv_value(instance, key)).await
+        self.wait_unless_blocked(instance, timeout, POLLING, || self.store().get_kv_value(instance, key))
+            .await
     }
 
     /// The same, typed.
@@ -138,6 +127,32 @@ impl Client {
         timeout: Duration,
     ) -> Result<T, ClientError> {
         decode_kv(instance, key, &self.wait_for_kv_value(instance, key, timeout).await?)
+    }
+
+    /// The same as [`wait`](Self::wait), with the reason in the error if the instance is blocked or not
+    /// served.
+    async fn wait_unless_blocked<T, F>(
+        &self,
+        instance: &str,
+        timeout: Duration,
+        polling: Pauses,
+        look: impl Fn() -> F,
+    ) -> Result<T, ClientError>
+    where
+        F: Future<Output = Result<Option<T>, ProviderError>>,
+    {
+        let look = &look;
+        let waited = self.wait(instance, timeout, polling, || async move {
+            let found = look().await?;
+            if found.is_none() {
+                self.refuse_blocked(instance).await?;
+            }
+            Ok(found)
+        });
+        match waited.await {
+            Err(ClientError::Timeout) => Err(self.timed_out(instance).await),
+            waited => waited,
+        }
     }
 
     /// Looks until something is found or the time is over.

@@ -1,6 +1,6 @@
 //! Nodes announce what they serve.
 
-use abide_provider::{Ability, Node, NodeAnnouncement, NodeOrchestration, PinRange};
+use abide_provider::{Ability, Node, NodeAnnouncement, NodeOrchestration, PinRange, ServedTags};
 
 use crate::ProviderFactory;
 use crate::suite::area;
@@ -26,6 +26,7 @@ fn announcement(id: &str, build: &str) -> NodeAnnouncement {
         orchestration_slots: 4,
         worker_slots: 0,
         pins: vec![PinRange { min: "0.1.0".to_owned(), max: "0.3.0".to_owned() }],
+        tags: ServedTags::Only { untagged: false, tags: vec!["gpu".to_owned()] },
     }
 }
 

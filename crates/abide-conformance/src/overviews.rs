@@ -11,7 +11,7 @@ use crate::ProviderFactory;
 use crate::batches::calls::{commit, lease, lease_job, under};
 use crate::suite::area;
 use crate::support::{
-    Ack, Subject, activity, block, block_of, continue_as_new, hold, signal, start, start_child,
+    Ack, Subject, activity, activity_with, block, block_of, continue_as_new, hold, signal, start, start_child,
 };
 
 area! {
@@ -156,7 +156,8 @@ pub async fn test_overview_has_mail_and_leases<F: ProviderFactory>(factory: &F) 
 pub async fn test_overview_has_activities_of_the_current_execution<F: ProviderFactory>(factory: &F) {
     let store = Subject::new(factory).await;
     store.create("other").await;
-    let first = (2..22).fold(Ack::first("a"), |turn, event| turn.scheduling(activity("a", event)));
+    let item = |event| activity_with("a", event, None, (event == 3).then_some("gpu"));
+    let first = (2..22).fold(Ack::first("a"), |turn, event| turn.scheduling(item(event)));
     store.begin(first).await;
     let job = lease_job(&store).await;
     assert_eq!(job.item, activity("a", 2));
@@ -167,6 +168,8 @@ pub async fn test_overview_has_activities_of_the_current_execution<F: ProviderFa
     assert_eq!(told.first(), Some(&(1, true, false)));
     assert_eq!(told.get(1), Some(&(0, false, false)));
     assert!(work.iter().all(|work| work.name == "Charge"), "{work:?}");
+    let tags: Vec<_> = work.iter().take(3).map(|work| work.tag.as_deref()).collect();
+    assert_eq!(tags, [None, Some("gpu"), None]);
     store.step(Ack::of("a", 1).continuing(22)).await;
     assert_eq!(overview(&store, "a").await.status, Some(ExecutionStatus::ContinuedAsNew));
     let next = lease(&store, "a").await;

@@ -116,6 +116,10 @@ fn work_overview(work: &Work, now: Timestamp) -> WorkOverview {
             Stored::Readable(WorkItem::ActivityExecute { name, .. }) => name.clone(),
             Stored::Readable(_) | Stored::Unreadable(_) => String::new(),
         },
+        tag: match &work.item {
+            Stored::Readable(WorkItem::ActivityExecute { tag, .. }) => tag.clone(),
+            Stored::Readable(_) | Stored::Unreadable(_) => None,
+        },
         attempts: work.attempts,
         visible_at: work.visible_at.filter(|time| *time > now),
         is_held: work.held.is_some(),

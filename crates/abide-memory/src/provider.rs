@@ -32,6 +32,10 @@ impl Provider for InMemoryProvider {
         env!("CARGO_PKG_VERSION")
     }
 
+    fn durability(&self) -> Option<&str> {
+        Some("memory")
+    }
+
     async fn fetch_orchestration_item(
         &self,
         lock_timeout: Duration,

@@ -11,7 +11,7 @@ SELECT clock.now, b.execution, i.name, i.version, b.pin, b.status, left(e.output
        ARRAY(SELECT c.id FROM abide.instance AS c
              WHERE c.parent = i.id AND c.parent IS NOT NULL AND length(c.status) > 0 ORDER BY c.created_at, c.no LIMIT $3),
        start.item, start.visible_at, work.activities, work.attempts, work.due, work.leased, work.held,
-       work.names
+       work.names, work.tags
 FROM clock, abide.instance AS i
 JOIN abide.mailbox AS b ON b.no = ANY (ARRAY[i.no])
 LEFT JOIN abide.execution AS e ON e.mailbox = ANY (ARRAY[b.no]) AND e.no = b.execution
@@ -23,9 +23,10 @@ LEFT JOIN LATERAL (
 CROSS JOIN LATERAL (
     SELECT array_agg(w.activity) AS activities, array_agg(w.attempts) AS attempts, array_agg(w.due_at) AS due,
            array_agg(w.leased_until) AS leased, array_agg(w.is_held) AS held,
-           array_agg((SELECT substr(r.activity, 2) FROM abide.work_route AS r WHERE r.no = (w.route & 274877906943) >> 1)) AS names
+           array_agg((SELECT substr(r.activity, 2) FROM abide.work_route AS r WHERE r.no = (w.route & 274877906943) >> 1)) AS names,
+           array_agg(w.tag) AS tags
     FROM (SELECT w.activity, w.attempts, w.due_at, w.held_since IS NOT NULL AS is_held, CASE WHEN w.lease IS NOT NULL THEN w.leased_until END AS leased_until,
-                 w.route
+                 w.route, w.tag
           FROM abide.work AS w WHERE w.mailbox = b.no AND w.execution = b.execution
           ORDER BY w.activity, w.no LIMIT $3) AS w
 ) AS work

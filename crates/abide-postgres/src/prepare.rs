@@ -23,7 +23,8 @@ const OLDEST: i32 = 140_000;
 
 const ABOUT_SERVER: &str =
     "SELECT current_setting('server_version_num')::int, current_setting('server_version'),
-                                    current_setting('server_encoding'), current_setting('fsync')";
+                                    current_setting('server_encoding'), current_setting('fsync'),
+                                    current_setting('synchronous_commit')";
 
 /// Whether another node has left rows of deleted instances. Asked here, so that a node that begins sends nothing of its own for it.
 const ANY_REMOVAL: &str = "SELECT true FROM abide.tombstone AS t ORDER BY t.held_until LIMIT 1";
@@ -136,5 +137,9 @@ fn check_server(row: &Row, shared: &Shared) -> Result<(), OpenError> {
         tracing::warn!(target: "abide::postgres", place = %shared.settings.target.place,
             "this server runs with fsync=off: what it acknowledges may be lost in a crash");
     }
+    let (fsync, synchronous): (&str, &str) = (row.get(3), row.get(4));
+    let without_sync = if fsync == "off" { ", fsync=off" } else { "" };
+    // The server was asked before if the first try to open the store was cut short: then this is known.
+    let _known = shared.durability.set(format!("synchronous_commit={synchronous}{without_sync}"));
     Ok(())
 }

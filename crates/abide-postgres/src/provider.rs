@@ -52,6 +52,10 @@ impl Provider for PostgresProvider {
         env!("CARGO_PKG_VERSION")
     }
 
+    fn durability(&self) -> Option<&str> {
+        self.shared.durability.get().map(String::as_str)
+    }
+
     async fn fetch_orchestration_item(
         &self,
         lock_timeout: Duration,

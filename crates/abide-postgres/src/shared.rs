@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use abide_provider::{ChangeListeners, StolenBecause, StolenLease, WaitingMailWarnings};
@@ -44,6 +44,8 @@ pub(crate) struct Shared {
     pub(crate) is_unreachable: AtomicBool,
     /// The server has canceled a read whose answer may have any size.
     pub(crate) has_slow_answers: AtomicBool,
+    /// What an acknowledged commit survives, as the server said when the store was opened.
+    pub(crate) durability: OnceLock<String>,
     /// A number for this node, by which its work is known.
     pub(crate) node: i64,
     /// What other nodes tell is heard, and what they told before was found.
@@ -79,6 +81,7 @@ impl Shared {
             removals: Removals::default(),
             is_unreachable: AtomicBool::new(false),
             has_slow_answers: AtomicBool::new(false),
+            durability: OnceLock::new(),
             is_listening: AtomicBool::new(false),
             held: Mutex::default(),
             announced: Mutex::default(),

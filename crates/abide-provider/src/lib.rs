@@ -73,7 +73,7 @@ pub use management::{
     QueueDepths, SystemMetrics,
 };
 pub use nearest::nearest_name;
-pub use node::{Node, NodeAnnouncement, NodeOrchestration, PinRange};
+pub use node::{Node, NodeAnnouncement, NodeOrchestration, PinRange, ServedTags};
 pub use overview::{
     ChildOverview, InstanceOverview, LeaseOverview, OVERVIEW_COUNT, OVERVIEW_OUTPUT, OVERVIEW_ROWS,
     WorkOverview, cut_output,

@@ -1,11 +1,12 @@
 //! Nodes announce themselves, so that operators and other nodes know who serves what.
 
+use std::collections::HashSet;
 use std::fmt;
 
 use abide_model::{SemverRange, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use crate::{DispatcherCapabilityFilter, Handlers, ServedVersions};
+use crate::{DispatcherCapabilityFilter, Handlers, ServedVersions, TagFilter};
 
 /// What a node says of itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,6 +26,53 @@ pub struct NodeAnnouncement {
     /// Which executions it can replay, by the version they are pinned to; any, if it does not say.
     #[serde(default)]
     pub pins: Vec<PinRange>,
+    /// Which activities it takes, by their tag; all, if it does not say.
+    #[serde(default)]
+    pub tags: ServedTags,
+}
+
+/// Which activities a node takes, by their tag.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub enum ServedTags {
+    /// All.
+    #[default]
+    Any,
+    /// Some.
+    Only {
+        /// Whether it takes those without a tag.
+        untagged: bool,
+        /// The tags of the others, ascending.
+        tags: Vec<String>,
+    },
+}
+
+impl ServedTags {
+    /// A filter as a node announces it.
+    #[must_use]
+    pub fn of(filter: &TagFilter) -> Self {
+        let only = |untagged, tags: Option<&HashSet<String>>| {
+            let mut tags: Vec<String> = tags.into_iter().flatten().cloned().collect();
+            tags.sort();
+            Self::Only { untagged, tags }
+        };
+        match filter {
+            TagFilter::Any => Self::Any,
+            TagFilter::DefaultOnly => only(true, None),
+            TagFilter::DefaultAnd(tags) => only(true, Some(tags)),
+            TagFilter::Tags(tags) => only(false, Some(tags)),
+            TagFilter::None => only(false, None),
+        }
+    }
+
+    /// Returns whether an activity with this tag is taken.
+    #[must_use]
+    pub fn contain(&self, tag: Option<&str>) -> bool {
+        match (self, tag) {
+            (Self::Any, _) => true,
+            (Self::Only { untagged, .. }, None) => *untagged,
+            (Self::Only { tags, .. }, Some(tag)) => tags.iter().any(|each| each == tag),
+        }
+    }
 }
 
 /// Versions from `min` to `max`, both included.

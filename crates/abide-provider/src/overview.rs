@@ -86,6 +86,8 @@ pub struct WorkOverview {
     pub event_id: u64,
     /// Its registered name; empty if it cannot be read.
     pub name: String,
+    /// Its tag, which says what nodes may take it.
+    pub tag: Option<String>,
     /// How often it was leased.
     pub attempts: u32,
     /// When it can be leased, if that time has not come.

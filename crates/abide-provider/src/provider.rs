@@ -44,6 +44,12 @@ pub trait Provider: Any + Send + Sync {
         "0.0.0"
     }
 
+    /// What a commit that the store acknowledged survives, in its own words (such as `full`), for logs.
+    /// `None` if it does not say.
+    fn durability(&self) -> Option<&str> {
+        None
+    }
+
     /// Leases one instance that has visible mail, is not leased, and passes the filter.
     ///
     /// The batch is what is visible now, in the order of enqueueing; mail that comes later waits for the next

@@ -20,7 +20,7 @@ pub struct Unserved {
 }
 
 /// What a handler is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum HandlerKind {
     /// An orchestration.
     Orchestration,
@@ -39,6 +39,11 @@ pub enum UnservedReason {
         /// A registered name that looks like it.
         did_you_mean: Option<String>,
     },
+    /// Live nodes have the activity, but take none with this tag.
+    NoTag {
+        /// The tag; `None` if the activity has none.
+        tag: Option<String>,
+    },
     /// Live nodes have the name, but not this version.
     NoBuild {
         /// The version that is needed.
@@ -56,19 +61,36 @@ pub enum UnservedReason {
 }
 
 impl Unserved {
-    /// Returns why no live node can run this activity; `None` if one can.
+    /// Returns why no live node can run this activity, which may have a tag; `None` if one can.
     #[must_use]
-    pub fn activity(name: &str, nodes: &[Node]) -> Option<Self> {
+    pub fn activity(name: &str, tag: Option<&str>, nodes: &[Node]) -> Option<Self> {
         let workers = || nodes.iter().map(|node| &node.announcement).filter(|node| node.worker_slots > 0);
         if name.starts_with(BUILT_IN) && workers().next().is_some() {
             return None;
         }
-        if workers().any(|node| node.activities.iter().any(|each| each == name)) {
-            return None;
-        }
-        let registered = workers().flat_map(|node| node.activities.iter().map(String::as_str));
-        let reason = missing(name, workers().next().is_some(), registered);
+        let has_name = |node: &&NodeAnnouncement| node.activities.iter().any(|each| each == name);
+        let reason = if workers().any(|node| has_name(&node)) {
+            if workers().filter(has_name).any(|node| node.tags.contain(tag)) {
+                return None;
+            }
+            UnservedReason::NoTag { tag: tag.map(str::to_owned) }
+        } else {
+            let registered = workers().flat_map(|node| node.activities.iter().map(String::as_str));
+            missing(name, workers().next().is_some(), registered)
+        };
         Some(Self { kind: HandlerKind::Activity, name: name.to_owned(), reason })
+    }
+
+    /// The same for an activity whose tag is not known.
+    #[must_use]
+    pub fn activity_of_any_tag(name: &str, nodes: &[Node]) -> Option<Self> {
+        Self::activity(name, None, nodes).filter(|unserved| match unserved.reason {
+            UnservedReason::NoTag { .. } => false,
+            UnservedReason::NoNode
+            | UnservedReason::NoHandler { .. }
+            | UnservedReason::NoBuild { .. }
+            | UnservedReason::NoReplay { .. } => true,
+        })
     }
 
     /// Returns why no live node can run this orchestration; `None` if one can. Without a version, any one
@@ -155,8 +177,12 @@ impl fmt::Display for Unserved {
             HandlerKind::Orchestration => "orchestration",
             HandlerKind::Activity => "activity",
         };
+        if let UnservedReason::NoTag { tag: Some(tag) } = reason {
+            return write!(f, "no live node serves tag '{tag}' of {kind} '{name}'");
+        }
         write!(f, "no live node serves {kind} '{name}'")?;
         match reason {
+            UnservedReason::NoTag { .. } => f.write_str(" without a tag"),
             UnservedReason::NoNode => match self.kind {
                 HandlerKind::Orchestration => f.write_str(" (no live node runs orchestrations)"),
                 HandlerKind::Activity => f.write_str(" (no live node runs activities)"),
@@ -181,7 +207,7 @@ mod tests {
     use abide_model::Timestamp;
 
     use super::*;
-    use crate::{NodeAnnouncement, NodeOrchestration};
+    use crate::{NodeAnnouncement, NodeOrchestration, ServedTags, TagFilter};
 
     fn node(orchestrations: &[(&str, &[&str])], activities: &[&str]) -> Node {
         let orchestration = |(name, versions): &(&str, &[&str])| NodeOrchestration {
@@ -198,9 +224,41 @@ mod tests {
                 orchestration_slots: 1,
                 worker_slots: 1,
                 pins: vec![PinRange { min: "0.1.0".to_owned(), max: "0.2.9".to_owned() }],
+                tags: ServedTags::Any,
             },
             started: Timestamp::EPOCH,
             last_seen: Timestamp::EPOCH,
+        }
+    }
+
+    fn with_tags(filter: &TagFilter) -> Node {
+        let mut node = node(&[], &["Render"]);
+        node.announcement.tags = ServedTags::of(filter);
+        node
+    }
+
+    #[test]
+    fn a_tag_that_no_node_takes_is_told() {
+        let default = with_tags(&TagFilter::default_only());
+        let gpu = with_tags(&TagFilter::tags(["gpu"]));
+        let both = with_tags(&TagFilter::default_and(["gpu"]));
+        let any = with_tags(&TagFilter::Any);
+        let none = with_tags(&TagFilter::None);
+        let (no_gpu, no_plain) = (
+            "no live node serves tag 'gpu' of activity 'Render'",
+            "no live node serves activity 'Render' without a tag",
+        );
+        let table = [
+            (vec![default.clone()], "served", no_gpu),
+            (vec![gpu.clone()], no_plain, "served"),
+            (vec![default, gpu], "served", "served"),
+            (vec![both], "served", "served"),
+            (vec![any], "served", "served"),
+            (vec![none], no_plain, no_gpu),
+        ];
+        for (nodes, plain, tagged) in table {
+            assert_eq!(text(Unserved::activity("Render", None, &nodes)), plain);
+            assert_eq!(text(Unserved::activity("Render", Some("gpu"), &nodes)), tagged);
         }
     }
 
@@ -220,10 +278,10 @@ mod tests {
             ("Ship", "no live node serves activity 'Ship'"),
         ];
         for (name, expected) in table {
-            assert_eq!(text(Unserved::activity(name, &nodes)), expected);
+            assert_eq!(text(Unserved::activity(name, None, &nodes)), expected);
         }
         let none = "no live node serves activity 'Charge' (no live node runs activities)";
-        assert_eq!(text(Unserved::activity("Charge", &[])), none);
+        assert_eq!(text(Unserved::activity("Charge", None, &[])), none);
     }
 
     #[test]
@@ -262,7 +320,7 @@ mod tests {
         let mut idle = node(&[("Order", &["1.0.0"])], &["Charge"]);
         idle.announcement.worker_slots = 0;
         let none = "no live node serves activity 'Charge' (no live node runs activities)";
-        assert_eq!(text(Unserved::activity("Charge", std::slice::from_ref(&idle))), none);
+        assert_eq!(text(Unserved::activity("Charge", None, std::slice::from_ref(&idle))), none);
         idle.announcement.orchestration_slots = 0;
         let none = "no live node serves orchestration 'Order' (no live node runs orchestrations)";
         assert_eq!(text(Unserved::orchestration("Order", None, &[idle])), none);

@@ -244,9 +244,11 @@ impl Handlers {
 fn introduce(core: &Core, handlers: &Handlers) {
     let Core { settings, store, .. } = core;
     let range = &settings.supported_replay_versions;
+    let durability = store.durability().unwrap_or("not stated");
     info!(target: "abide::runtime", service_name = %settings.observability.service_name,
         service_version = settings.observability.service_version.as_deref(),
         node_id = settings.worker_node_id.as_deref().unwrap_or(&core.id), build = %settings.build_id,
+        store = store.name(), durability,
         orchestrations = %handlers.orchestrations, activities = %handlers.activities,
         "abide runtime ({}) starting with provider {} ({})",
         abide_model::BUILD_VERSION, store.name(), store.version());

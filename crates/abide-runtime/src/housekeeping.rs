@@ -25,11 +25,14 @@ pub(crate) async fn keep_house(core: Arc<Core>) {
     let mut sessions = Chore::new(begin, core.settings.session_cleanup_interval, idle_sessions);
     loop {
         let (now, done) = (core.clock.monotonic(), work_done(&core));
-        if gauges.is_due(now, done) {
-            read_gauges(&core, Round::Later).await;
+        match gauges.is_due(now, done) {
+            Due::NotYet => {}
+            Due::Busy => read_gauges(&core, Round::Busy).await,
+            Due::Idle => read_gauges(&core, Round::Idle).await,
         }
-        if sessions.is_due(now, done) {
-            forget_sessions(&core).await;
+        match sessions.is_due(now, done) {
+            Due::NotYet => {}
+            Due::Busy | Due::Idle => forget_sessions(&core).await,
         }
         tell_withheld(&core.blocks.take_counts(now));
         let pause = gauges.next.min(sessions.next).saturating_sub(core.clock.monotonic());
@@ -69,9 +72,9 @@ impl Chore {
     }
 
     /// Whether to do it now, when so much has been done here.
-    fn is_due(&mut self, now: Duration, done: Option<u64>) -> bool {
+    fn is_due(&mut self, now: Duration, done: Option<u64>) -> Due {
         if now < self.next {
-            return false;
+            return Due::NotYet;
         }
         self.next = now.saturating_add(self.interval);
         if done.is_none() || done != self.seen {
@@ -79,15 +82,33 @@ impl Chore {
         }
         let is_over = now > self.seen_at.saturating_add(self.aftermath);
         self.idle_rounds = if is_over { self.idle_rounds.saturating_add(1) } else { 0 };
-        self.idle_rounds.is_multiple_of(IDLE)
+        if !is_over {
+            Due::Busy
+        } else if self.idle_rounds.is_multiple_of(IDLE) {
+            Due::Idle
+        } else {
+            Due::NotYet
+        }
     }
 }
 
-/// Whether something is done for the first time.
+/// Whether a chore is to be done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Due {
+    NotYet,
+    /// It is, and work was done here since the last time.
+    Busy,
+    /// It is, although no work was done here.
+    Idle,
+}
+
+/// On which occasion the gauges are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Round {
     First,
-    Later,
+    Busy,
+    /// Nothing was done here. What costs a read more than before is left out.
+    Idle,
 }
 
 async fn read_gauges(core: &Arc<Core>, round: Round) {
@@ -96,7 +117,7 @@ async fn read_gauges(core: &Arc<Core>, round: Round) {
         let admin = store.as_management_capability()?;
         Some((admin.count_running_instances().await, admin.get_queue_depths().await))
     };
-    if round == Round::First || core.blocked.is_suspected() {
+    if round != Round::Idle || core.blocked.is_suspected() {
         count_blocked(core).await;
     }
     match core.caller.call(Operation::GetQueueDepths, PATIENCE, call.boxed()).await {
@@ -124,7 +145,8 @@ fn tell_withheld(withheld: &[Withheld]) {
     }
 }
 
-/// Counts what is blocked: when the runtime starts, and from its first block until nothing is blocked any more.
+/// Counts what is blocked in the store, also by other nodes: when the runtime starts, while it has work, and
+/// from its first block until nothing is blocked any more.
 async fn count_blocked(core: &Arc<Core>) {
     if !core.abilities.has(Ability::Blocking) {
         return;
@@ -169,7 +191,10 @@ mod tests {
         let minute = Duration::from_secs(60);
         let mut chore = Chore::new(Duration::ZERO, minute, aftermath);
         let minutes = (0..=minutes).map(|nth| (nth, minute * u32::try_from(nth).expect("a few")));
-        minutes.filter(|(nth, now)| chore.is_due(*now, work(*nth))).map(|(nth, _)| nth).collect()
+        minutes
+            .filter(|(nth, now)| chore.is_due(*now, work(*nth)) != Due::NotYet)
+            .map(|(nth, _)| nth)
+            .collect()
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use abide_provider::{
-    Abilities, Ability, Handlers, InstanceLease, NodeAnnouncement, PinRange, Serving, Suspicion,
+    Abilities, Ability, Handlers, InstanceLease, NodeAnnouncement, PinRange, ServedTags, Serving, Suspicion,
 };
 
 use crate::problem_policy::{ProblemPolicies, ProblemPolicy};
@@ -49,6 +49,7 @@ impl NodeServing {
             orchestration_slots: settings.orchestration_concurrency,
             worker_slots: settings.worker_concurrency,
             pins: vec![PinRange::of(&settings.supported_replay_versions)],
+            tags: ServedTags::of(&settings.worker_tag_filter),
         };
         // A store that cannot tell nodes apart hands out everything, suspects included: there is nothing to choose.
         let is_heard = abilities.has(Ability::Serving);

@@ -1,7 +1,8 @@
 //! Telling operators of work that no live node serves.
 //!
 //! A turn that schedules something this node has no handler for looks at the announced nodes, at most once
-//! per name and minute. Nothing is polled: what is served here costs a lookup in the registries.
+//! per minute for each name, version and tag. Nothing is polled: what is served here costs a lookup in the
+//! registries.
 
 use std::sync::Arc;
 
@@ -23,6 +24,8 @@ pub(crate) struct Missing {
     name: String,
     /// Of an orchestration, if the start names one.
     version: Option<String>,
+    /// Of an activity, if it has one.
+    tag: Option<String>,
 }
 
 impl Missing {
@@ -37,9 +40,13 @@ impl Missing {
     }
 
     fn activity(core: &Core, item: &WorkItem) -> Option<Self> {
-        let WorkItem::ActivityExecute { name, .. } = item else { return None };
-        let is_here = core.settings.worker_concurrency > 0 && core.activities.has(name);
-        (!is_here).then(|| Self { kind: HandlerKind::Activity, name: name.clone(), version: None })
+        let WorkItem::ActivityExecute { name, tag, .. } = item else { return None };
+        let is_here = core.settings.worker_concurrency > 0
+            && core.activities.has(name)
+            && core.settings.worker_tag_filter.matches(tag.as_deref());
+        let missing =
+            || Self { kind: HandlerKind::Activity, name: name.clone(), version: None, tag: tag.clone() };
+        (!is_here).then(missing)
     }
 
     fn orchestration(core: &Core, item: &WorkItem) -> Option<Self> {
@@ -47,18 +54,20 @@ impl Missing {
         let is_here =
             core.settings.orchestration_concurrency > 0 && core.serving.has_orchestration(&name, &version);
         let version = Some(version);
-        (!is_here).then_some(Self { kind: HandlerKind::Orchestration, name, version })
+        (!is_here).then_some(Self { kind: HandlerKind::Orchestration, name, version, tag: None })
     }
 
     fn check(&self, nodes: &[Node]) -> Option<Unserved> {
         match self.kind {
-            HandlerKind::Activity => Unserved::activity(&self.name, nodes),
+            HandlerKind::Activity => Unserved::activity(&self.name, self.tag.as_deref(), nodes),
             HandlerKind::Orchestration => Unserved::orchestration(&self.name, self.version.as_deref(), nodes),
         }
     }
 
     fn topic(&self) -> Topic {
-        Topic::Unserved { name: self.name.clone() }
+        let (kind, name) = (self.kind, self.name.clone());
+        let detail = self.version.clone().or_else(|| self.tag.clone());
+        Topic::Unserved { kind, name, detail }
     }
 }
 

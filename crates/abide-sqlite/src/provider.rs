@@ -43,6 +43,11 @@ impl Provider for SqliteProvider {
         env!("CARGO_PKG_VERSION")
     }
 
+    fn durability(&self) -> Option<&str> {
+        let shared = &self.shared;
+        Some(if shared.in_memory() { "memory" } else { shared.durability.pragma() })
+    }
+
     async fn fetch_orchestration_item(
         &self,
         lock_timeout: Duration,

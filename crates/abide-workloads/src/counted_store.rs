@@ -71,6 +71,10 @@ impl Provider for CountedStore {
         self.inner.version()
     }
 
+    fn durability(&self) -> Option<&str> {
+        self.inner.durability()
+    }
+
     async fn fetch_orchestration_item(
         &self,
         lock_timeout: Duration,

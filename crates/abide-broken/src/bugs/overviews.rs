@@ -31,6 +31,8 @@ bugs! {
     ActivitiesReversed => "overviews::test_overview_has_activities_of_the_current_execution";
     /// The names of activities are not told.
     ActivityNamesNotTold => "overviews::test_overview_has_activities_of_the_current_execution";
+    /// The tags of activities are not told.
+    ActivityTagsNotTold => "overviews::test_overview_has_activities_of_the_current_execution";
     /// Only the listed children are counted.
     ListedChildrenCounted => "overviews::test_overview_has_parent_and_children";
     /// Held activities of children are not told.
@@ -128,6 +130,13 @@ impl Bug for ActivitiesReversed {
 impl Bug for ActivityNamesNotTold {
     async fn read_overview(&self, store: &Store, instance: &str) -> Overview {
         changed(store, instance, |found| found.work.iter_mut().for_each(|work| work.name.clear())).await
+    }
+}
+
+#[async_trait]
+impl Bug for ActivityTagsNotTold {
+    async fn read_overview(&self, store: &Store, instance: &str) -> Overview {
+        changed(store, instance, |found| found.work.iter_mut().for_each(|work| work.tag = None)).await
     }
 }
 

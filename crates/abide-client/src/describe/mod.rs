@@ -37,6 +37,8 @@ pub struct Description {
     pub blocks: Vec<Block>,
     /// The orchestration, if no live node can run it.
     pub unserved: Option<Unserved>,
+    /// How many live nodes can run it; `None` if it has ended, or the store does not list nodes.
+    pub serving_nodes: Option<usize>,
     /// The current execution; zero before the first turn.
     pub execution_id: u64,
     /// How many executions are stored; at most 1,000 are counted.
@@ -66,6 +68,8 @@ pub struct Description {
     pub child_count: u64,
     /// Whether the store keeps what instances wait for.
     keeps_waiting: bool,
+    /// How many nodes live, as far as the store lists them.
+    live_nodes: usize,
 }
 
 /// Where an instance stands.
@@ -152,15 +156,14 @@ impl Client {
     ///
     /// [`ClientError::InstanceNotFound`]; if the store fails.
     pub async fn describe(&self, instance: &str) -> Result<Description, ClientError> {
-        let read = async { self.store().read_overview(instance).await.map_err(ProviderError::from) };
-        let Some(overview) = self.ask(read).await? else {
+        let Some(overview) = self.overview(instance).await? else {
             return Err(ClientError::InstanceNotFound { instance_id: instance.to_owned() });
         };
         let abilities = self.store().abilities();
         let has_ended = overview.status.is_some_and(ExecutionStatus::is_end);
         let mut blocks = Vec::new();
         if abilities.has(Ability::Blocking) && !has_ended {
-            blocks = self.blocks(instance).await?.into_iter().map(|blocked| blocked.block).collect();
+            blocks = self.read_blocks(instance).await?.into_iter().map(|blocked| blocked.block).collect();
         }
         let details = match overview.status {
             Some(ExecutionStatus::Failed) if abilities.has(Ability::Overviews) => {
@@ -180,6 +183,12 @@ impl Client {
             description.find_unserved(pin.as_deref(), &children, &nodes);
         }
         Ok(description)
+    }
+
+    /// What the store knows of an instance, also of one whose start is queued; `None` if there is no such
+    /// instance.
+    pub(crate) async fn overview(&self, instance: &str) -> Result<Option<InstanceOverview>, ClientError> {
+        self.ask(async { self.store().read_overview(instance).await.map_err(ProviderError::from) }).await
     }
 
     /// The children that the instance waits for, in one read.
@@ -232,6 +241,7 @@ impl Client {
             state,
             blocks,
             unserved: None,
+            serving_nodes: None,
             execution_id: overview.execution_id,
             executions: overview.executions,
             created: overview.created,
@@ -246,11 +256,23 @@ impl Client {
             children: overview.children,
             child_count: overview.child_count,
             keeps_waiting: self.store().abilities().has(Ability::Overviews),
+            live_nodes: 0,
         }
     }
 }
 
 impl Description {
+    /// What no live node serves of that for which it waits. Nothing if no node lives: then nothing is served
+    /// at all.
+    pub(crate) fn unserved_here_or_below(&self) -> Option<&Unserved> {
+        if self.live_nodes == 0 {
+            return None;
+        }
+        let operations = self.operations.iter().filter_map(|each| each.unserved.as_ref());
+        let activities = self.activities.iter().filter_map(|each| each.unserved.as_ref());
+        self.unserved.iter().chain(operations).chain(activities).next()
+    }
+
     fn find_blocked_children(&mut self, children: &[ChildOverview]) {
         for operation in &mut self.operations {
             operation.child_block = child_of(operation, children).and_then(|child| child.block.clone());
@@ -259,13 +281,17 @@ impl Description {
 
     /// Notes what no live node can run. What is leased is being run.
     fn find_unserved(&mut self, pin: Option<&str>, children: &[ChildOverview], nodes: &[Node]) {
+        let (name, version) = (&self.orchestration_name, &self.orchestration_version);
+        let serves =
+            |node: &&Node| unserved_execution(name, version, pin, std::slice::from_ref(*node)).is_none();
+        self.live_nodes = nodes.len();
+        self.serving_nodes = Some(nodes.iter().filter(serves).count());
         if self.lease.is_none() {
-            let (name, version) = (&self.orchestration_name, &self.orchestration_version);
             self.unserved = unserved_execution(name, version, pin, nodes);
         }
         for ActivityDescription { work, unserved } in &mut self.activities {
             if !is_under_way(work) && !work.name.is_empty() {
-                *unserved = Unserved::activity(&work.name, nodes);
+                *unserved = Unserved::activity(&work.name, work.tag.as_deref(), nodes);
             }
         }
         for each in &mut self.operations {
@@ -273,7 +299,12 @@ impl Description {
             let is_under_way = work.as_ref().is_some_and(is_under_way);
             let is_activity = matches!(operation.kind, WaitKind::Activity | WaitKind::Retry);
             if is_activity && !is_under_way {
-                each.unserved = Unserved::activity(&operation.name, nodes);
+                // Between two tries it is not queued, and its tag is not known.
+                let tag = work.as_ref().map(|work| work.tag.as_deref());
+                each.unserved = match tag {
+                    Some(tag) => Unserved::activity(&operation.name, tag, nodes),
+                    None => Unserved::activity_of_any_tag(&operation.name, nodes),
+                };
             } else if operation.kind == WaitKind::Child {
                 each.unserved = match child_of(each, children) {
                     Some(child) => unserved_child(child, nodes),

@@ -24,7 +24,7 @@ impl fmt::Display for Description {
             self.trouble(),
             self.progress(),
             self.others(),
-            self.code(),
+            Some(self.code()),
             self.family(),
         ];
         for (place, line) in lines.into_iter().flatten().enumerate() {
@@ -130,6 +130,9 @@ impl Description {
         if self.state == InstanceState::Blocked {
             return Some(self.repair());
         }
+        if let InstanceState::Pending { .. } = &self.state {
+            return self.prospect();
+        }
         let retry = |id: &str| Some(format!("Repair it, then call client.retry(\"{id}\")."));
         let Some(first) = self.first() else {
             return self.unlisted_hold().and_then(|_| retry(&self.instance_id));
@@ -167,6 +170,22 @@ impl Description {
             )
         };
         format!("It keeps everything it has. {how}.")
+    }
+
+    /// Who runs the first turn of an execution that is pending.
+    fn prospect(&self) -> Option<String> {
+        if let Some(LeaseOverview { node, until }) = &self.lease {
+            let who = node.as_ref().map_or_else(|| "A node".to_owned(), |node| format!("Node {node}"));
+            return Some(format!("{who} has it (its lease ends in {}).", Age::between(self.read_at, *until)));
+        }
+        if self.unserved.is_some() {
+            return None;
+        }
+        Some(match self.serving_nodes {
+            Some(1) => "One live node serves it.".to_owned(),
+            Some(nodes) => format!("{nodes} live nodes serve it."),
+            None => "Whether a live node serves it is not known: this store does not list nodes.".to_owned(),
+        })
     }
 
     fn next_try(&self, due: Timestamp) -> String {
@@ -233,9 +252,9 @@ impl Description {
     }
 
     /// What it runs.
-    fn code(&self) -> Option<String> {
+    fn code(&self) -> String {
         if self.orchestration_name.is_empty() {
-            return None;
+            return "The store does not know which orchestration it runs.".to_owned();
         }
         let version = match self.orchestration_version.as_str() {
             "" | "unknown" => String::new(),
@@ -243,13 +262,13 @@ impl Description {
         };
         let name = &self.orchestration_name;
         if self.execution_id == 0 {
-            return Some(format!("It is to run {name}{version}."));
+            return format!("It is to run {name}{version}.");
         }
         let created =
             self.created.map_or_else(String::new, |time| format!(", created {} ago", self.since(time)));
         let verb = if self.has_ended() { "ran" } else { "runs" };
         let execution = self.execution_id;
-        Some(format!("It {verb} {name}{version}, execution {execution}{created}."))
+        format!("It {verb} {name}{version}, execution {execution}{created}.")
     }
 
     /// When it ended, if it did and the store tells when.
@@ -300,6 +319,9 @@ impl Description {
         }
         if self.child_count > 0 {
             parts.push(format!("it has {}", counted(self.child_count, "child", "children")));
+        }
+        if parts.is_empty() && self.execution_id > 0 {
+            parts.push(format!("{} stored", counted(self.executions, "execution is", "executions are")));
         }
         let text = parts.join("; ");
         (!text.is_empty()).then(|| format!("{}.", capitalized(&text)))

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use abide_client::{Client, ClientError, StartError, Started};
 use abide_memory::InMemoryProvider;
-use abide_model::OrchestrationStatus;
+use abide_model::{OrchestrationStatus, PruneOptions};
 use abide_provider::{Ability, BlockInstance, BlockKind, InstanceQuery, Provider};
 use abide_sqlite::SqliteProvider;
 use futures_util::TryStreamExt as _;
@@ -219,4 +219,44 @@ async fn a_client_is_used_from_many_threads_at_once() {
         start.await.unwrap();
     }
     assert_eq!(client.get_queue_depths().await.unwrap().orchestrator_queue, 160);
+}
+
+#[tokio::test]
+async fn a_start_that_is_queued_is_an_instance_for_every_call() {
+    for store in every_store().await {
+        let client = Client::new(Arc::clone(&store));
+        if !store.abilities().has(Ability::Overviews) {
+            continue;
+        }
+        client.start_orchestration("queued", "Order", "").await.unwrap();
+
+        let info = client.get_instance_info("queued").await.unwrap();
+        assert_eq!((info.orchestration_name.as_str(), info.status.as_str()), ("Order", "Running"));
+        assert_eq!((info.current_execution_id, info.created_at), (1, 0));
+        let pruned = client.prune_executions("queued", PruneOptions::default()).await.unwrap();
+        assert_eq!((pruned.instances_processed, pruned.executions_deleted), (1, 0));
+        let execution = client.get_execution_info("queued", 1).await.unwrap_err();
+        assert!(matches!(execution, ClientError::Provider(_)), "{execution:?}");
+        assert_eq!(client.blocks("queued").await.unwrap(), []);
+        assert!(!client.retry("queued").await.unwrap());
+    }
+}
+
+#[tokio::test]
+async fn an_id_that_is_mistyped_is_not_found() {
+    for store in every_store().await {
+        let client = Client::new(store);
+        let errors = [
+            client.describe("typo").await.unwrap_err(),
+            client.get_instance_info("typo").await.unwrap_err(),
+            client.get_execution_info("typo", 1).await.unwrap_err(),
+            client.prune_executions("typo", PruneOptions::default()).await.unwrap_err(),
+            client.delete_instance("typo", true).await.unwrap_err(),
+            client.blocks("typo").await.unwrap_err(),
+            client.retry("typo").await.unwrap_err(),
+        ];
+        for error in errors {
+            assert_eq!(error.to_string(), "Instance typo not found");
+        }
+    }
 }

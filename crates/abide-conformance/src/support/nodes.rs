@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use abide_provider::{
     BlockInstance, BlockKind, Handlers, HoldWork, InstanceLease, LeaseInstances, LeaseWork, NodeAnnouncement,
-    NodeOrchestration, PinRange, ServedVersions, Serving, StoreError, TagFilter, WorkLease,
+    NodeOrchestration, PinRange, ServedTags, ServedVersions, Serving, StoreError, TagFilter, WorkLease,
 };
 
 use super::Subject;
@@ -65,6 +65,7 @@ pub(crate) async fn announce(store: &Subject<'_>, serving: &Serving) {
         orchestration_slots: 1,
         worker_slots: 1,
         pins: pins.iter().flat_map(|pins| &pins.supported_duroxide_versions).map(PinRange::of).collect(),
+        tags: ServedTags::Any,
     };
     store.announce_node(node).await.unwrap_or_else(|error| panic!("a node cannot be announced: {error}"));
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use abide_model::ExecutionStatus;
 use abide_provider::{
-    BlockKind, Handlers, Lane, MAX_BLOCK_DETAIL, NodeAnnouncement, NodeOrchestration, PinRange,
+    BlockKind, Handlers, Lane, MAX_BLOCK_DETAIL, NodeAnnouncement, NodeOrchestration, PinRange, ServedTags,
     ServedVersions, Serving,
 };
 
@@ -55,6 +55,7 @@ fn announcement(rng: &mut Rng) -> NodeAnnouncement {
         orchestration_slots: 1,
         worker_slots: 0,
         pins: pins.iter().flat_map(|pins| &pins.supported_duroxide_versions).map(PinRange::of).collect(),
+        tags: ServedTags::Any,
     }
 }
 

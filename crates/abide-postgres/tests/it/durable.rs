@@ -49,6 +49,7 @@ fn what_is_acknowledged_is_on_the_disk_whatever_the_role_has_as_its_default() {
     let builder = PostgresProvider::builder(&url).schema(database.schema()).connections(1);
     let store = block_on(builder.clock(Arc::new(SystemClock::new())).open()).unwrap();
     database.run(WITNESS);
+    assert_eq!(store.durability(), Some("synchronous_commit=on"));
 
     block_on(run(&store, "a"));
 

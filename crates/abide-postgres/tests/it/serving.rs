@@ -8,7 +8,7 @@ use abide_model::{ExecutionStatus, WorkItem};
 use abide_postgres::PostgresProvider;
 use abide_provider::{
     BlockInstance, BlockKind, Handlers, InstanceLease, LeaseInstances, LeaseWork, NodeAnnouncement,
-    NodeOrchestration, Provider as _, Rejection, ServedVersions, Serving, TagFilter, WorkLease,
+    NodeOrchestration, Provider as _, Rejection, ServedTags, ServedVersions, Serving, TagFilter, WorkLease,
 };
 use futures::FutureExt as _;
 use futures::executor::block_on;
@@ -100,6 +100,7 @@ fn announcement(id: &str, orchestration: &str) -> NodeAnnouncement {
         orchestration_slots: 1,
         worker_slots: 1,
         pins: Vec::new(),
+        tags: ServedTags::Any,
     }
 }
 

@@ -176,6 +176,10 @@ impl Provider for InstrumentedProvider {
         self.inner.version()
     }
 
+    fn durability(&self) -> Option<&str> {
+        self.inner.durability()
+    }
+
     async fn fetch_orchestration_item(
         &self,
         lock_timeout: Duration,

@@ -3,6 +3,8 @@
 //! Only a program may call it. The library logs through `tracing` and leaves it at that.
 
 #[cfg(feature = "logging")]
+use std::ffi::OsStr;
+#[cfg(feature = "logging")]
 use std::io::IsTerminal as _;
 
 #[cfg(feature = "logging")]
@@ -26,8 +28,8 @@ use super::ObservabilityConfig;
 /// the feature `logging`.
 #[cfg(feature = "logging")]
 pub fn init_logging(config: &ObservabilityConfig) -> Result<(), String> {
-    let is_colourless = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    let has_colours = std::io::stdout().is_terminal() && !is_colourless;
+    let no_color = std::env::var_os("NO_COLOR");
+    let has_colours = has_colours(std::io::stdout().is_terminal(), no_color.as_deref());
     let lines = tracing_subscriber::fmt().with_env_filter(filter(config)?).with_ansi(has_colours);
     match config.log_format {
         LogFormat::Json => lines.json().try_init(),
@@ -48,6 +50,13 @@ pub fn init_logging(config: &ObservabilityConfig) -> Result<(), String> {
     Err("logging cannot be initialised: this was built without the feature `logging`; enable it, or install a \
          subscriber of `tracing` yourself"
         .to_owned())
+}
+
+/// Returns whether lines have colours: on a terminal, unless `NO_COLOR` is set to something.
+#[cfg(feature = "logging")]
+#[expect(clippy::fn_params_excessive_bools, reason = "one fact about standard output")]
+fn has_colours(is_terminal: bool, no_color: Option<&OsStr>) -> bool {
+    is_terminal && no_color.is_none_or(OsStr::is_empty)
 }
 
 #[cfg(feature = "logging")]
@@ -74,6 +83,22 @@ fn directives(level: LevelFilter) -> String {
 #[cfg(all(test, feature = "logging"))]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lines_have_colours_on_a_terminal_whose_user_did_not_refuse_them() {
+        let table = [
+            (true, None, true),
+            (true, Some(""), true),
+            (true, Some("1"), false),
+            (false, None, false),
+            (false, Some(""), false),
+            (false, Some("1"), false),
+        ];
+        for (is_terminal, no_color, expected) in table {
+            let has = has_colours(is_terminal, no_color.map(OsStr::new));
+            assert_eq!(has, expected, "terminal: {is_terminal}, NO_COLOR: {no_color:?}");
+        }
+    }
 
     #[test]
     fn abide_is_shown_at_info_and_user_code_at_its_own_level() {

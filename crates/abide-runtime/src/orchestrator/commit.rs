@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use abide_engine::{Identity, MailId, TurnOutput};
 use abide_model::{
-    AppErrorKind, ErrorDetails, Event, EventKind, INITIAL_EXECUTION_ID, ScheduledActivityIdentifier,
-    Timestamp, WorkItem,
+    AppErrorKind, ErrorDetails, Event, EventKind, INITIAL_EVENT_ID, INITIAL_EXECUTION_ID,
+    ScheduledActivityIdentifier, Timestamp, WorkItem,
 };
 use abide_provider::{
-    Authority, Committed, Consumed, InstanceLease, Message, MessageId, Operation, ParentLink, Rejection,
-    StoreError, Turn, TurnCommit, transfer_time,
+    Authority, Committed, Consumed, InstanceLease, Message, MessageId, Operation, ParentLink, Position,
+    Rejection, StoreError, Turn, TurnCommit, transfer_time,
 };
 use futures_util::FutureExt;
 
@@ -186,6 +186,16 @@ pub(crate) struct Written {
     pub(crate) committed: Committed,
     /// The lease on the next turn, if it came with the answer.
     pub(crate) next: Option<NextTurn>,
+    pub(crate) answer: Answer,
+}
+
+/// How it is known that a turn is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Answer {
+    /// The store said so.
+    Came,
+    /// The answer was lost, and the store has what the turn appended. What else the answer said is not known.
+    Lost,
 }
 
 /// The lease on a turn that came with the commit of the one before.
@@ -198,7 +208,11 @@ pub(crate) struct NextTurn {
 impl Written {
     fn of(mut committed: Committed, granted: HandedOver) -> Self {
         let next = committed.next.take().map(|lease| NextTurn { lease, granted });
-        Self { committed, next }
+        Self { committed, next, answer: Answer::Came }
+    }
+
+    pub(super) fn without_answer() -> Self {
+        Self { committed: Committed::default(), next: None, answer: Answer::Lost }
     }
 }
 
@@ -207,7 +221,7 @@ impl Written {
 pub(crate) enum CommitEnd {
     /// It is written.
     Done(Written),
-    /// The lease was lost before, or the commit was applied by a try whose answer was lost. Either way the instance is not ours.
+    /// The lease was lost, and nothing of the turn is written.
     NotOurs,
     /// What we know of the instance is not what the store has.
     Outdated,
@@ -217,19 +231,79 @@ pub(crate) enum CommitEnd {
     GivenUp,
 }
 
-/// Commits one turn, however often that takes.
-pub(crate) async fn commit(core: &Arc<Core>, commit: TurnCommit) -> CommitEnd {
-    match insist_on(core, commit).await {
+/// Commits one turn of the instance with this incarnation, however often that takes.
+pub(crate) async fn commit(core: &Arc<Core>, commit: TurnCommit, incarnation: u64) -> CommitEnd {
+    let commit = Arc::new(commit);
+    match insist_on(core, &commit).await {
         Told::Done(written) => CommitEnd::Done(written),
         Told::GivenUp => CommitEnd::GivenUp,
-        Told::Refused { error, perhaps_applied } => refused(error, perhaps_applied),
+        Told::Refused { error, perhaps_applied } => match refused(error, perhaps_applied) {
+            CommitEnd::NotOurs
+                if perhaps_applied && Box::pin(is_stored(core, &commit, incarnation)).await =>
+            {
+                CommitEnd::Done(Written::without_answer())
+            }
+            end => end,
+        },
     }
 }
 
-/// The same, with the store's own words if it refuses.
-pub(super) async fn insist_on(core: &Arc<Core>, commit: TurnCommit) -> Told<Written> {
-    let patience = PATIENCE.saturating_add(transfer_time(payload_size::of_commit(&commit)));
-    let (store, clock, commit) = (Arc::clone(&core.store), Arc::clone(&core.clock), Box::new(commit));
+/// Returns whether a commit whose answer was lost is stored: its last event is, with its time and content.
+/// Only turns that are counted are looked up.
+pub(super) async fn is_stored(core: &Arc<Core>, commit: &TurnCommit, incarnation: u64) -> bool {
+    let Some(last) = commit.turn.events.last() else { return false };
+    if !commit.turn.events.iter().any(is_counted) {
+        return false;
+    }
+    let position = Position { incarnation, execution_id: last.execution_id, last_event_id: last.event_id };
+    let lease = Arc::new(lease_to_read(&commit.instance, position));
+    let (store, before) = (Arc::clone(&core.store), last.event_id.saturating_sub(1));
+    let call = move || {
+        let (store, lease) = (Arc::clone(&store), Arc::clone(&lease));
+        async move { store.read_history_after(&lease, before).await }.boxed()
+    };
+    match core.insist(Operation::ReadHistoryAfter, call).await {
+        Told::Done(events) => events.first().is_some_and(|stored| {
+            stored.event_id == last.event_id
+                && stored.timestamp_ms == last.timestamp_ms
+                && stored.kind == last.kind
+        }),
+        Told::Refused { .. } | Told::GivenUp => false,
+    }
+}
+
+/// Returns whether metrics count what an event records: a start, an end, or the answer of a child.
+fn is_counted(event: &Event) -> bool {
+    let is_answer = matches!(
+        event.kind,
+        EventKind::SubOrchestrationCompleted { .. } | EventKind::SubOrchestrationFailed { .. }
+    );
+    event.event_id == INITIAL_EVENT_ID || event.is_terminal() || is_answer
+}
+
+/// What a store needs to know to read the history of an instance at this position, under no lease.
+fn lease_to_read(instance: &str, position: Position) -> InstanceLease {
+    InstanceLease {
+        instance: instance.to_owned(),
+        token: String::new(),
+        attempt: 0,
+        store_time: None,
+        store_time_slack: Duration::ZERO,
+        position,
+        status: None,
+        orchestration_name: String::new(),
+        orchestration_version: String::new(),
+        parent: None,
+        messages: Vec::new(),
+        refused: None,
+        preloaded: None,
+    }
+}
+
+/// The same as [`commit`], with the store's own words if it refuses.
+pub(super) async fn insist_on(core: &Arc<Core>, commit: &Arc<TurnCommit>) -> Told<Written> {
+    let patience = PATIENCE.saturating_add(transfer_time(payload_size::of_commit(commit)));
+    let (store, clock, commit) = (Arc::clone(&core.store), Arc::clone(&core.clock), Arc::clone(commit));
     let call = move || {
         let (store, clock, commit) = (Arc::clone(&store), Arc::clone(&clock), vec![(*commit).clone()]);
         async move {

@@ -11,7 +11,7 @@ use super::blocked::{Obstacle, cancel_reason};
 use super::cache::Life;
 use super::commit::{CommitEnd, Relatives, Written, commit, commit_of, unreadable_end};
 use super::load::Hindrance;
-use super::plan::{Stage, mail_of};
+use super::plan::{Stage, mail_of, resolve};
 use super::{AFTER_CONFLICT, Held, LOOK_AGAIN, Orchestrator, report};
 use crate::ProblemPolicy;
 use crate::dispatch::{Attempt, GiveBack};
@@ -43,8 +43,14 @@ impl Orchestrator {
                 return self.late_mail(held, who, abide_engine::Outcome::Running).await;
             }
         };
-        if self.core.settings.problem_policies.crashes == ProblemPolicy::Block {
-            return self.quarantine(held, &who).await;
+        if self.core.settings.problem_policies.crashes == ProblemPolicy::Block
+            && !self.counts_misses(&held.lease)
+        {
+            match self.counts_unreadable_tries(held, is_new).await {
+                Ok(true) => {}
+                Ok(false) => return self.quarantine(held, &who).await,
+                Err(hindrance) => return self.hindered(held, &who, hindrance).await,
+            }
         }
         debug!(target: "abide::runtime", instance_id = %who.instance, attempt = held.lease.attempt,
             "its messages were tried too often; the instance fails");
@@ -56,6 +62,45 @@ impl Orchestrator {
             },
         );
         self.condemn(held, who, details, is_new).await;
+    }
+
+    /// Returns whether the attempts of a lease are misses: it is on a start whose code is not registered
+    /// here, and the policy counts that. No crash is among them, as no code ran here.
+    pub(super) fn counts_misses(&self, lease: &InstanceLease) -> bool {
+        if lease.attempt <= 1 || self.core.settings.problem_policies.missing == ProblemPolicy::Block {
+            return false;
+        }
+        if let Stage::Begins { mut who } = Stage::of(lease) {
+            resolve(&self.core.orchestrations, &mut who).is_none()
+        } else {
+            false
+        }
+    }
+
+    /// Returns after how many attempts a lease is no longer tried. Misses need no attempt as a suspect.
+    pub(super) fn most_attempts_on(&self, lease: &InstanceLease) -> u32 {
+        let settings = &self.core.settings;
+        if self.counts_misses(lease) { settings.max_attempts } else { settings.most_attempts() }
+    }
+
+    /// Returns whether the attempts of an execution are reads of a record that is unreadable, and the policy
+    /// counts these.
+    #[expect(clippy::fn_params_excessive_bools, reason = "one fact about the execution")]
+    async fn counts_unreadable_tries(&self, held: &Held, is_new: bool) -> Result<bool, Hindrance> {
+        let lease = &held.lease;
+        if self.core.settings.problem_policies.corrupt == ProblemPolicy::Block || lease.status.is_none() {
+            return Ok(false);
+        }
+        let history = if is_new { Ok(()) } else { self.read_history(lease, 0).await.map(|_| ()) };
+        let values = match history {
+            Ok(()) => self.read_values(lease).await.map(|_| ()),
+            unread @ Err(_) => unread,
+        };
+        match values {
+            Ok(()) => Ok(false),
+            Err(Hindrance::Unreadable(_)) => Ok(true),
+            Err(hindrance) => Err(hindrance),
+        }
     }
 
     /// The turn was under way in too many crashes: an operator decides.
@@ -183,7 +228,7 @@ impl Orchestrator {
         turn: TurnCommit,
     ) -> Settled {
         told.count(&self.core, who);
-        let end = commit(&self.core, turn).await;
+        let end = commit(&self.core, turn, held.lease.position.incarnation).await;
         let Some(written) = self.settle(held, who, end).await else {
             told.withdraw(&self.core);
             return Settled::NotWritten;

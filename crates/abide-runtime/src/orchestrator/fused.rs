@@ -7,6 +7,8 @@
 //!
 //! Deliberately absent: turns that stop for their host. They have a lease.
 
+use std::sync::Arc;
+
 use abide_engine::{Identity, Mail, MailId, Step};
 use abide_model::{EventId, WorkItem};
 use abide_provider::{Ability, Authority, Rejection};
@@ -14,7 +16,7 @@ use tracing::{Instrument, debug, info_span};
 
 use super::blocked::Obstacle;
 use super::cache::Resident;
-use super::commit::{Written, fused_commit_of, insist_on};
+use super::commit::{Written, fused_commit_of, insist_on, is_stored};
 use super::prune::Promises;
 use super::{Decided, Orchestrator};
 use crate::insist::Told;
@@ -98,12 +100,13 @@ impl Orchestrator {
         let authority = Authority::FinishedWork { token: step.token.to_owned(), expected };
         let at_most = step.store_time.at_most(&*self.core.clock);
         decided.told.count(&self.core, &who);
-        match insist_on(&self.core, fused_commit_of(authority, &who, *output, at_most)).await {
-            Told::Done(Written { committed, .. }) => {
+        let commit = Arc::new(fused_commit_of(authority, &who, *output, at_most));
+        match insist_on(&self.core, &commit).await {
+            Told::Done(written) => {
                 if prunes {
-                    self.tell_pruned(&who, &committed);
+                    self.tell_pruned(&who, &written.committed);
                 }
-                self.committed(who, resident, &decided, &committed);
+                self.committed(who, resident, &decided, &written);
                 Fused::Done
             }
             Told::GivenUp => {
@@ -111,10 +114,19 @@ impl Orchestrator {
                 Fused::GivenUp
             }
             Told::Refused { error, perhaps_applied } => {
+                let is_lost = error.rejection() == Some(Rejection::LeaseLost);
+                // A try whose answer was lost may have ended the lease: then this refuses what is done.
+                if is_lost
+                    && perhaps_applied
+                    && Box::pin(is_stored(&self.core, &commit, expected.incarnation)).await
+                {
+                    self.committed(who, resident, &decided, &Written::without_answer());
+                    return Fused::Done;
+                }
                 debug!(target: "abide::runtime", instance_id = %who.instance, %error, "a step could not be fused");
                 decided.told.withdraw(&self.core);
                 match error.rejection() {
-                    // A try whose answer was lost may have ended the lease: then this refuses what is done.
+                    // It counted nothing, or another turn has removed what that try appended.
                     Some(Rejection::LeaseLost) if perhaps_applied => Fused::Done,
                     Some(Rejection::LeaseLost) => Fused::TooLate,
                     Some(_) | None => {

@@ -169,7 +169,10 @@ impl Orchestrator {
         told(self.core.insist_on_read(Operation::ReadHistoryAfter, call).await)
     }
 
-    async fn read_values(&self, lease: &Arc<InstanceLease>) -> Result<BTreeMap<String, KvEntry>, Hindrance> {
+    pub(super) async fn read_values(
+        &self,
+        lease: &Arc<InstanceLease>,
+    ) -> Result<BTreeMap<String, KvEntry>, Hindrance> {
         let (store, lease) = (Arc::clone(&self.core.store), Arc::clone(lease));
         let call = move || {
             let (store, lease) = (Arc::clone(&store), Arc::clone(&lease));

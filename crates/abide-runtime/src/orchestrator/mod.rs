@@ -30,8 +30,8 @@ use std::time::Duration;
 use abide_engine::{HostCall, Identity, Outcome, Step, TurnOutput, answer_late_mail};
 use abide_model::{INITIAL_EXECUTION_ID, Timestamp};
 use abide_provider::{
-    Ability, Committed, InstanceLease, LeaseInstances, NextLease, Operation, Position, Provider,
-    ProviderError, StoreError,
+    Ability, InstanceLease, LeaseInstances, NextLease, Operation, Position, Provider, ProviderError,
+    StoreError,
 };
 use futures_util::future::{BoxFuture, FutureExt};
 use tokio::sync::Notify;
@@ -40,7 +40,7 @@ use tracing::{Instrument, debug, info_span, warn};
 
 use self::blocked::{Obstacle, Refusal, cancel_reason, still_refused};
 use self::cache::{Cache, Life, Resident};
-use self::commit::{CommitEnd, NextTurn, Written, commit_of};
+use self::commit::{Answer, CommitEnd, NextTurn, Written, commit_of};
 pub(crate) use self::fused::{FinishedStep, Fused};
 use self::load::Hindrance;
 use self::plan::{Stage, mail_of, resolve};
@@ -178,7 +178,7 @@ impl Orchestrator {
                 return None;
             }
         }
-        let most = self.core.settings.most_attempts();
+        let most = self.most_attempts_on(lease);
         if self.core.chances.judge(&lease.instance, lease.attempt, most) == Verdict::Poison {
             Box::pin(self.poison(&held, stage)).await;
             return None;
@@ -316,7 +316,7 @@ impl Orchestrator {
         turn.turn.next = self.next_lease();
         turn.turn.still_refused = still_refused(&held.lease, &self.core.settings.build_id);
         decided.told.count(&self.core, &who);
-        let end = match self.commit_pruning(&who, turn).await {
+        let end = match self.commit_pruning(held, &who, turn).await {
             CommitEnd::Refused(error) => {
                 decided.told.withdraw(&self.core);
                 Box::pin(self.refused(held, who, error)).await;
@@ -324,12 +324,12 @@ impl Orchestrator {
             }
             end @ (CommitEnd::Done(_) | CommitEnd::NotOurs | CommitEnd::Outdated | CommitEnd::GivenUp) => end,
         };
-        let Some(Written { committed, next }) = self.settle(held, &who, end).await else {
+        let Some(written) = self.settle(held, &who, end).await else {
             decided.told.withdraw(&self.core);
             return None;
         };
-        self.committed(who, resident, &decided, &committed);
-        next
+        self.committed(who, resident, &decided, &written);
+        written.next
     }
 
     /// An instance that has mail when its turn is committed goes on in its slot, unless the runtime ends.
@@ -344,7 +344,7 @@ impl Orchestrator {
     }
 
     /// A turn is committed: whoever can go on now hears of it, and the execution is kept if it goes on.
-    fn committed(&self, who: Identity, resident: Box<Resident>, decided: &Decided, committed: &Committed) {
+    fn committed(&self, who: Identity, resident: Box<Resident>, decided: &Decided, written: &Written) {
         self.core.chances.forget(&who.instance);
         self.conflicts.forget(&who.instance);
         if decided.sends_mail {
@@ -353,10 +353,11 @@ impl Orchestrator {
         if decided.sends_work {
             self.core.new_work.notify_one();
         }
-        decided.told.tell_counted(&self.core, &who, committed);
+        decided.told.tell_counted(&self.core, &who, &written.committed);
         unserved::tell(&self.core, &who.instance, &decided.missing);
         // What continues as new is kept, too: it is known what it leaves to the execution that begins.
-        if decided.told.goes_on() {
+        // If the answer was lost, another node may have added to it.
+        if decided.told.goes_on() && written.answer == Answer::Came {
             self.keep(who.instance, resident);
         }
     }
@@ -442,7 +443,12 @@ impl Lane for Orchestrator {
         };
         let task = TaskState::new(Arc::clone(&self.core.executor));
         let renewed = self.core.renewals.hold(keep, granted.by, Arc::<InstanceLease>::clone(&lease), task);
-        let suspect = self.core.serving.admit_turn(&lease);
+        // What runs no code here cannot crash this node.
+        let suspect = if self.counts_misses(&lease) {
+            SuspectAdmission::Admitted(None)
+        } else {
+            self.core.serving.admit_turn(&lease)
+        };
         Job { lease, granted, slot, renewed, suspect }
     }
 

@@ -10,9 +10,9 @@ use abide_model::{PruneOptions, Timestamp};
 use abide_provider::{Committed, TurnCommit};
 use tracing::{info, warn};
 
-use super::Orchestrator;
-use super::commit::{CommitEnd, commit};
+use super::commit::{Answer, CommitEnd, commit};
 use super::prune::Promises;
+use super::{Held, Orchestrator};
 
 const NOT_PRUNED: &str = "earlier executions could not be pruned; it goes on without";
 
@@ -41,19 +41,20 @@ impl Orchestrator {
     }
 
     /// Commits. If the store does not prune, it goes on without, and somebody hears of it.
-    pub(super) async fn commit_pruning(&self, who: &Identity, turn: TurnCommit) -> CommitEnd {
+    pub(super) async fn commit_pruning(&self, held: &Held, who: &Identity, turn: TurnCommit) -> CommitEnd {
+        let incarnation = held.lease.position.incarnation;
         if turn.turn.prune.is_none() {
-            return commit(&self.core, turn).await;
+            return commit(&self.core, turn, incarnation).await;
         }
-        Box::pin(self.commit_with_prune(who, turn)).await
+        Box::pin(self.commit_with_prune(who, turn, incarnation)).await
     }
 
-    async fn commit_with_prune(&self, who: &Identity, turn: TurnCommit) -> CommitEnd {
+    async fn commit_with_prune(&self, who: &Identity, turn: TurnCommit, incarnation: u64) -> CommitEnd {
         let mut without = turn.clone();
         without.turn.prune = None;
-        match commit(&self.core, turn).await {
+        match commit(&self.core, turn, incarnation).await {
             CommitEnd::Refused(error) => {
-                let end = commit(&self.core, without).await;
+                let end = commit(&self.core, without, incarnation).await;
                 // Else the prune was not what it refused.
                 if matches!(end, CommitEnd::Done(_)) {
                     warn!(target: "abide::runtime", instance_id = %who.instance, orchestration_name = %who.orchestration,
@@ -63,7 +64,9 @@ impl Orchestrator {
                 end
             }
             CommitEnd::Done(written) => {
-                self.tell_pruned(who, &written.committed);
+                if written.answer == Answer::Came {
+                    self.tell_pruned(who, &written.committed);
+                }
                 CommitEnd::Done(written)
             }
             end @ (CommitEnd::NotOurs | CommitEnd::Outdated | CommitEnd::GivenUp) => end,

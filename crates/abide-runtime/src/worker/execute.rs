@@ -206,6 +206,15 @@ impl Worker {
         }
     }
 
+    /// Returns whether the attempts of an activity are misses: its handler is not registered here, and the
+    /// policy counts that. No crash is among them, as no code ran here.
+    pub(super) fn counts_misses(&self, activity: &Activity) -> bool {
+        activity.attempt > 1
+            && activity.session.is_none()
+            && self.core.settings.problem_policies.missing == ProblemPolicy::Fail
+            && self.core.activities.resolve_handler(&activity.name).is_none()
+    }
+
     /// No handler of that name here: perhaps elsewhere, or later.
     async fn unregistered(&self, activity: &Activity) {
         // Work of a session waits for the owner of the session, who may be the one without the handler: no reason to fail.

@@ -123,7 +123,9 @@ impl Worker {
                 return Box::pin(self.hand_back(&activity, GiveBack::untried(ANOTHER_SUSPECT))).await;
             }
         };
-        let verdict = self.core.chances.judge(activity.key(), activity.attempt, settings.most_attempts());
+        let most =
+            if self.counts_misses(&activity) { settings.max_attempts } else { settings.most_attempts() };
+        let verdict = self.core.chances.judge(activity.key(), activity.attempt, most);
         let back = match admission {
             Admission::Now(ticket) => {
                 return self.admitted(activity, renewed, (slot, ticket), verdict).await;
@@ -174,9 +176,11 @@ impl Worker {
         }
     }
 
-    /// It was under way in too many crashes: the orchestration is told, or an operator decides.
+    /// It was under way in too many crashes, or its handler was missing too often: it fails, or, after
+    /// crashes, an operator decides.
     async fn poison(&self, activity: &Activity) {
-        if self.core.settings.problem_policies.crashes == ProblemPolicy::Block {
+        let blocks = self.core.settings.problem_policies.crashes == ProblemPolicy::Block;
+        if blocks && !self.counts_misses(activity) {
             return self.quarantine(activity).await;
         }
         warn!(target: "abide::runtime", instance_id = %activity.instance, activity_name = %activity.name,
@@ -263,7 +267,12 @@ impl Lane for Worker {
         let task = TaskState::new(Arc::clone(&self.core.executor));
         let renewed = self.core.renewals.hold(keep, granted.by, Arc::<Activity>::clone(&activity), task);
         let admission = self.sessions.enter(activity.session.as_deref());
-        let suspect = self.core.serving.admit_activity(activity.attempt);
+        // What runs no code here cannot crash this node.
+        let suspect = if self.counts_misses(&activity) {
+            SuspectAdmission::Admitted(None)
+        } else {
+            self.core.serving.admit_activity(activity.attempt)
+        };
         Job::Activity { activity, renewed, slot, admission, suspect }
     }
 

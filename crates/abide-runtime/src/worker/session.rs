@@ -9,11 +9,13 @@ use abide_model::Clock;
 use abide_provider::{ErrorKind, Operation, RenewSessions, StoreError};
 use futures_util::future::{Either, FutureExt, select};
 use tokio::sync::{Notify, oneshot};
+use tracing::warn;
 
 use super::Worker;
 use crate::core::Core;
 use crate::dispatch::Slot;
 use crate::pacing::Backoff;
+use crate::reminders::Topic;
 use crate::settings::Settings;
 use crate::store_call::Called;
 
@@ -318,10 +320,16 @@ async fn renew(worker: &Arc<Worker>) -> Result<usize, StoreError> {
     }
 }
 
-/// A renewal that fails is trouble of the store like any other, unless nobody needs the sessions any more.
+/// A renewal that fails is trouble of the store like any other, unless no activity needs the sessions any
+/// more. Logged once a minute: one call renews all of them.
 fn not_renewed(core: &Core, began: Duration, error: &StoreError) {
-    if !core.stop.giving_up.is_cancelled() {
-        core.store_failed(began, error);
-        core.chances.met_trouble();
+    if core.stop.giving_up.is_cancelled() {
+        return;
+    }
+    core.store_failed(began, error);
+    core.chances.met_trouble();
+    if core.reminders.is_due(Topic::SessionRenewal, core.clock.monotonic()) {
+        warn!(target: "abide::runtime", %error,
+            "the sessions of this node could not be renewed; it is tried again until they are lost");
     }
 }

@@ -286,3 +286,30 @@ fn a_failure_without_its_code_has_a_duration_too() {
         assert!((60.0..3_600.0).contains(&seconds), "{line}");
     }
 }
+
+#[test]
+fn a_turn_whose_lease_cannot_be_renewed_for_a_while_is_logged_once_a_minute() {
+    let listener = Listener::of_warnings();
+    with_default(listener.clone(), || {
+        every_way(|scene| async move {
+            let long = |options: &mut abide_runtime::RuntimeOptions| {
+                options.orchestrator_lock_timeout = MINUTE;
+            };
+            scene.node(Code::new().options(long)).await;
+            let commit = scene.way.commit();
+            let plan = FaultPlan::none().when(move |call| {
+                let is_down = call.at < Duration::from_secs(50);
+                if call.operation == Operation::RenewOrchestrationItemLock {
+                    is_down.then_some(Fault::NotApplied)
+                } else {
+                    (is_down && call.operation == commit).then_some(Fault::HangBefore)
+                }
+            });
+            scene.faults.set_plan(plan);
+            assert_eq!(scene.run("i", "Hello", "you").await.unwrap(), "hello you");
+            assert!(scene.faults.count(Operation::RenewOrchestrationItemLock) > 3);
+        });
+    });
+    let warned = listener.count("a lease could not be renewed; it is tried again until it is lost");
+    assert_eq!(warned, Way::ALL.len(), "{:#?}", listener.lines());
+}

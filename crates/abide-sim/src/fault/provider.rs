@@ -28,6 +28,10 @@ impl Provider for FaultStore {
         self.inner.version()
     }
 
+    fn durability(&self) -> Option<&str> {
+        self.inner.durability()
+    }
+
     async fn fetch_orchestration_item(
         &self,
         lock_timeout: Duration,

@@ -57,6 +57,10 @@ impl Provider for RequiredOnly {
         self.inner.version()
     }
 
+    fn durability(&self) -> Option<&str> {
+        self.inner.durability()
+    }
+
     async fn fetch_orchestration_item(
         &self,
         lock_timeout: Duration,

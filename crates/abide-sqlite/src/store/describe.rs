@@ -138,14 +138,19 @@ fn not_begun(overview: InstanceOverview, item: &str) -> InstanceOverview {
 }
 
 fn read_work(row: &Row<'_>, now: Timestamp) -> rusqlite::Result<WorkOverview> {
+    // Behind a '='.
+    let name =
+        lossy_or_null(row, 6)?.as_deref().and_then(|name| name.get(1..)).unwrap_or_default().to_owned();
+    let tag = lossy(row, 7)?.get(1..).map(str::to_owned);
     Ok(WorkOverview {
         event_id: number(row.get(0)?),
         attempts: u32::try_from(row.get::<_, i64>(1)?).unwrap_or(u32::MAX),
         visible_at: later(row.get(2)?, now),
         is_held: row.get(3)?,
         lease: read_lease(row, 4, now)?,
-        // Behind a '='.
-        name: lossy_or_null(row, 6)?.as_deref().and_then(|name| name.get(1..)).unwrap_or_default().to_owned(),
+        // What cannot be read has neither.
+        tag: tag.filter(|_| !name.is_empty()),
+        name,
     })
 }
 

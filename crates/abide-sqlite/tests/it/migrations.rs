@@ -214,6 +214,7 @@ fn normal_durability_is_normal_all_the_time() {
     let builder = SqliteProvider::builder(path.to_str().unwrap()).durability(Durability::Normal);
     let provider = block_on(builder.open()).unwrap();
     assert_eq!(synchronous(&provider), 1);
+    assert_eq!(provider.durability(), Some("normal"));
     block_on(provider.enqueue_for_orchestrator(start("a"), None)).unwrap();
     assert_eq!(synchronous(&provider), 1);
     block_on(provider.lease_instances(lease_instances(1))).unwrap();
@@ -231,4 +232,13 @@ fn the_settings_of_the_writer_are_those_that_were_asked_for() {
         "the log is copied by a thread of its own, if there can be one"
     );
     assert_eq!(store.value::<i64>("PRAGMA busy_timeout"), 5_000);
+}
+
+#[test]
+fn a_store_says_what_an_acknowledged_commit_survives() {
+    let folder = Folder::new("migrations");
+    let on_file = block_on(SqliteProvider::builder(database_in(&folder).to_str().unwrap()).open()).unwrap();
+    assert_eq!(on_file.durability(), Some("full"));
+    let in_memory = block_on(SqliteProvider::new_in_memory()).unwrap();
+    assert_eq!(in_memory.durability(), Some("memory"));
 }

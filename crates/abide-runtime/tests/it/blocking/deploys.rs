@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use abide_model::EventKind;
+use abide_model::{EventKind, OrchestrationStatus};
 use abide_provider::{BlockKind, Operation, Provider as _};
 use abide_runtime::ProblemPolicy;
 
@@ -191,6 +191,73 @@ fn each_problem_has_a_policy_of_its_own() {
         scene.signal("order").await;
         scene.end_of("order").await.unwrap_err();
     });
+}
+
+/// What a node cannot run, for a reason that is no crash.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Obstacle {
+    MissingActivity,
+    MissingStart,
+    UnreadableHistory,
+}
+
+impl Obstacle {
+    const ALL: [Self; 3] = [Self::MissingActivity, Self::MissingStart, Self::UnreadableHistory];
+
+    /// Starts the instance `order`, which this keeps from ending, and a node with that policy for it.
+    async fn meet(self, scene: &Scene, policy: ProblemPolicy) {
+        let code = || {
+            build("b")
+                .options(|options| {
+                    options.max_attempts = 5;
+                    options.unregistered_backoff.base_delay = Duration::from_secs(1);
+                })
+                .orchestration("Waits", |ctx, _| async move { Ok(ctx.schedule_wait("go").await) })
+                .orchestration("Asks", |ctx, _| async move { ctx.schedule_activity("Chrage", "").await })
+        };
+        match self {
+            Self::MissingActivity => {
+                scene.node(code().options(|options| options.on_missing = Some(policy))).await;
+                scene.start("order", "Asks", "").await;
+            }
+            Self::MissingStart => {
+                scene.node(code().options(|options| options.on_missing = Some(policy))).await;
+                scene.start("order", "Ordr", "").await;
+            }
+            Self::UnreadableHistory => {
+                let node = scene.node(code()).await;
+                scene.start("order", "Waits", "").await;
+                scene.until_idle("order").await;
+                node.shutdown(None).await;
+                scene.world.memory.make_history_unreadable("order", 1);
+                scene.node(code().options(|options| options.on_corrupt = Some(policy))).await;
+                scene.signal("order").await;
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_missing_or_unreadable_fails_by_its_own_policy_and_is_never_taken_for_a_crash() {
+    for obstacle in Obstacle::ALL {
+        println!("{obstacle:?}");
+        ways(&REMEMBERING, |scene| async move {
+            obstacle.meet(&scene, ProblemPolicy::Fail).await;
+            scene.pass(30 * MINUTE).await;
+            assert_eq!(scene.blocks("order").await, [], "{obstacle:?} is no crash");
+            let error = scene.end_of("order").await.unwrap_err();
+            assert!(error.contains("poison"), "{obstacle:?}: {error}");
+        });
+        ways(&REMEMBERING, |scene| async move {
+            obstacle.meet(&scene, ProblemPolicy::Block).await;
+            scene.pass(30 * MINUTE).await;
+            let kind = scene.kind_of_block("order").await;
+            let expected = (obstacle == Obstacle::UnreadableHistory).then_some(BlockKind::Corrupt);
+            assert_eq!(kind, expected, "{obstacle:?}");
+            let status = scene.client().get_orchestration_status("order").await.unwrap();
+            assert!(matches!(status, OrchestrationStatus::Running { .. }), "{obstacle:?}: {status:?}");
+        });
+    }
 }
 
 /// A store that remembers nothing: the instance is tried again and again, and never fails.

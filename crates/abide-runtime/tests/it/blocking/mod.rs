@@ -6,6 +6,7 @@ mod deploys;
 mod revoke;
 mod serving;
 mod sessions;
+mod waits;
 
 use std::time::Duration;
 

@@ -42,7 +42,10 @@ fn build(name: &str) -> Code {
 
 impl Scene {
     async fn describe(&self, instance: &str) -> Description {
-        self.client().describe(instance).await.unwrap()
+        let description = self.client().describe(instance).await.unwrap();
+        let lines = description.to_string().lines().count();
+        assert!((3..=6).contains(&lines), "{lines} lines: {description}");
+        description
     }
 
     /// The explanation after some time, without anything else happening.
@@ -359,5 +362,9 @@ fn a_store_with_the_required_methods_only_tells_less() {
             It runs Wait 1.0.0, execution 1, created 10 ms ago.
             Its last turn was 10 ms ago."#]]
         .assert_eq(&description.to_string());
+        scene.client().raise_event("order-1", "go", "").await.unwrap();
+        scene.end_of("order-1").await.unwrap();
+        let ended = client.describe("order-1").await.unwrap().to_string();
+        assert!((3..=6).contains(&ended.lines().count()), "{ended}");
     });
 }

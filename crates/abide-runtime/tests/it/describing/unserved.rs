@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use abide_client::InstanceState;
+use abide_provider::TagFilter;
 use expect_test::expect;
 use tracing::subscriber::set_default;
 
@@ -111,5 +112,82 @@ fn a_version_that_no_live_node_has() {
             Its last turn was 5 min ago."#]],
             )
             .await;
+    });
+}
+
+#[test]
+fn a_start_that_live_nodes_serve() {
+    summarizing(async |scene: Scene| {
+        for node in ["a", "b"] {
+            scene.node(order(node)).await;
+        }
+        let later = 60 * MINUTE;
+        scene.pass(Duration::from_secs(1)).await;
+        scene.client().start("order-1", "Order").delay(later).await.unwrap();
+        expect![[r#"
+            order-1 has not started: its start is delayed for another 60 min.
+            2 live nodes serve it.
+            It is to run Order."#]]
+        .assert_eq(&scene.describe("order-1").await.to_string());
+    });
+}
+
+#[test]
+fn a_tag_that_no_live_node_takes() {
+    ways(&[Way::Fused, Way::Resident, Way::Cold], async |scene: Scene| {
+        let listener = Listener::of_warnings();
+        let hearing = set_default(listener.clone());
+        let code = || {
+            build("b")
+                .activity("Render", |_, _| async { Ok("image".to_owned()) })
+                .orchestration("Film", |ctx, _| async move {
+                    ctx.schedule_activity("Render", "").with_tag("gpu").await
+                })
+        };
+        scene.node(code()).await;
+        scene.pass(Duration::from_secs(1)).await;
+        scene.start("film", "Film", "").await;
+        scene
+            .explains(
+                "film",
+                5 * MINUTE,
+                &expect![[r#"
+            film is waiting for activity Render (scheduled 5 min ago).
+            No live node serves tag 'gpu' of activity 'Render'.
+            It runs Film 1.0.0, execution 1, created 5 min ago.
+            Its last turn was 5 min ago."#]],
+            )
+            .await;
+        let timeout = scene.client().wait_for_orchestration("film", MINUTE).await.unwrap_err();
+        let expected = "no live node serves tag 'gpu' of activity 'Render'; it waits until";
+        assert!(timeout.to_string().contains(expected) && timeout.is_retryable(), "{timeout}");
+        drop(hearing);
+        assert_eq!(listener.count(expected), 1, "{:#?}", listener.lines());
+        scene.node(code().options(|options| options.worker_tag_filter = TagFilter::tags(["gpu"]))).await;
+        assert_eq!(scene.end_of("film").await.unwrap(), "image");
+    });
+}
+
+#[test]
+fn the_log_tells_an_orchestration_from_an_activity_of_the_same_name_and_versions_apart() {
+    ways(&[Way::Cold], async |scene: Scene| {
+        let listener = Listener::of_warnings();
+        let hearing = set_default(listener.clone());
+        let code = build("b").orchestration("Order", |ctx, _| async move {
+            let activity = ctx.schedule_activity("Ship", "");
+            let old = ctx.schedule_sub_orchestration_versioned("Ship", Some("1.0.0".to_owned()), "");
+            let new = ctx.schedule_sub_orchestration_versioned("Ship", Some("2.0.0".to_owned()), "");
+            let _ended = futures::join!(activity, old, new);
+            Ok(String::new())
+        });
+        scene.node(code).await;
+        scene.pass(Duration::from_secs(1)).await;
+        for number in 0..3 {
+            scene.start(&format!("order-{number}"), "Order", "").await;
+        }
+        scene.pass(MINUTE / 2).await;
+        drop(hearing);
+        assert_eq!(listener.count("no live node serves activity 'Ship'"), 1, "{:#?}", listener.lines());
+        assert_eq!(listener.count("no live node serves orchestration 'Ship'"), 2, "{:#?}", listener.lines());
     });
 }

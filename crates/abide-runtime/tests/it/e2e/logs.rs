@@ -18,9 +18,15 @@ fn a_runtime_says_who_it_is_and_what_it_can_replay() {
         let introduction = format!("abide runtime ({version}) starting with provider");
         assert_eq!(listener.count(&introduction), 1);
         let line = listener.lines().into_iter().find(|line| line.contains(&introduction)).unwrap();
-        for part in ["node_id=", "orchestrations=", "activities="] {
+        for part in ["node_id=", "build=", "orchestrations=", "activities="] {
             assert!(line.contains(part), "{line}");
         }
+        let stores = [
+            r#"store="memory" durability="memory""#,
+            r#"store="sqlite" durability="full""#,
+            r#"store="postgres" durability="synchronous_commit=on"#,
+        ];
+        assert!(stores.iter().any(|store| line.contains(store)), "{line}");
         assert_eq!(listener.count("Orchestration dispatcher capability filter configured"), 1);
         assert_eq!(listener.count(&format!("supported_range=0.0.0..={version}")), 1);
     });

@@ -33,6 +33,7 @@ async fn call_everything(store: &dyn Provider, wait: Duration) -> Vec<String> {
     let mut answers = vec![
         text(store.name()),
         text(store.version()),
+        text(store.durability()),
         text(store.fetch_orchestration_item(seconds(5), wait, Some(&filter)).await),
         text(
             store

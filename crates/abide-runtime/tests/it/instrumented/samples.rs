@@ -7,8 +7,8 @@ use abide_model::{Event, EventKind, StepTry, Timestamp, WorkItem};
 use abide_provider::{
     Authority, Block, BlockInstance, BlockKind, BlockedInstance, ChildOverview, Consumed, Enqueue,
     FinishedWork, HoldWork, InstanceLease, LeaseInstances, LeaseWork, Node, NodeAnnouncement,
-    OrchestrationItem, Position, RenewSessions, RequestKey, RevokeWork, SessionFetchConfig, StolenBecause,
-    TagFilter, Turn, TurnCommit, WorkLease,
+    OrchestrationItem, Position, RenewSessions, RequestKey, RevokeWork, ServedTags, SessionFetchConfig,
+    StolenBecause, TagFilter, Turn, TurnCommit, WorkLease,
 };
 
 pub(super) const fn seconds(count: u64) -> Duration {
@@ -179,6 +179,7 @@ pub(super) fn announcement() -> NodeAnnouncement {
         orchestration_slots: 1,
         worker_slots: 2,
         pins: Vec::new(),
+        tags: ServedTags::Any,
     }
 }
 

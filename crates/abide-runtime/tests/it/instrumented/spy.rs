@@ -103,6 +103,11 @@ impl Provider for Spy {
         "0.0.7"
     }
 
+    fn durability(&self) -> Option<&str> {
+        self.called("durability", ());
+        Some("on paper")
+    }
+
     async fn fetch_orchestration_item(
         &self,
         lock_timeout: Duration,

@@ -5,7 +5,9 @@ use std::time::Duration;
 use abide_runtime::{ProblemPolicy, Runtime};
 use abide_sim::{Fault, FaultPlan};
 use metrics::with_local_recorder;
+use tracing::subscriber::set_default;
 
+use crate::lessons::listener::Listener;
 use crate::lessons::scene::{Code, Scene, Way, ways};
 use crate::recorder::Shown;
 
@@ -110,4 +112,64 @@ fn a_forced_failure_is_counted_before_a_client_sees_it() {
         let node = scene.node(impatient).await;
         ends_counted(&scene, &node, "unknown", scene.start("unknown", "Unknown", "")).await;
     });
+}
+
+/// An end whose commit was applied, and whose answer was lost.
+#[derive(Debug, Clone, Copy)]
+enum LostEnd {
+    /// A turn of its own.
+    Turn,
+    /// The turn that takes in the result of an activity.
+    AfterActivity,
+    /// The end of an instance whose code is missing.
+    WithoutCode,
+}
+
+impl LostEnd {
+    const ALL: [Self; 3] = [Self::Turn, Self::AfterActivity, Self::WithoutCode];
+
+    /// The orchestration that ends like this, and which of the commits ends it.
+    fn orchestration(self) -> (&'static str, u64) {
+        match self {
+            Self::Turn => ("Gives up", 1),
+            Self::AfterActivity => ("Asks and fails", 2),
+            Self::WithoutCode => ("Unknown", 1),
+        }
+    }
+}
+
+#[test]
+fn a_failure_whose_answer_was_lost_is_counted_once_and_logged() {
+    for end in LostEnd::ALL {
+        let (listener, shown) = (Listener::of_warnings(), Shown::default());
+        let hearing = set_default(listener.clone());
+        with_local_recorder(&shown, || {
+            ways(&Way::ALL, |scene| async move {
+                let code = code()
+                    .options(|options| {
+                        options.max_attempts = 1;
+                        options.unregistered_backoff.base_delay = Duration::from_secs(1);
+                    })
+                    .orchestration("Gives up", |_, _| async move { Err("no way".to_owned()) })
+                    .orchestration("Asks and fails", |ctx, input| async move {
+                        ctx.schedule_activity("Fail", input).await
+                    });
+                let node = scene.node(code).await;
+                let (orchestration, commit) = end.orchestration();
+                scene.faults.set_plan(FaultPlan::none().at(scene.way.commit(), commit, Fault::Unknown));
+                assert!(scene.run("i", orchestration, "x").await.is_err());
+                scene.pass(Duration::from_secs(60)).await;
+                assert!(scene.faults.fired(), "{end:?}: no answer was lost");
+                let counted = node.metrics_snapshot().unwrap();
+                assert_eq!(counted.orch_failures, 1, "{end:?}");
+                let metrics = node.observability_handle().unwrap();
+                assert_eq!(metrics.metrics_provider().get_active_orchestrations(), 0, "{end:?}");
+            });
+        });
+        drop(hearing);
+        let lines = listener.lines();
+        assert_eq!(listener.count("the instance failed"), Way::ALL.len(), "{end:?}: {lines:#?}");
+        let withdrawn = "abide_outcomes_withdrawn_total{kind=orchestration}";
+        assert!(!shown.text().contains(withdrawn), "{end:?} is withdrawn: {}", shown.text());
+    }
 }

@@ -155,6 +155,8 @@ fn a_session_outlives_renewals_that_fail_as_long_as_it_lasts() {
             });
         });
         assert!(listener.count("failure=renew_session_lock") >= 30, "{fault:?}");
+        let warned = listener.count("the sessions of this node could not be renewed");
+        assert_eq!(warned, Way::ALL.len(), "{fault:?}: once a minute");
     }
 }
 

@@ -1,6 +1,6 @@
 //! Nodes are listed while their process lives.
 
-use abide_provider::{NodeAnnouncement, Provider};
+use abide_provider::{NodeAnnouncement, Provider, ServedTags};
 use abide_sqlite::SqliteProvider;
 use futures::executor::block_on;
 
@@ -16,6 +16,7 @@ fn announce(provider: &SqliteProvider, id: &str) {
         orchestration_slots: 1,
         worker_slots: 1,
         pins: Vec::new(),
+        tags: ServedTags::Any,
     };
     block_on(provider.announce_node(node)).unwrap();
 }
