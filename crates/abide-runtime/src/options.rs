@@ -1,7 +1,7 @@
 //! What a user can choose about a runtime.
 //!
 //! Everything is a public field with a default, so that programs write `RuntimeOptions { …, ..Default::default() }`.
-//! Nothing is checked here: `settings.rs` makes of it what a runtime can rely on, or says why not.
+//! Nothing is checked here: `settings/` makes of it what a runtime can rely on, or says why not.
 
 use std::time::Duration;
 

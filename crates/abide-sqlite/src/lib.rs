@@ -67,8 +67,8 @@ mod token;
 mod writer;
 
 pub use duroxide::{
-    ImportCounts, ImportError, ImportOutcome, ImportProblem, ImportReport, import_duroxide,
-    import_duroxide_dry_run,
+    ImportCounts, ImportError, ImportOutcome, ImportProblem, ImportReport, discard_duroxide_import,
+    import_duroxide, import_duroxide_dry_run,
 };
 pub use error::OpenError;
 pub use options::{Durability, SqliteBuilder, SqliteOptions};

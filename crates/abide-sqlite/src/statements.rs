@@ -130,7 +130,6 @@ statements! {
     ClaimSession = "claim_session",
     TouchSession = "touch_session",
     RenewSessions = "renew_sessions",
-    RenewServedSessions = "renew_served_sessions",
     ExpiredSessions = "expired_sessions",
     FreeSession = "free_session",
     ForgetSessions = "forget_sessions",

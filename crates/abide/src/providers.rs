@@ -57,6 +57,7 @@ pub mod postgres {
 pub mod sqlite {
     pub use abide_sqlite::{
         Durability, ImportCounts, ImportError, ImportOutcome, ImportProblem, ImportReport, OpenError,
-        SqliteBuilder, SqliteOptions, SqliteProvider, import_duroxide, import_duroxide_dry_run,
+        SqliteBuilder, SqliteOptions, SqliteProvider, discard_duroxide_import, import_duroxide,
+        import_duroxide_dry_run,
     };
 }

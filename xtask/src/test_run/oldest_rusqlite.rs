@@ -18,18 +18,23 @@ const OLDEST: &str = "0.32.1";
 /// Benchmarks need the newest, and nobody links them.
 const LEFT_OUT: &str = "crates/abide-bench";
 
-/// What depends on the version of SQLite: the contract, statements and migrations, opening files and losing them. Not
-/// the rest, which takes longer and is about what we do with it.
-const TESTS: [&str; 9] = [
+/// What depends on the version of SQLite: the contract, statements and their plans, migrations, the import,
+/// opening files and losing them. Not the rest, which takes longer and is about what we do with it.
+const TESTS: [&str; 14] = [
     "conformance::",
     "contract::",
     "differential::",
+    "import::",
     "lessons::",
     "migrations::",
     "opening::",
+    "plans::",
     "poison::",
     "processes::alone::",
+    "removal::",
+    "routes::",
     "upgrade::",
+    "waiting::",
 ];
 
 pub(crate) fn test(workspace: &Workspace) -> anyhow::Result<Conclusion> {

@@ -108,7 +108,8 @@ impl fmt::Display for ImportError {
             Self::Unfinished { path } => write!(
                 f,
                 "the store holds part of an import of '{}' that was interrupted, and this file is another one or has \
-                 changed since: finish that import with the file as it was, or import into another store",
+                 changed since: finish that import with the file as it was; if that file is lost, delete what was \
+                 imported with `discard_duroxide_import`",
                 path.display()
             ),
             Self::Store(error) => write!(f, "the import stopped, repeat it to continue: {error}"),

@@ -8,6 +8,7 @@
 //! 5. One last transaction writes the queues and the sessions, and with it the import is complete.
 //!
 //! A process that dies in between leaves instances that wait. The next import of the same source continues.
+//! If the source is lost, [`discard_duroxide_import`] deletes them.
 
 mod convert;
 mod error;
@@ -33,6 +34,9 @@ use crate::SqliteProvider;
 use crate::connect::Location;
 use crate::job::{Kind, Phase, job};
 use crate::store::import::{Progress, Standing, standing};
+
+/// How many instances of a discarded import one transaction deletes.
+const DISCARDED_AT_ONCE: i64 = 16;
 
 /// Imports a database file that duroxide 0.1.32 wrote: instances with their executions and histories,
 /// messages and activities with their visibility and attempts, values, custom status and sessions. Instances
@@ -124,6 +128,21 @@ pub async fn import_duroxide_dry_run(from: &str, into: &SqliteProvider) -> Resul
         Standing::Unfinished { path } => return Err(ImportError::Unfinished { path: path.into() }),
     }
     Ok(report)
+}
+
+/// Deletes what an import left that was interrupted, so that another one can begin. For an import whose file
+/// is lost or has changed: otherwise call [`import_duroxide`] again, which continues it. Returns how many
+/// instances were deleted, with the messages that clients sent to them since; 0 if there is no such import.
+///
+/// # Errors
+///
+/// If the store fails. Call it again to continue.
+pub async fn discard_duroxide_import(into: &SqliteProvider) -> Result<u64, ImportError> {
+    let mut deleted = 0;
+    while let Some(part) = write(into, |tx| tx.discard_import(DISCARDED_AT_ONCE)).await? {
+        deleted += part;
+    }
+    Ok(deleted)
 }
 
 async fn open(from: &str, into: &SqliteProvider) -> Result<SourceThread, ImportError> {

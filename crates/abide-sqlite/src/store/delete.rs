@@ -265,6 +265,12 @@ impl Tx<'_, '_> {
         Ok(true)
     }
 
+    /// Deletes one instance with its rows, whatever its state and its family.
+    pub(crate) fn erase_one(&self, mailbox: MailboxRow) -> rusqlite::Result<()> {
+        let erased = self.erase(&[Member::of(mailbox)])?;
+        self.release_tombstones(&erased.held)
+    }
+
     /// What they have goes with them: executions, mail, work, values, leases, and children that were not yet born.
     fn erase(&self, doomed: &[Member]) -> rusqlite::Result<Erased> {
         self.erase_within(doomed, &mut Budget(self.removal_rows))

@@ -1,14 +1,17 @@
 //! Importing what another engine recorded.
 //!
-//! Instances come first, each in a transaction, and the queues last, in one: until then nothing of an import
-//! can be leased. Two tables remember how far it is. They exist only in a store that something was imported
-//! into.
+//! Instances come first, each in a transaction, and the queues last, in one. Until then an instance that is
+//! to continue is closed: messages that clients send to it wait, and nothing can lease it. Two tables
+//! remember how far the import is. They exist only in a store that something was imported into.
 
 use std::collections::BTreeSet;
 
+use abide_model::ExecutionStatus;
+use abide_provider::{Operation, Rejection, StoreError};
 use rusqlite::{OptionalExtension, params};
 
 use super::Tx;
+use super::mailbox::Held;
 use super::work::PromotedWork;
 use crate::duroxide::{
     ExecutionTimes, ImportedInstance, ImportedMessage, ImportedQueues, ImportedWork, SourceSession,
@@ -20,12 +23,14 @@ use crate::text::Text;
 use crate::token::WorkKey;
 
 /// `source` is the identity of what is imported, and `path` where it was then. `finished_at` is set with the
-/// queues.
+/// queues. `mailbox` tells an imported instance from another one that was started under its id.
 const TABLES: &str = "
     CREATE TABLE IF NOT EXISTS duroxide_import (
         source TEXT PRIMARY KEY, path TEXT NOT NULL, started_at INTEGER NOT NULL, finished_at INTEGER
     ) STRICT;
-    CREATE TABLE IF NOT EXISTS duroxide_imported (id TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;";
+    CREATE TABLE IF NOT EXISTS duroxide_imported (
+        id TEXT PRIMARY KEY, mailbox INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID;";
 
 /// More attempts than any limit that an instance can have. A damaged count must not keep the writer busy.
 const MOST_ATTEMPTS: u32 = 1_000;
@@ -136,6 +141,7 @@ impl Tx<'_, '_> {
 
     /// Writes an instance, without messages and activities.
     pub(crate) fn import_instance(&self, instance: &ImportedInstance) -> Result<(), Failure> {
+        self.refuse_discarded()?;
         let connection = self.sql.connection();
         if exists(self.sql, &instance.id)? {
             return Err(collides(&instance.id));
@@ -165,14 +171,80 @@ impl Tx<'_, '_> {
                 .execute(params![mailbox, version])?;
         }
         connection
-            .prepare_cached("INSERT INTO duroxide_imported (id) VALUES (?1)")?
-            .execute([&instance.id])?;
+            .prepare_cached("INSERT INTO duroxide_imported (id, mailbox) VALUES (?1, ?2)")?
+            .execute(params![instance.id, mailbox])?;
+        self.close(mailbox)?;
         Ok(())
+    }
+
+    /// Closes an instance that is to continue, until its queues are there.
+    fn close(&self, mailbox: i64) -> rusqlite::Result<()> {
+        let continues = |held: &Held| {
+            matches!(held.status, Some(ExecutionStatus::Running | ExecutionStatus::ContinuedAsNew))
+        };
+        if let Some(mut held) = self.held(mailbox)?.filter(continues) {
+            held.flags.is_closed = true;
+            self.release(&held)?;
+        }
+        Ok(())
+    }
+
+    /// Opens what was closed and is still there.
+    fn open_imported(&self) -> rusqlite::Result<()> {
+        let mut imported = self.sql.connection().prepare("SELECT mailbox FROM duroxide_imported")?;
+        let mailboxes: Vec<i64> =
+            imported.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+        for mailbox in mailboxes {
+            if let Some(mut held) = self.held(mailbox)?.filter(|held| held.flags.is_closed) {
+                held.flags.is_closed = false;
+                self.release(&held)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses to continue an import that was discarded meanwhile.
+    fn refuse_discarded(&self) -> Result<(), Failure> {
+        let under_way = "SELECT 1 FROM duroxide_import WHERE finished_at IS NULL";
+        if self.sql.connection().prepare_cached(under_way)?.exists([])? {
+            return Ok(());
+        }
+        let message = "the import was discarded meanwhile; import again to begin anew";
+        Err(StoreError::rejected(Operation::Import, Rejection::Conflict, message).into())
+    }
+
+    /// Deletes up to `most` instances that an import left which is not complete. Returns how many, or `None`
+    /// once nothing is left of it.
+    pub(crate) fn discard_import(&self, most: i64) -> Result<Option<u64>, Failure> {
+        if progress(self.sql, "")?.is_ok() {
+            return Ok(None);
+        }
+        let connection = self.sql.connection();
+        let mut imported =
+            connection.prepare_cached("SELECT id, mailbox FROM duroxide_imported ORDER BY id LIMIT ?1")?;
+        let part: Vec<(String, i64)> = imported
+            .query_map([most], |row| Ok((row.get(0)?, row.get(1)?)))?
+            .collect::<rusqlite::Result<_>>()?;
+        if part.is_empty() {
+            connection.execute("DELETE FROM duroxide_import WHERE finished_at IS NULL", [])?;
+            return Ok(None);
+        }
+        let mut deleted = 0;
+        for (id, no) in part {
+            if let Some(mailbox) = self.mailbox_by_no(no)? {
+                self.erase_one(mailbox)?;
+                deleted += 1;
+            }
+            connection.prepare_cached("DELETE FROM duroxide_imported WHERE id = ?1")?.execute([id])?;
+        }
+        Ok(Some(deleted))
     }
 
     /// Writes messages, activities and sessions. The import is complete, and what is imported can be leased.
     pub(crate) fn finish_import(&self, source: &str, queues: &ImportedQueues) -> Result<(), Failure> {
+        self.refuse_discarded()?;
         self.refuse_started_meanwhile(queues)?;
+        self.open_imported()?;
         for session in &queues.sessions {
             self.import_session(session)?;
         }
@@ -218,6 +290,9 @@ impl Tx<'_, '_> {
         &self,
         ImportedMessage { message, attempts }: &ImportedMessage,
     ) -> rusqlite::Result<()> {
+        if self.is_gone(&message.to)? {
+            return Ok(());
+        }
         if *attempts == 0 {
             return self.enqueue(message);
         }
@@ -228,7 +303,7 @@ impl Tx<'_, '_> {
             Some(mailbox) => mailbox,
         };
         let before = self.counter.get().number;
-        let _waits = self.deliver(mailbox, message, 0)?;
+        let _outcome = self.deliver(mailbox, message, 0)?;
         let number = self.counter.get().number;
         if number == before {
             return Ok(()); // a queue message that nothing will ever read: it was dropped
@@ -245,12 +320,30 @@ impl Tx<'_, '_> {
         Ok(())
     }
 
+    /// Whether an instance was imported and deleted since. Another one may have its id by now.
+    fn is_gone(&self, id: &str) -> rusqlite::Result<bool> {
+        let imported: Option<i64> = self
+            .sql
+            .connection()
+            .prepare_cached("SELECT mailbox FROM duroxide_imported WHERE id = ?1")?
+            .query_row([id], |row| row.get(0))
+            .optional()?;
+        let Some(imported) = imported else { return Ok(false) };
+        Ok(self.brief_by_id(id)?.is_none_or(|mailbox| mailbox.no != imported))
+    }
+
     /// No process has the source open, so nothing of it is leased.
     fn import_work(
         &self,
         ImportedWork { work, visible_at, attempts }: &ImportedWork,
     ) -> rusqlite::Result<()> {
+        if self.is_gone(&work.instance)? {
+            return Ok(());
+        }
         let mailbox = self.brief_or_new(&work.instance)?.no;
+        if self.held(mailbox)?.is_some_and(|held| has_ended(&held, work.execution)) {
+            return Ok(());
+        }
         self.insert_work(mailbox, work)?;
         let hidden_until = if *visible_at > self.now { *visible_at } else { 0 };
         if hidden_until > 0 || *attempts > 0 {
@@ -263,8 +356,13 @@ impl Tx<'_, '_> {
     }
 }
 
+/// Whether an execution is over, so that nothing waits for its activities.
+fn has_ended(held: &Held, execution: i64) -> bool {
+    held.execution > execution
+        || (held.execution == execution && held.status != Some(ExecutionStatus::Running))
+}
+
 fn collides(id: &str) -> Failure {
-    use abide_provider::{Operation, Rejection, StoreError};
     let message = format!("instance '{id}' was started in this store while it was imported");
     StoreError::rejected(Operation::Import, Rejection::Conflict, message).into()
 }

@@ -32,6 +32,7 @@ pub(crate) struct MailboxRow {
 
 /// What a mailbox has that most have not, and that costs a look only then.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a bit of the column")]
 pub(crate) struct Flags {
     /// Builds refused its execution: there is a row in `block`.
     pub(crate) has_block: bool,
@@ -39,12 +40,15 @@ pub(crate) struct Flags {
     pub(crate) may_have_cancel: bool,
     /// It is no instance, nothing in it starts one, and its messages expire.
     pub(crate) waits_for_start: bool,
+    /// It was imported, and its queues are not there yet: nothing can lease it.
+    pub(crate) is_closed: bool,
 }
 
 impl Flags {
     const BLOCK: i64 = 1;
     const CANCEL: i64 = 2;
     const WAITS: i64 = 4;
+    const CLOSED: i64 = 8;
 
     fn read(column: i64) -> Self {
         let has = |bit| column & bit != 0;
@@ -52,6 +56,7 @@ impl Flags {
             has_block: has(Self::BLOCK),
             may_have_cancel: has(Self::CANCEL),
             waits_for_start: has(Self::WAITS),
+            is_closed: has(Self::CLOSED),
         }
     }
 
@@ -60,11 +65,12 @@ impl Flags {
         bit(self.has_block, Self::BLOCK)
             | bit(self.may_have_cancel, Self::CANCEL)
             | bit(self.waits_for_start, Self::WAITS)
+            | bit(self.is_closed, Self::CLOSED)
     }
 
     /// Whether none of them has a say in who can lease the mailbox.
     pub(crate) fn are_none(self) -> bool {
-        !self.has_block && !self.may_have_cancel
+        !self.has_block && !self.may_have_cancel && !self.is_closed
     }
 }
 
@@ -104,7 +110,12 @@ impl Brief {
             ready: false,
             due_at: None,
             route: NO_ROUTE,
-            flags: Flags { has_block: false, may_have_cancel: false, waits_for_start: false },
+            flags: Flags {
+                has_block: false,
+                may_have_cancel: false,
+                waits_for_start: false,
+                is_closed: false,
+            },
         }
     }
 }
@@ -336,7 +347,10 @@ impl Tx<'_, '_> {
     pub(crate) fn release(&self, mailbox: &Held) -> rusqlite::Result<()> {
         let readiness = self.readiness(mailbox.no, mailbox.existence())?;
         let mut mailbox = mailbox.clone();
-        let routed = self.routed(&mut mailbox, &Told::default(), readiness)?;
+        let mut routed = self.routed(&mut mailbox, &Told::default(), readiness)?;
+        if mailbox.flags.is_closed {
+            (routed.ready, routed.due_at) = (None, None);
+        }
         self.sql.execute(
             Sql::ReleaseMailbox,
             params![mailbox.no, routed.ready, routed.due_at, routed.route, mailbox.flags.column()],

@@ -81,8 +81,10 @@ impl Tx<'_, '_> {
         let mut renewed = 0;
         for (position, owner) in owners.iter().enumerate() {
             if !owners[..position].contains(owner) {
-                renewed +=
-                    self.sql.execute(Sql::RenewSessions, params![owner, until, self.now, idle_since])?;
+                renewed += self.sql.execute(
+                    Sql::RenewSessions,
+                    params![owner, until, self.now, idle_since, Option::<String>::None],
+                )?;
             }
         }
         Ok(renewed)
@@ -94,8 +96,7 @@ impl Tx<'_, '_> {
         let idle_since = column(self.time().saturating_sub(request.idle_timeout).as_millis());
         let until = self.after(request.extend_for);
         let routes = serde_json::Value::from(self.served_work_routes(request)?).to_string();
-        self.sql
-            .execute(Sql::RenewServedSessions, params![request.owner, until, self.now, idle_since, routes])
+        self.sql.execute(Sql::RenewSessions, params![request.owner, until, self.now, idle_since, routes])
     }
 
     /// Forgets sessions that nobody owns and that have no work.

@@ -1,6 +1,7 @@
 //! Importing files that duroxide 0.1.32 wrote (`tests/duroxide-files`). That what is imported continues and
 //! ends right is shown in the tests of `abide`, which have a runtime.
 
+mod meanwhile;
 mod refused;
 mod resumed;
 mod taken_over;

@@ -57,7 +57,7 @@ fn imports_until_it_dies() {
 }
 
 /// Imports in a process that dies after so many looks at the clock. Says whether it did.
-fn dies(from: &Path, into: &Path, looks: u64) -> bool {
+pub(super) fn dies(from: &Path, into: &Path, looks: u64) -> bool {
     let mut child = child_of(CHILD);
     child.env("ABIDE_FROM", from).env("ABIDE_INTO", into);
     child.env("ABIDE_NOW", recorded_at().to_string()).env("ABIDE_LOOKS", looks.to_string());
