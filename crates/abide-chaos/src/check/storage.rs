@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, OpenFlags, ToSql};
 
 use super::{Rule, Violation};
 
@@ -46,6 +46,15 @@ pub fn leases(database: &Path) -> rusqlite::Result<i64> {
     const LEASES: &str = "SELECT (SELECT count(*) FROM mailbox WHERE lease IS NOT NULL) \
                           + (SELECT count(*) FROM work WHERE lease IS NOT NULL)";
     open(database)?.query_row(LEASES, [], |row| row.get(0))
+}
+
+/// Returns the number that a query asks for.
+///
+/// # Errors
+///
+/// If it cannot be read.
+pub fn count(database: &Path, query: &str, values: &[&dyn ToSql]) -> rusqlite::Result<i64> {
+    open(database)?.query_row(query, values, |row| row.get(0))
 }
 
 /// Damages what a file holds, with a statement that takes one text.

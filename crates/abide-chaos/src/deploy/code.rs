@@ -19,6 +19,9 @@ pub const CHILDREN: usize = 10;
 /// The input of an activity or a turn that ends the process, in a build that does.
 pub const ABORTING: &str = "abort";
 
+/// The only version of orders, errands and baskets in [`Code::Newer`].
+pub const NEWER: &str = "2.0.0";
+
 /// How long an activity of `Batch` takes.
 const WORK: Duration = Duration::from_millis(20);
 
@@ -36,8 +39,10 @@ pub enum Code {
     Panics,
     /// The activity `Work` and the orchestration `Turn` end the process if their input is [`ABORTING`].
     Aborts,
-    /// There is none for orders and baskets.
+    /// There is none for orders, errands and baskets.
     Without,
+    /// Orders, errands and baskets exist in a newer version only.
+    Newer,
     /// Another service: payments.
     Payments,
     /// Another service: shipments.
@@ -47,12 +52,13 @@ pub enum Code {
 }
 
 impl Code {
-    const ALL: [(&'static str, Self); 8] = [
+    const ALL: [(&'static str, Self); 9] = [
         ("right", Self::Right),
         ("changed", Self::Changed),
         ("panics", Self::Panics),
         ("aborts", Self::Aborts),
         ("without", Self::Without),
+        ("newer", Self::Newer),
         ("payments", Self::Payments),
         ("shipments", Self::Shipments),
         ("payments-and-shipments", Self::PaymentsAndShipments),
@@ -78,29 +84,37 @@ pub(super) fn orchestrations(code: Code) -> OrchestrationRegistry {
         Code::Shipments => two_steps(registry, SHIPMENT).build(),
         Code::PaymentsAndShipments => two_steps(two_steps(registry, PAYMENT), SHIPMENT).build(),
         Code::Without => jobs(registry, code).build(),
-        Code::Right | Code::Changed | Code::Panics | Code::Aborts => jobs(registry, code)
-            .register("Parked", |ctx: OrchestrationContext, _: String| async move {
-                ctx.dequeue_event("go").await;
-                Ok(String::new())
-            })
-            .register("Order", move |ctx, _: String| order(ctx, code))
-            .register("Basket", basket)
-            .build(),
+        Code::Newer => orders(jobs(registry, code), code, NEWER).build(),
+        Code::Right | Code::Changed | Code::Panics | Code::Aborts => {
+            orders(jobs(registry, code), code, "1.0.0").build()
+        }
     }
+}
+
+fn orders(registry: OrchestrationRegistryBuilder, code: Code, version: &str) -> OrchestrationRegistryBuilder {
+    registry
+        .register_versioned("Parked", version, |ctx: OrchestrationContext, _: String| async move {
+            ctx.dequeue_event("go").await;
+            Ok(String::new())
+        })
+        .register_versioned("Order", version, move |ctx, _: String| order(ctx, code))
+        .register_versioned("Errand", version, move |ctx, _: String| errand(ctx, code))
+        .register_versioned("Basket", version, basket)
 }
 
 /// An orchestration and its activity.
 const PAYMENT: (&str, &str) = ("Payment", "Pay");
 const SHIPMENT: (&str, &str) = ("Shipment", "Ship");
 
-/// Runs its activity twice, and ends with how often the second was handed out.
+/// Runs its activity twice, and ends with how often each was handed out.
 fn two_steps(
     registry: OrchestrationRegistryBuilder,
     (name, activity): (&str, &'static str),
 ) -> OrchestrationRegistryBuilder {
     registry.register(name, move |ctx: OrchestrationContext, _: String| async move {
-        ctx.schedule_activity(activity, "first").await?;
-        ctx.schedule_activity(activity, "second").await
+        let first = ctx.schedule_activity(activity, "first").await?;
+        let second = ctx.schedule_activity(activity, "second").await?;
+        Ok(format!("{first}, {second}"))
     })
 }
 
@@ -123,26 +137,44 @@ fn jobs(registry: OrchestrationRegistryBuilder, code: Code) -> OrchestrationRegi
             }
             ctx.schedule_activity("Note", "after").await
         })
+        .register("Family", |ctx: OrchestrationContext, child: String| async move {
+            let id = format!("{}-child", ctx.instance_id());
+            ctx.schedule_sub_orchestration_with_id(child, id, ABORTING).await
+        })
 }
 
 /// Reserves, waits until it is told to go on, then charges and ships.
 async fn order(ctx: OrchestrationContext, code: Code) -> Result<String, String> {
-    match code {
-        Code::Changed => {
-            ctx.schedule_activity("Note", "audit").await?;
-        }
-        Code::Panics => panic!("this build cannot run orders"),
-        Code::Right
-        | Code::Aborts
-        | Code::Without
-        | Code::Payments
-        | Code::Shipments
-        | Code::PaymentsAndShipments => {}
-    }
+    begin(&ctx, code).await?;
     ctx.schedule_activity("Note", "reserve").await?;
     ctx.dequeue_event("go").await;
     ctx.schedule_activity("Note", "charge").await?;
     ctx.schedule_activity("Note", "ship").await
+}
+
+/// Waits for an activity that does not end before it is canceled, and for a message beside it.
+async fn errand(ctx: OrchestrationContext, code: Code) -> Result<String, String> {
+    begin(&ctx, code).await?;
+    let slow = ctx.schedule_activity("Slow", "");
+    match ctx.select2(slow, ctx.dequeue_event("go")).await {
+        Either2::First(result) => result,
+        Either2::Second(_) => Ok(String::new()),
+    }
+}
+
+/// What a bad build does before all else.
+async fn begin(ctx: &OrchestrationContext, code: Code) -> Result<(), String> {
+    match code {
+        Code::Changed => ctx.schedule_activity("Note", "audit").await.map(drop),
+        Code::Panics => panic!("this build cannot run orders"),
+        Code::Right
+        | Code::Aborts
+        | Code::Without
+        | Code::Newer
+        | Code::Payments
+        | Code::Shipments
+        | Code::PaymentsAndShipments => Ok(()),
+    }
 }
 
 /// Places its orders as children and waits for all of them.
@@ -171,7 +203,7 @@ pub(super) fn activities(options: &Options) -> Result<ActivityRegistry, WorkerEr
         Code::PaymentsAndShipments => {
             return Ok(registry.register(PAYMENT.1, attempt).register(SHIPMENT.1, attempt).build());
         }
-        Code::Right | Code::Changed | Code::Panics | Code::Aborts | Code::Without => registry,
+        Code::Right | Code::Changed | Code::Panics | Code::Aborts | Code::Without | Code::Newer => registry,
     };
     Ok(registry
         .register("Note", move |ctx: ActivityContext, step: String| {
@@ -180,6 +212,10 @@ pub(super) fn activities(options: &Options) -> Result<ActivityRegistry, WorkerEr
                 append(&effects, &format!("{} {step}\n", ctx.instance_id()))?;
                 Ok(step)
             }
+        })
+        .register("Slow", |ctx: ActivityContext, _: String| async move {
+            ctx.cancelled().await;
+            Err::<String, _>("stopped".to_owned())
         })
         .register("Work", move |_: ActivityContext, input: String| async move {
             if code == Code::Aborts && input == ABORTING {

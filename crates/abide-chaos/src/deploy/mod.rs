@@ -14,7 +14,7 @@ use abide::runtime::observability::{LogFormat, ObservabilityConfig, init_logging
 use abide_host::SystemClock;
 use tokio::signal::unix::{SignalKind, signal};
 
-pub use code::{ABORTING, CHILDREN, Code};
+pub use code::{ABORTING, CHILDREN, Code, NEWER};
 pub use options::{Constructor, Options};
 
 use crate::worker::{WorkerError, end_with_the_driver};
@@ -38,16 +38,17 @@ pub fn run(options: &Options) -> Result<(), WorkerError> {
 async fn serve(options: &Options) -> Result<(), WorkerError> {
     let mut told = signal(SignalKind::terminate())?;
     let store = options.store.open(Arc::new(SystemClock::new())).await?;
-    let builder = Runtime::builder()
-        .with_provider(store)
-        .with_activities(code::activities(options)?)
-        .with_orchestrations(code::orchestrations(options.code))
-        .with_options(options.runtime_options());
-    let builder = match options.constructor {
-        Constructor::Builder => builder,
-        Constructor::Reference => builder.with_reference_policies(),
+    let (activities, orchestrations) = (code::activities(options)?, code::orchestrations(options.code));
+    let settings = options.runtime_options();
+    let runtime = match options.constructor {
+        Constructor::Builder => {
+            let builder = Runtime::builder().with_provider(store).with_options(settings);
+            builder.with_activities(activities).with_orchestrations(orchestrations).build().await?
+        }
+        Constructor::Reference => {
+            Runtime::start_with_options(store, activities, orchestrations, settings).await
+        }
     };
-    let runtime = builder.build().await?;
     println!("{READY}");
     told.recv().await;
     runtime.shutdown(None).await;

@@ -16,12 +16,21 @@ fn put_orders_in_flight(site: &Site, client: &Client) {
     old.end();
 }
 
+/// The lines that were not written are counted when the build ends.
+fn assert_withheld_lines_are_counted(build: &Build, kind: &str) {
+    let withheld = orders().len() - 10;
+    let errors = build.lines("ERROR");
+    let counts: Vec<_> = errors.iter().filter(|line| line["fields"]["count"] == withheld).collect();
+    assert_eq!(counts.len(), 1, "{errors:#?}");
+    assert_eq!((&counts[0]["fields"]["kind"], &counts[0]["fields"]["name"]), (&kind.into(), &"Order".into()));
+}
+
 /// Deploys a bad build, lets it block every order, and rolls back.
 fn deploy_and_roll_back(site: &Site, code: Code, kind: &str) {
     let client = site.client();
     put_orders_in_flight(site, &client);
 
-    let new = Build::start(site, Deploy::of("new", code));
+    let mut new = Build::start(site, Deploy::of("new", code));
     go_on(&client);
     until("all orders to be blocked", || (count_blocked(&client) == orders().len()).then_some(()));
     for instance in orders().into_iter().chain(baskets()) {
@@ -32,7 +41,8 @@ fn deploy_and_roll_back(site: &Site, code: Code, kind: &str) {
     let told = blocks.iter().filter(|line| line["fields"]["instance_id"].is_string()).count();
     assert_eq!((told, blocks.len()), (10, 11), "ten lines, and one that more are counted: {errors:#?}");
     assert_eq!(new.refusals(), orders().into_iter().map(|order| (order, 1)).collect());
-    new.end();
+    new.terminate();
+    assert_withheld_lines_are_counted(&new, kind);
 
     let old = Build::start(site, Deploy::of("old", Code::Right));
     assert_all_shipped(site, &client);
@@ -51,37 +61,37 @@ fn orders_that_panicking_code_refuses_complete_after_a_rollback() {
     on_every_store("panics", |site| deploy_and_roll_back(site, Code::Panics, "panic"));
 }
 
-#[test]
-fn the_count_of_withheld_lines_is_told_when_the_build_ends() {
-    let site = Site::new("withheld");
+/// Deploys a bad build with the reference's constructors, and returns how each basket ends.
+fn fail_with_the_constructors_of_the_reference(site: &Site, code: Code, error: &str) -> Vec<String> {
     let client = site.client();
-    put_orders_in_flight(&site, &client);
-    let mut new = Build::start(&site, Deploy::of("new", Code::Panics));
+    put_orders_in_flight(site, &client);
+    let new = Build::start(site, Deploy::of("new", code).with(&["--constructor", "reference"]));
     go_on(&client);
-    until("all orders to be blocked", || (count_blocked(&client) == orders().len()).then_some(()));
-    new.terminate();
-    let withheld = orders().len() - 10;
-    let counts: Vec<_> =
-        new.lines("ERROR").into_iter().filter(|line| line["fields"]["count"] == withheld).collect();
-    assert_eq!(counts.len(), 1, "{}", new.log());
+    for order in orders() {
+        let ended = end_of(&client, &order).unwrap_err();
+        assert!(ended.starts_with(error), "{order}: {ended}");
+    }
+    let ends = baskets().map(|basket| end_of(&client, &basket).unwrap_err()).collect();
+    assert_eq!(count_blocked(&client), 0);
+    new.end();
+    ends
 }
 
 #[test]
-fn the_constructors_of_the_reference_fail_orders_as_documented() {
+fn the_constructors_of_the_reference_fail_changed_orders_and_their_parents() {
     on_every_store("reference", |site| {
-        let client = site.client();
-        put_orders_in_flight(site, &client);
-        let new = Build::start(site, Deploy::of("new", Code::Changed).with(&["--constructor", "reference"]));
-        go_on(&client);
-        for order in orders() {
-            let error = end_of(&client, &order).unwrap_err();
-            assert!(error.starts_with("nondeterministic"), "{order}: {error}");
-        }
-        for basket in baskets() {
-            let error = end_of(&client, &basket).unwrap_err();
-            // The code of the parent does not see what only an operator can repair.
-            assert!(error.starts_with("nondeterministic"), "{basket}: {error}");
-        }
-        new.end();
+        let ends = fail_with_the_constructors_of_the_reference(site, Code::Changed, "nondeterministic");
+        // The code of the parent does not see what only an operator can repair.
+        assert!(ends.iter().all(|error| error.starts_with("nondeterministic")), "{ends:#?}");
+    });
+}
+
+#[test]
+fn the_constructors_of_the_reference_fail_panicking_orders_and_tell_their_parents() {
+    on_every_store("reference-panics", |site| {
+        let panicked = "orchestration panicked: this build cannot run orders";
+        let ends = fail_with_the_constructors_of_the_reference(site, Code::Panics, panicked);
+        let expected = format!("0 shipped, {CHILDREN} failed: {panicked}");
+        assert!(ends.iter().all(|error| *error == expected), "{ends:#?}");
     });
 }

@@ -8,6 +8,7 @@
 mod bad_build;
 mod canceled;
 mod crashes;
+mod damaged;
 mod rolling;
 mod services;
 mod unserved;

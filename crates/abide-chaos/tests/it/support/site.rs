@@ -86,10 +86,29 @@ impl Site {
 
     /// Makes the histories of all instances unreadable whose ids are like this.
     pub(crate) fn damage_histories_of(&self, ids: &str) {
-        let turns = "UPDATE abide.turn SET events = '{' WHERE mailbox IN (SELECT no FROM abide.mailbox WHERE id LIKE $1)";
+        self.damage("UPDATE abide.turn SET events = '{' WHERE mailbox IN (SELECT no FROM abide.mailbox WHERE id LIKE $1)", ids);
+    }
+
+    /// Stores a text as the status of all instances whose ids are like this.
+    pub(crate) fn set_status_of(&self, ids: &str, status: &str) {
+        self.damage(&format!("UPDATE abide.mailbox SET status = '{status}' WHERE id LIKE $1"), ids);
+    }
+
+    /// Changes what is stored, with a statement that takes a pattern of ids and says `abide.` for the schema.
+    fn damage(&self, statement: &str, ids: &str) {
         match &self.database {
-            Some(database) => drop(database.rows(turns, &[&ids])),
-            None => storage::damage(&self.db(), &turns.replace("abide.", ""), ids).unwrap(),
+            Some(database) => drop(database.rows(statement, &[&ids])),
+            None => storage::damage(&self.db(), &statement.replace("abide.", ""), ids).unwrap(),
+        }
+    }
+
+    /// Returns how many messages are queued for an instance.
+    pub(crate) fn messages_of(&self, id: &str) -> i64 {
+        const MESSAGES: &str =
+            "SELECT count(*) FROM abide.message WHERE mailbox = (SELECT no FROM abide.mailbox WHERE id = $1)";
+        match &self.database {
+            Some(database) => database.rows(MESSAGES, &[&id])[0].get(0),
+            None => storage::count(&self.db(), &MESSAGES.replace("abide.", ""), &[&id]).unwrap(),
         }
     }
 
@@ -102,6 +121,14 @@ impl Site {
         match &self.database {
             Some(database) => database.leases(),
             None => storage::leases(&self.db()).unwrap(),
+        }
+    }
+
+    /// Returns how many activities are queued, running or held.
+    pub(crate) fn activities(&self) -> i64 {
+        match &self.database {
+            Some(database) => database.number("SELECT count(*) FROM abide.work"),
+            None => storage::count(&self.db(), "SELECT count(*) FROM work", &[]).unwrap(),
         }
     }
 

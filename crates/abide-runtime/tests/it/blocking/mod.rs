@@ -3,6 +3,7 @@
 mod cancel;
 mod crashes;
 mod deploys;
+mod ends;
 mod revoke;
 mod serving;
 mod sessions;
