@@ -237,14 +237,15 @@ pub(crate) async fn commit(core: &Arc<Core>, commit: TurnCommit, incarnation: u6
     match insist_on(core, &commit).await {
         Told::Done(written) => CommitEnd::Done(written),
         Told::GivenUp => CommitEnd::GivenUp,
-        Told::Refused { error, perhaps_applied } => match refused(error, perhaps_applied) {
-            CommitEnd::NotOurs
-                if perhaps_applied && Box::pin(is_stored(core, &commit, incarnation)).await =>
-            {
+        Told::Refused { error, perhaps_applied } => {
+            let end = refused(error, perhaps_applied);
+            let may_be_stored = perhaps_applied && matches!(end, CommitEnd::NotOurs);
+            if may_be_stored && Box::pin(is_stored(core, &commit, incarnation)).await {
                 CommitEnd::Done(Written::without_answer())
+            } else {
+                end
             }
-            end => end,
-        },
+        }
     }
 }
 
