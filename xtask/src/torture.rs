@@ -85,7 +85,7 @@ pub(crate) const CAMPAIGNS: &[Campaign] = &[
     },
     Campaign {
         name: "flat-postgres",
-        what: "the same on PostgreSQL, and what an idle node sends",
+        what: "the same on PostgreSQL, and what an idle node sends and a description reads",
         tests: &[
             "--release",
             "--package",
@@ -95,6 +95,7 @@ pub(crate) const CAMPAIGNS: &[Campaign] = &[
             "--",
             "flat::",
             "idle::",
+            "described::",
             "--test-threads=1",
             "--nocapture",
         ],

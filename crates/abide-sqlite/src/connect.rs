@@ -210,7 +210,9 @@ impl Location {
             Some(Code::DatabaseBusy) => "another program keeps it locked; close that program and try again",
             Some(Code::DatabaseCorrupt) => "the file is damaged; restore it from a backup",
             Some(Code::SystemIoFailure) => "reading or writing failed; check the disk",
-            Some(_) | None => "SQLite refused",
+            Some(_) | None => {
+                "SQLite cannot open it; check that it is a database file, or choose another path"
+            }
         };
         OpenError::File {
             path: self.path().to_owned(),

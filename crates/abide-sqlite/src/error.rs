@@ -24,15 +24,19 @@ pub enum OpenError {
     },
     /// The mode for new files makes no sense.
     #[error(
-        "a database file cannot have the mode {mode:#o}: its owner must be able to read and write it, and nobody to run \
-         it; choose 0o600, 0o640 or 0o660"
+        "a database file cannot have the mode {mode:#o}: its owner must be able to read and write it, and no user may \
+         execute it; choose 0o600, 0o640 or 0o660"
     )]
     FileMode {
         /// What was chosen.
         mode: u32,
     },
     /// The folder of the file is missing and cannot be made.
-    #[error("cannot create the folder '{}' for the database: {source}", folder.display())]
+    #[error(
+        "cannot create the folder '{}' for the database: {source}; create it, or choose a path in a folder that this \
+         process can write to",
+        folder.display()
+    )]
     Folder {
         /// The folder.
         folder: PathBuf,

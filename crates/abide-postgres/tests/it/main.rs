@@ -13,6 +13,7 @@ mod backup;
 mod broken;
 mod conformance;
 mod continued;
+mod described;
 mod differential;
 mod durable;
 mod errors;
@@ -40,4 +41,5 @@ mod support;
 mod texts;
 #[cfg(feature = "tls")]
 mod tls;
+mod transactions;
 mod upgrade;

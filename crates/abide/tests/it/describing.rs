@@ -7,8 +7,8 @@ use std::time::Duration;
 use abide::Client;
 use abide::client::{Description, InstanceState};
 use abide::prelude::*;
-use abide::providers::Ability;
 use abide::providers::memory::InMemoryProvider;
+use abide::providers::{Ability, HoldWork, LeaseWork, TagFilter};
 use abide::seams::Clock as _;
 use abide_host::SystemClock;
 
@@ -112,6 +112,29 @@ fn activities() -> ActivityRegistry {
 
 const IDS: [&str; 7] = ["Retried", "Runs", "Sleeps", "Waits", "Dequeues", "Parent", "Ends"];
 
+/// Holds an activity that no node serves, as a node does after too many crashes.
+async fn describes_a_quarantine(client: &Client, store: &Arc<dyn Provider>) {
+    client.start_orchestration("held", "Unserved", "").await.unwrap();
+    once(client, "held", |it| it.open == Some(1) && it.lease.is_none()).await;
+    let (wait, tags) = (Duration::ZERO, TagFilter::Any);
+    let lease_for = Duration::from_secs(60);
+    let request = LeaseWork { limit: 1, lease_for, wait, session: None, tags, serving: None };
+    let leases = store.lease_work(request).await.unwrap();
+    let detail = "activity 'Declnied' was under way in 10 crashes".to_owned();
+    let request = HoldWork { token: leases[0].token.clone(), detail, build: "b".to_owned() };
+    store.hold_work(request).await.unwrap();
+    let held = client.describe("held").await.unwrap();
+    assert_eq!(held.state, InstanceState::Running, "its turns continue");
+    assert_eq!(
+        plain(&held),
+        "held is waiting for activity Declnied (scheduled some time ago).\n\
+         The activity is quarantined for some time: activity 'Declnied' was under way in 10 crashes.\n\
+         Repair it, then call client.retry(\"held\").\n\
+         It runs Unserved 1.0.0, execution 1, created some time ago.\n\
+         Its last turn was some time ago."
+    );
+}
+
 async fn describes(store: Arc<dyn Provider>) {
     let abilities = store.abilities();
     assert!(abilities.has(Ability::Overviews), "{}", store.name());
@@ -122,7 +145,7 @@ async fn describes(store: Arc<dyn Provider>) {
     assert!(plain(&pending).starts_with("pending has not started: its start is queued"), "{pending}");
 
     let runtime = Runtime::builder()
-        .with_provider(store)
+        .with_provider(store.clone())
         .with_orchestrations(orchestrations())
         .with_activities(activities())
         .build()
@@ -165,6 +188,9 @@ async fn describes(store: Arc<dyn Provider>) {
         "{ends}"
     );
     if abilities.has(Ability::Nodes) {
+        if abilities.has(Ability::Blocking) {
+            describes_a_quarantine(&client, &store).await;
+        }
         client.start_orchestration("unserved", "Unserved", "").await.unwrap();
         let unserved = once(&client, "unserved", has_settled).await;
         let expected = "No live node serves activity 'Declnied' (did you mean 'Declined'?).";

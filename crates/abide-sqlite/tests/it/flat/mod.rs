@@ -5,6 +5,7 @@
 //! `ABIDE_FLAT_ROWS` sets how many; a million takes minutes. (`abide-bench flat` measures the same in time.)
 
 mod crowded;
+mod described;
 mod front;
 mod pages;
 mod pruning;
