@@ -23,7 +23,7 @@ LEFT JOIN LATERAL (
 CROSS JOIN LATERAL (
     SELECT array_agg(w.activity) AS activities, array_agg(w.attempts) AS attempts, array_agg(w.due_at) AS due,
            array_agg(w.leased_until) AS leased, array_agg(w.is_held) AS held,
-           array_agg((SELECT substr(r.activity, 2) FROM abide.work_route AS r WHERE r.no = (w.route & 274877906943) >> 1)) AS names,
+           array_agg((SELECT r.activity FROM abide.work_route AS r WHERE r.no = (w.route & 274877906943) >> 1)) AS names,
            array_agg(w.tag) AS tags
     FROM (SELECT w.activity, w.attempts, w.due_at, w.held_since IS NOT NULL AS is_held, CASE WHEN w.lease IS NOT NULL THEN w.leased_until END AS leased_until,
                  w.route, w.tag

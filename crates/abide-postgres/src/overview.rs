@@ -112,14 +112,14 @@ fn work_of(row: &Row, now: Timestamp) -> Vec<WorkOverview> {
     let tags = row.get::<_, Option<Vec<String>>>(27).unwrap_or_default();
     let all = activities.into_iter().zip(attempts).zip(due).zip(leased).zip(held).zip(names).zip(tags);
     all.map(|((((((activity, attempts), due), leased), is_held), name), tag)| {
-        let name = name.map(unspell).unwrap_or_default();
-        // Behind a '='.
+        // Both are stored behind a '=', so that what cannot be read differs from an empty name.
+        let name = name.map(unspell).and_then(|name| name.get(1..).map(str::to_owned));
         let tag = unspell(tag).get(1..).map(str::to_owned);
         WorkOverview {
             event_id: number(activity),
             // What cannot be read has neither.
-            tag: tag.filter(|_| !name.is_empty()),
-            name,
+            tag: tag.filter(|_| name.is_some()),
+            name: name.unwrap_or_default(),
             attempts: u32::try_from(attempts).unwrap_or_default(),
             // Of leased work it is the end of the lease, of held work the end of time.
             visible_at: due.filter(|_| leased.is_none() && !is_held).and_then(|due| later(due, now)),
