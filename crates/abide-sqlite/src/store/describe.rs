@@ -138,9 +138,8 @@ fn not_begun(overview: InstanceOverview, item: &str) -> InstanceOverview {
 }
 
 fn read_work(row: &Row<'_>, now: Timestamp) -> rusqlite::Result<WorkOverview> {
-    // Behind a '='.
-    let name =
-        lossy_or_null(row, 6)?.as_deref().and_then(|name| name.get(1..)).unwrap_or_default().to_owned();
+    // Both are stored behind a '=', so that what cannot be read differs from an empty name.
+    let name = lossy_or_null(row, 6)?.and_then(|name| name.get(1..).map(str::to_owned));
     let tag = lossy(row, 7)?.get(1..).map(str::to_owned);
     Ok(WorkOverview {
         event_id: number(row.get(0)?),
@@ -149,8 +148,8 @@ fn read_work(row: &Row<'_>, now: Timestamp) -> rusqlite::Result<WorkOverview> {
         is_held: row.get(3)?,
         lease: read_lease(row, 4, now)?,
         // What cannot be read has neither.
-        tag: tag.filter(|_| !name.is_empty()),
-        name,
+        tag: tag.filter(|_| name.is_some()),
+        name: name.unwrap_or_default(),
     })
 }
 

@@ -1,7 +1,7 @@
 //! When the writer removes rows of deleted mailboxes, and mail that has waited for a start for too long: a part now and then, more often
 //! while nobody asks for anything.
 //!
-//! A part is one more job of a group, and takes a few milliseconds. After it the writer is for others for at least twice as long.
+//! A part is one more job of a group, and takes about a millisecond. After it the writer is for others for at least twice as long.
 //! What is to be removed is in the file, so a removal goes on after a restart, and another process goes on with what a dead one left.
 
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::job::{Job, Kind, Phase, job};
 use crate::statements::Sql;
 
 /// How long one part may take. A step that was begun is finished.
-const PART: Duration = Duration::from_millis(2);
+const PART: Duration = Duration::from_millis(1);
 
 /// The shortest time between two parts.
 const SHORTEST_REST: Duration = Duration::from_millis(1);

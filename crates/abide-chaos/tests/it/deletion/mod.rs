@@ -4,7 +4,7 @@
 //! `beside.rs` measures the calls of a node beside the removal. `killed.rs` kills the process that deletes.
 //! `past.rs` puts the executions into the store, `figures.rs` collects how long calls take.
 //!
-//! `ABIDE_DELETED_EXECUTIONS` is the number of executions: 30,000 in a normal run, 300,000 in `cargo xtask
+//! `ABIDE_DELETED_EXECUTIONS` is the number of executions: 100,000 in a normal run, 300,000 in `cargo xtask
 //! torture delete`. On PostgreSQL each test starts a server that it does not share.
 
 mod beside;
@@ -35,7 +35,7 @@ const WAITING: &str = "Waiting";
 
 /// How many executions the deleted instance has, or how many queued activities.
 fn executions() -> u64 {
-    told("ABIDE_DELETED_EXECUTIONS", 30_000)
+    told("ABIDE_DELETED_EXECUTIONS", 100_000)
 }
 
 /// How long the workload runs before the deletion.
