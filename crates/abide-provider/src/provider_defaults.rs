@@ -154,7 +154,7 @@ async fn commit_turn<P: Provider + ?Sized>(
         orchestrator_items,
         timer_slack: _, // it is in what they say
         metadata,
-        waiting: _,       // nobody can be told
+        waiting: _,       // no reader in the required methods
         still_refused: _, // no refusal is remembered
         cancelled_activities,
         removed_timers: _, // they fire into nothing

@@ -1,7 +1,7 @@
 //! Processes that run orchestrations, killed and stopped for real.
 //!
 //! `storm.rs` kills workers again and again under load, `stopped.rs` stops one beyond its lease, `ending.rs` ends them in good
-//! order, `restart.rs` measures how soon one that was killed goes on. `nodes/` does the same and more on a server.
+//! order, `restart.rs` measures how soon a killed worker continues. `nodes/` tests the same on a server.
 //! `deploys/` replaces builds by others that cannot run what is in flight. `deletion/` deletes very large
 //! instances. `rules.rs` shows that the checker finds what is broken.
 

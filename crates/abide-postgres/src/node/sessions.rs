@@ -366,7 +366,7 @@ impl State {
         self.seats.len() < most.min(all)
     }
 
-    /// Whether the session for notices is there, and answers.
+    /// Whether the session for notifications exists and answers.
     fn has_listener(&self) -> bool {
         let mut sessions = self.seats.values().filter(|occupant| occupant.purpose == Purpose::Notices);
         sessions.any(|occupant| occupant.session.is_some() && occupant.standing == Standing::Serving)

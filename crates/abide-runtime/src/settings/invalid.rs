@@ -59,7 +59,7 @@ pub enum InvalidOptions {
     /// A build needs a name.
     #[error("build_id is empty; it must name this build of the program, or be None")]
     EmptyBuildId,
-    /// Nobody means that many.
+    /// The number is too large to be meant.
     #[error("{field} is {value}; it must be at most {MOST_SLOTS}")]
     TooManySlots {
         /// Which option.

@@ -4,7 +4,7 @@
 //! value and what is allowed ([`InvalidOptions`]). What makes sense but cannot be had as asked is changed, and said
 //! ([`Warning`]). The fields are called like the options they come from.
 //!
-//! Deliberately absent: telling anybody. Whoever starts the runtime logs the warnings.
+//! Deliberately absent: logging. The builder of the runtime logs the warnings.
 
 mod check;
 mod invalid;
